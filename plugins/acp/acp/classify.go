@@ -14,7 +14,7 @@ import (
 
 // errorClasses maps error codes and stop reasons of the protocol to classes, in addition to those of all agents. Codes are
 // those of JSON-RPC and of the protocol.
-var words = map[string]outcome.Class{
+var errorClasses = map[string]outcome.Class{
 	"-32000":            outcome.Login,
 	"-32602":            outcome.Refused,
 	"-32601":            outcome.Refused,
@@ -22,16 +22,16 @@ var words = map[string]outcome.Class{
 	"max_tokens":        outcome.OutputLimit,
 	"max_turn_requests": outcome.TurnLimit,
 	"cancelled":         outcome.Interrupted,
-	notSpoken:           outcome.Config,
+	noProtocol:          outcome.Config,
 }
 
 // noProtocol is the error word for a program that wrote no message of the protocol.
-const notSpoken = "no_agent_client_protocol"
+const noProtocol = "no_agent_client_protocol"
 
 // classifier returns the classifier for the configured agent.
 func (s setup) classifier() outcome.Agent {
 	a := outcome.Agent{
-		Name: s.title, Final: "its answer to the prompt", Words: words,
+		Name: s.title, Final: "its answer to the prompt", Words: errorClasses,
 		Hints: map[outcome.Class]string{
 			outcome.Config: "check command in the provider's configuration: it must start an agent that speaks the Agent Client Protocol",
 			outcome.Denied: "allow it by policy.approvals of the pipeline, or by permissions in the provider's configuration",
@@ -44,7 +44,7 @@ func (s setup) classifier() outcome.Agent {
 }
 
 // parseFault converts an error of the agent. The cause is often only in its data.
-func faultOf(e *protocol.RequestError) outcome.Fault {
+func parseFault(e *protocol.RequestError) outcome.Fault {
 	f := outcome.Fault{Words: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
 	data, ok := e.Data.(map[string]any)
 	if !ok {
@@ -64,7 +64,7 @@ func faultOf(e *protocol.RequestError) outcome.Fault {
 		}
 	}
 	for _, key := range []string{"details", "message", "error", "reason"} {
-		if text := textOf(data[key]); text != "" {
+		if text := faultText(data[key]); text != "" {
 			f.Message += ": " + text
 			break
 		}
@@ -73,7 +73,7 @@ func faultOf(e *protocol.RequestError) outcome.Fault {
 }
 
 // faultText returns a value as readable text.
-func textOf(v any) string {
+func faultText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

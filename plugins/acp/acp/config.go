@@ -50,7 +50,7 @@ type setup struct {
 }
 
 // readConfig decodes and checks a configuration of the provider. Errors are of kind config_invalid.
-func (p *Provider) read(raw json.RawMessage) (setup, error) {
+func (p *Provider) readConfig(raw json.RawMessage) (setup, error) {
 	var cfg AnyConfig
 	var into any = &cfg
 	if p.profile != nil {
@@ -59,7 +59,7 @@ func (p *Provider) read(raw json.RawMessage) (setup, error) {
 	if err := config.Decode(raw, into); err != nil {
 		return setup{}, err
 	}
-	known, err := p.choose(cfg)
+	known, err := p.chooseProfile(cfg)
 	if err != nil {
 		return setup{}, err
 	}
@@ -77,25 +77,25 @@ func (p *Provider) read(raw json.RawMessage) (setup, error) {
 }
 
 // chooseProfile returns the profile of the configured agent.
-func (p *Provider) choose(cfg AnyConfig) (profile, error) {
+func (p *Provider) chooseProfile(cfg AnyConfig) (profile, error) {
 	if p.profile != nil {
 		return *p.profile, nil
 	}
 	if cfg.Agent == "" && len(cfg.Command) == 0 {
 		return profile{}, failure.New(failure.ConfigInvalid, "config: provider %s needs an agent or a command", name).
 			WithHint("use provider %s; or set agent to one of %s, or command to the command line of another agent, in config.yaml under providers.%s.config",
-				strings.Join(presets(), ", "), strings.Join(agents(), ", "), name)
+				strings.Join(presetNames(), ", "), strings.Join(agentNames(), ", "), name)
 	}
 	if cfg.Agent == "" {
 		return profile{title: cfg.Command[0]}, nil
 	}
-	known := profileOf(cfg.Agent)
+	known := findProfile(cfg.Agent)
 	if known == nil {
 		err := failure.New(failure.ConfigInvalid, "config: unknown agent %q", cfg.Agent)
-		if near := nearest.Name(cfg.Agent, agents()); near != "" {
-			return profile{}, err.WithHint("did you mean %q? Known agents are %s; for another one set command", near, strings.Join(agents(), ", "))
+		if near := nearest.Name(cfg.Agent, agentNames()); near != "" {
+			return profile{}, err.WithHint("did you mean %q? Known agents are %s; for another one set command", near, strings.Join(agentNames(), ", "))
 		}
-		return profile{}, err.WithHint("known agents are %s; for another one leave agent out and set command", strings.Join(agents(), ", "))
+		return profile{}, err.WithHint("known agents are %s; for another one leave agent out and set command", strings.Join(agentNames(), ", "))
 	}
 	return *known, nil
 }

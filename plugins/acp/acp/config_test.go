@@ -37,7 +37,7 @@ func TestReadConfig(t *testing.T) {
 		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first item of the list"},
 		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "for a switch"},
 	} {
-		s, err := New(tt.agent, environ).read(json.RawMessage(tt.config))
+		s, err := New(tt.agent, environ).readConfig(json.RawMessage(tt.config))
 		if tt.message != "" {
 			f := failure.From(err)
 			if f == nil || f.Kind != failure.ConfigInvalid || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
@@ -76,7 +76,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := New("gemini", func() []string { return []string{"PATH=" + bin, "A=1", "PLUGIN_MIN_PORT=1"} })
-	s, err := p.read(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
+	s, err := p.readConfig(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestPlugin(t *testing.T) {
 			t.Errorf("%s: agent in the schema: %v", p.Describe().Name, has)
 		}
 	}
-	if diff := cmp.Diff(slices.Concat([]string{name}, presets()), names); diff != "" {
+	if diff := cmp.Diff(slices.Concat([]string{name}, presetNames()), names); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 	var schema struct {
@@ -113,7 +113,7 @@ func TestPlugin(t *testing.T) {
 	if err := json.Unmarshal(configSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]string{agents(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
+	if diff := cmp.Diff([][]string{agentNames(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
 }

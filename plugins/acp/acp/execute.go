@@ -24,7 +24,7 @@ const linger = 3 * time.Second
 //
 // An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
-	s, err := p.read(req.Config)
+	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
@@ -35,19 +35,19 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	a := newAttempt(ctx, s, req, x)
 	defer a.cancel(nil)
 	a.startLimit = p.startLimit
-	cmd.Exchange, cmd.Held = x, a.held.total
-	cmd.Line = func(line []byte) bool { a.peer.line(line); return false }
-	cmd.Talk = a.talk
+	cmd.Exchange, cmd.Held = x, a.waitTime.total
+	cmd.Line = func(line []byte) bool { a.peer.handleLine(line); return false }
+	cmd.Talk = a.run
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	a.report.finish(a.stop != "")
+	a.report.finish(a.stopReason != "")
 	result := sdk.ExecuteResult{
 		Output:       a.report.output(req.Purpose),
 		ExitCode:     end.ExitCode,
 		Duration:     end.Duration,
-		Usage:        a.report.totals(),
+		Usage:        a.report.totalUsage(),
 		Model:        cmp.Or(a.report.model, a.model, req.Model),
 		AgentVersion: a.version,
 		Conversation: string(a.session),

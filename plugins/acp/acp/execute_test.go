@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/internal/fakeagent"
 )
 
-func content(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -28,10 +28,10 @@ func content(t *testing.T, path string) string {
 }
 
 // sentParams returns the params of the messages of a method that the agent got.
-func sent(t *testing.T, log, method string) []map[string]any {
+func sentParams(t *testing.T, log, method string) []map[string]any {
 	t.Helper()
 	var found []map[string]any
-	for line := range strings.Lines(content(t, log)) {
+	for line := range strings.Lines(readFile(t, log)) {
 		var m struct {
 			Method string         `json:"method"`
 			Params map[string]any `json:"params"`
@@ -47,17 +47,17 @@ func sent(t *testing.T, log, method string) []map[string]any {
 }
 
 // sentPrompts returns the prompts of the turns.
-func prompts(t *testing.T, log string) []string {
+func sentPrompts(t *testing.T, log string) []string {
 	t.Helper()
 	var texts []string
-	for _, p := range sent(t, log, "session/prompt") {
+	for _, p := range sentParams(t, log, "session/prompt") {
 		texts = append(texts, p["prompt"].([]any)[0].(map[string]any)["text"].(string))
 	}
 	return texts
 }
 
 // enableLog makes the agent log its messages to a file.
-func logged(t *testing.T, req *sdk.ExecuteRequest) (log string) {
+func enableLog(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
 	req.Environment = map[string]string{fakeagent.LogVariable: log}
@@ -67,11 +67,11 @@ func logged(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 // TestExecute covers all reports of a turn: texts, tools with and without a request, tokens and cost.
 func TestExecute(t *testing.T) {
 	var dir string
-	result, x, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
+	result, x, err := runAttempt(t, readFile(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, filepath.Join(dir, "a.txt")); got != "x" {
+	if got := readFile(t, filepath.Join(dir, "a.txt")); got != "x" {
 		t.Errorf("a.txt holds %q", got)
 	}
 	n := func(v int64) *int64 { return &v }
@@ -148,7 +148,7 @@ func TestOutcomes(t *testing.T) {
 		{"a session without an id", `{"session":{"sessionId":""}}`, failed, failure.ProviderFailed, "without an id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, _, err := attemptOf(t, tt.script, "", nil)
+			result, _, err := runAttempt(t, tt.script, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestOutcomes(t *testing.T) {
 // TestLoginHint: the failure of a known agent without a login has the hint how to log in.
 func TestLoginHint(t *testing.T) {
 	script := `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`
-	result, _, err := attemptOf(t, script, `,"agent":"claude"`, nil)
+	result, _, err := runAttempt(t, script, `,"agent":"claude"`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestLoginHint(t *testing.T) {
 // TestLastWordCounts: the last answer of an agent is not lost, however soon the agent ends.
 func TestLastWordCounts(t *testing.T) {
 	for range 20 {
-		result, _, err := attemptOf(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
+		result, _, err := runAttempt(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
 		if err != nil || result.Outcome != sdk.OutcomeSucceeded {
 			t.Fatalf("outcome %s, error %v, %v", result.Outcome, err, result.Error)
 		}
@@ -189,13 +189,13 @@ func TestLastWordCounts(t *testing.T) {
 // TestStays: an agent that stays after its stdin ends, and a child that keeps its streams open, are ended.
 func TestStays(t *testing.T) {
 	var dir string
-	result, _, err := attemptOf(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
+	result, _, err := runAttempt(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
 		dir, r.Grace = r.WorkDir, 20*time.Millisecond
 	})
 	if err != nil || result.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("outcome %s, error %v, %v", result.Outcome, err, result.Error)
 	}
-	if state := processState(content(t, filepath.Join(dir, "child"))); state != "" && state != "Z" {
+	if state := processState(readFile(t, filepath.Join(dir, "child"))); state != "" && state != "Z" {
 		t.Errorf("the child is alive: %s", state)
 	}
 }
@@ -229,14 +229,14 @@ func TestCancel(t *testing.T) {
 					}
 				}
 			}
-			req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Config: play(t, script, ""), Grace: 20 * time.Second}
-			log := logged(t, &req)
+			req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Config: scriptConfig(t, script, ""), Grace: 20 * time.Second}
+			log := enableLog(t, &req)
 			result, err := provider().Execute(ctx, req, x)
 			if failure.KindOf(err) != failure.SignalInterrupt {
 				t.Errorf("error %v", err)
 			}
-			if len(sent(t, log, "session/cancel")) != 1 {
-				t.Errorf("the agent was not told once:\n%s", content(t, log))
+			if len(sentParams(t, log, "session/cancel")) != 1 {
+				t.Errorf("the agent was not told once:\n%s", readFile(t, log))
 			}
 			if result.Output != "wait\n\nstopped\n" && result.Output != "waitstopped\n" || result.Usage == nil || *result.Usage.InputTokens != 7 {
 				t.Errorf("got %+v", result)
@@ -255,7 +255,7 @@ func TestCancelUnheard(t *testing.T) {
 		}
 	}}
 	req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Grace: 20 * time.Millisecond}
-	req.Config = play(t, `{"turns":[{"steps":[{"ignore_term":true},{"spawn":"child"},{"say":"wait"},{"hang":true}]}]}`, "")
+	req.Config = scriptConfig(t, `{"turns":[{"steps":[{"ignore_term":true},{"spawn":"child"},{"say":"wait"},{"hang":true}]}]}`, "")
 	result, err := provider().Execute(ctx, req, x)
 	if failure.KindOf(err) != failure.SignalInterrupt || result.Outcome != sdk.OutcomeInfrastructure || result.ExitCode != -1 {
 		t.Errorf("result %+v, error %v", result, err)
@@ -267,7 +267,7 @@ func TestNeverReady(t *testing.T) {
 	p := provider()
 	p.startLimit = 50 * time.Millisecond
 	req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Grace: time.Second}
-	req.Config = play(t, `{"start":[{"hang":true}]}`, "")
+	req.Config = scriptConfig(t, `{"start":[{"hang":true}]}`, "")
 	result, err := p.Execute(t.Context(), req, &plugintest.Exchange{})
 	if err != nil || result.Outcome != sdk.OutcomeInfrastructure || failure.KindOf(result.Error) != failure.ProviderTimeout {
 		t.Errorf("result %+v, error %v", result, err)
@@ -282,14 +282,14 @@ func TestIdle(t *testing.T) {
 	if result, err := execute(t, x, script, "", limit); err != nil || result.Output != "thanks\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
-	if _, _, err := attemptOf(t, `{"turns":[{"steps":[{"say":"so"},{"hang":true}]}]}`, "", limit); failure.KindOf(err) != failure.ProviderTimeout {
+	if _, _, err := runAttempt(t, `{"turns":[{"steps":[{"say":"so"},{"hang":true}]}]}`, "", limit); failure.KindOf(err) != failure.ProviderTimeout {
 		t.Errorf("error %v", err)
 	}
 }
 
 // TestQuestion: the answer to a question is the last message.
 func TestQuestion(t *testing.T) {
-	result, _, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { r.Purpose = sdk.PurposeQuestion })
+	result, _, err := runAttempt(t, readFile(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { r.Purpose = sdk.PurposeQuestion })
 	if err != nil || result.Output != "Done." {
 		t.Errorf("output %q, error %v", result.Output, err)
 	}
@@ -301,24 +301,24 @@ func TestResume(t *testing.T) {
 	past := `"replay":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"of old"}},{"sessionUpdate":"tool_call","toolCallId":"old","title":"x","status":"completed"}]`
 	const again = `"turns":[{"steps":[{"say":"anew"}]}],"resumed":[{"steps":[{"say":"on"}]}]`
 	for _, tt := range []struct{ name, script, method, output, session, prompt string }{
-		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", goOn + "do it"},
+		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", resumePreamble + "do it"},
 		{
 			"it takes them up", `{"initialize":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}},` + again + `}`,
-			"session/resume", "on\n", "s-1", goOn + "do it",
+			"session/resume", "on\n", "s-1", resumePreamble + "do it",
 		},
 		{"it has forgotten", `{"errors":{"session/load":{"code":-32002,"message":"not found"}},` + again + `}`, "session/new", "anew\n", "", "do it"},
 		{"it cannot", `{"initialize":{"protocolVersion":1},` + again + `}`, "session/new", "anew\n", "", "do it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log string
-			result, x, err := attemptOf(t, tt.script, "", func(r *sdk.ExecuteRequest) { log, r.Resume = logged(t, r), resume })
+			result, x, err := runAttempt(t, tt.script, "", func(r *sdk.ExecuteRequest) { log, r.Resume = enableLog(t, r), resume })
 			if err != nil || result.Output != tt.output || tt.session != "" && result.Conversation != tt.session {
 				t.Errorf("result %+v, error %v", result, err)
 			}
-			if len(sent(t, log, tt.method)) != 1 {
-				t.Errorf("no %s:\n%s", tt.method, content(t, log))
+			if len(sentParams(t, log, tt.method)) != 1 {
+				t.Errorf("no %s:\n%s", tt.method, readFile(t, log))
 			}
-			if diff := cmp.Diff([]string{tt.prompt}, prompts(t, log)); diff != "" {
+			if diff := cmp.Diff([]string{tt.prompt}, sentPrompts(t, log)); diff != "" {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 			if len(x.Record().Observed) > 0 {

@@ -35,16 +35,16 @@ func environ() []string {
 func provider() *Provider { return New("", environ) }
 
 // scriptConfig returns the configuration for an agent with a script. more holds further members, as `,"mode":"x"`.
-func play(tb testing.TB, script, more string) json.RawMessage {
+func scriptConfig(tb testing.TB, script, more string) json.RawMessage {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "script.json")
 	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	return playFile(tb, path, more)
+	return fileConfig(tb, path, more)
 }
 
-func playFile(tb testing.TB, path, more string) json.RawMessage {
+func fileConfig(tb testing.TB, path, more string) json.RawMessage {
 	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -58,7 +58,7 @@ func playFile(tb testing.TB, path, more string) json.RawMessage {
 }
 
 // runAttempt runs an attempt with a script.
-func attemptOf(t *testing.T, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, *plugintest.Exchange, error) {
+func runAttempt(t *testing.T, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, *plugintest.Exchange, error) {
 	t.Helper()
 	x := &plugintest.Exchange{}
 	result, err := execute(t, x, script, more, change)
@@ -68,7 +68,7 @@ func attemptOf(t *testing.T, script, more string, change func(*sdk.ExecuteReques
 func execute(t *testing.T, x *plugintest.Exchange, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, error) {
 	t.Helper()
 	req := clitest.Request(t, nil)
-	req.Prompt, req.Config, req.Grace, req.Timeout = "do it", play(t, script, more), 20*time.Second, time.Minute
+	req.Prompt, req.Config, req.Grace, req.Timeout = "do it", scriptConfig(t, script, more), 20*time.Second, time.Minute
 	if change != nil {
 		change(&req)
 	}
@@ -80,13 +80,13 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := play(t, `{"turns":[{"steps":[{"say":"hello"}]}]}`, "")
+	hello := scriptConfig(t, `{"turns":[{"steps":[{"say":"hello"}]}]}`, "")
 	plugintest.Provider(t, plugintest.ProviderConfig{
 		New:    func(testing.TB) sdk.Provider { return provider() },
 		Normal: plugintest.Case{Prompt: "hello", Config: hello},
-		Slow:   plugintest.Case{Prompt: "hello", Config: play(t, `{"turns":[{"steps":[{"spawn":"child"},{"say":"wait"},{"await":true}]}]}`, "")},
-		Large:  plugintest.Case{Prompt: strings.Repeat("x", 5<<20), Config: play(t, `{"turns":[{"steps":[{"echo":true}]}]}`, "")},
-		Full:   &plugintest.Case{Prompt: "hello", Config: playFile(t, full, "")},
+		Slow:   plugintest.Case{Prompt: "hello", Config: scriptConfig(t, `{"turns":[{"steps":[{"spawn":"child"},{"say":"wait"},{"await":true}]}]}`, "")},
+		Large:  plugintest.Case{Prompt: strings.Repeat("x", 5<<20), Config: scriptConfig(t, `{"turns":[{"steps":[{"echo":true}]}]}`, "")},
+		Full:   &plugintest.Case{Prompt: "hello", Config: fileConfig(t, full, "")},
 		Refused: []json.RawMessage{
 			json.RawMessage(`{}`), json.RawMessage(`{"agent":"cloude"}`), json.RawMessage(`{"command":"agent"}`), json.RawMessage(`{"command":[""]}`),
 			json.RawMessage(`{"agent":"claude","permissions":"sometimes"}`), json.RawMessage(`{"agent":"claude","config_options":{"x":1}}`),

@@ -10,16 +10,16 @@ import (
 // a field of an unexpected type is skipped, and the others are used.
 
 // initializeResult is the answer to initialize.
-type initialized struct {
-	ProtocolVersion int `json:"protocolVersion"`
-	Can             can `json:"agentCapabilities"`
+type initializeResult struct {
+	ProtocolVersion int          `json:"protocolVersion"`
+	Capabilities    capabilities `json:"agentCapabilities"`
 	Agent           struct {
 		Version string `json:"version"`
 	} `json:"agentInfo"`
 }
 
 // capabilities are the optional capabilities of an agent.
-type can struct {
+type capabilities struct {
 	Load     bool `json:"loadSession"`
 	Sessions struct {
 		Resume *struct{} `json:"resume"`
@@ -27,7 +27,7 @@ type can struct {
 }
 
 // sessionInfo is the answer to session/new, session/load and session/resume.
-type opened struct {
+type sessionInfo struct {
 	ID      protocol.SessionId `json:"sessionId"`
 	Options []option           `json:"configOptions"`
 	Modes   *modes             `json:"modes"`
@@ -39,13 +39,13 @@ type option struct {
 	ID       string          `json:"id"`
 	Category string          `json:"category"`
 	Current  json.RawMessage `json:"currentValue"` // a text, or true or false
-	Values   []choice        `json:"options"`
+	Values   []optionValue   `json:"options"`
 }
 
 // optionValue is a value, or a group of values.
-type choice struct {
-	Value string   `json:"value"`
-	Group []choice `json:"options"`
+type optionValue struct {
+	Value string        `json:"value"`
+	Group []optionValue `json:"options"`
 }
 
 type modes struct {
@@ -92,14 +92,14 @@ type tokens struct {
 }
 
 // updateHead is the head of session/update.
-type update struct {
+type updateHead struct {
 	Update struct {
 		Kind string `json:"sessionUpdate"`
 	} `json:"update"`
 }
 
 // contentChunk is a piece of a message or of a thought.
-type chunk struct {
+type contentChunk struct {
 	MessageID string `json:"messageId"`
 	Content   struct {
 		Type string `json:"type"`

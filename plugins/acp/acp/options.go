@@ -16,7 +16,7 @@ import (
 
 // session is the agent's session before its first prompt.
 type session struct {
-	opened
+	sessionInfo
 	ask   func(method string, params, result any) error
 	title string // of the agent
 }
@@ -24,8 +24,8 @@ type session struct {
 // noServers: the agent gets no MCP servers from the provider; it uses those of its own configuration.
 var noServers = []protocol.McpServer{}
 
-func (s *session) begin(dir string) error {
-	if err := s.ask(protocol.AgentMethodSessionNew, protocol.NewSessionRequest{Cwd: dir, McpServers: noServers}, &s.opened); err != nil {
+func (s *session) create(dir string) error {
+	if err := s.ask(protocol.AgentMethodSessionNew, protocol.NewSessionRequest{Cwd: dir, McpServers: noServers}, &s.sessionInfo); err != nil {
 		return err
 	}
 	if s.ID == "" {
@@ -35,13 +35,13 @@ func (s *session) begin(dir string) error {
 }
 
 // resume continues a session, and reports whether the agent could.
-func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error) {
+func (s *session) resume(id protocol.SessionId, dir string, can capabilities) (bool, error) {
 	var err error
 	switch {
 	case can.Sessions.Resume != nil:
-		err = s.ask(protocol.AgentMethodSessionResume, protocol.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+		err = s.ask(protocol.AgentMethodSessionResume, protocol.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.sessionInfo)
 	case can.Load:
-		err = s.ask(protocol.AgentMethodSessionLoad, protocol.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+		err = s.ask(protocol.AgentMethodSessionLoad, protocol.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.sessionInfo)
 	default:
 		return false, nil
 	}
@@ -73,7 +73,7 @@ func (s *session) configure(want setup, model string) error {
 }
 
 func (s *session) setModel(model string) error {
-	if o := s.find("model"); o != nil {
+	if o := s.findOption("model"); o != nil {
 		return s.setOption(o.ID, model)
 	}
 	if s.Models == nil {
@@ -91,11 +91,11 @@ func (s *session) setModel(model string) error {
 	if err == nil {
 		s.Models.Current = model
 	}
-	return s.refused(err, "model", model, known)
+	return s.settingError(err, "model", model, known)
 }
 
 func (s *session) setMode(mode string) error {
-	if o := s.find("mode"); o != nil {
+	if o := s.findOption("mode"); o != nil {
 		return s.setOption(o.ID, mode)
 	}
 	if s.Modes == nil {
@@ -109,7 +109,7 @@ func (s *session) setMode(mode string) error {
 		return nil
 	}
 	err := s.ask(protocol.AgentMethodSessionSetMode, protocol.SetSessionModeRequest{SessionId: s.ID, ModeId: protocol.SessionModeId(mode)}, nil)
-	return s.refused(err, "mode", mode, known)
+	return s.settingError(err, "mode", mode, known)
 }
 
 // setOption sets a text or a switch, unless it has the value already.
@@ -120,7 +120,7 @@ func (s *session) setOption(id string, value any) error {
 			if want, err := json.Marshal(value); err == nil && string(want) == string(o.Current) {
 				return nil
 			}
-			known = values(o.Values)
+			known = optionValues(o.Values)
 		}
 	}
 	var r struct {
@@ -130,7 +130,7 @@ func (s *session) setOption(id string, value any) error {
 	if err == nil && len(r.Options) > 0 {
 		s.Options = r.Options
 	}
-	return s.refused(err, id, fmt.Sprint(value), known)
+	return s.settingError(err, id, fmt.Sprint(value), known)
 }
 
 func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionRequest {
@@ -144,12 +144,12 @@ func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionR
 }
 
 // settingError returns the error for a refused setting.
-func (s *session) refused(err error, what, value string, known []string) error {
+func (s *session) settingError(err error, what, value string, known []string) error {
 	var no *protocol.RequestError
 	if !errors.As(err, &no) {
 		return err
 	}
-	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, faultOf(no).Message)
+	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, parseFault(no).Message)
 	if len(known) > 0 {
 		return f.WithHint("it offers %s", strings.Join(known, ", "))
 	}
@@ -157,7 +157,7 @@ func (s *session) refused(err error, what, value string, known []string) error {
 }
 
 // findOption returns the setting of a category. Agents without categories use the category's name as the id.
-func (s *session) find(category string) *option {
+func (s *session) findOption(category string) *option {
 	for i, o := range s.Options {
 		if o.Category == category || o.ID == category {
 			return &s.Options[i]
@@ -169,7 +169,7 @@ func (s *session) find(category string) *option {
 // model returns the current model, "" if the agent does not report it.
 func (s *session) model() string {
 	var current string
-	if o := s.find("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
+	if o := s.findOption("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
 		return current
 	}
 	if s.Models != nil {
@@ -179,11 +179,11 @@ func (s *session) model() string {
 }
 
 // optionValues returns the possible values of a setting.
-func values(list []choice) []string {
+func optionValues(list []optionValue) []string {
 	var names []string
 	for _, c := range list {
 		if len(c.Group) > 0 {
-			names = append(names, values(c.Group)...)
+			names = append(names, optionValues(c.Group)...)
 		} else {
 			names = append(names, c.Value)
 		}

@@ -50,12 +50,12 @@ func TestConfigure(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log string
-			result, _, err := attemptOf(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { log, r.Model = logged(t, r), tt.model })
+			result, _, err := runAttempt(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { log, r.Model = enableLog(t, r), tt.model })
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Model != tt.ran {
 				t.Fatalf("result %+v, error %v", result, err)
 			}
 			for _, method := range []string{"session/set_config_option", "session/set_mode", "session/set_model"} {
-				got := sent(t, log, method)
+				got := sentParams(t, log, method)
 				for _, params := range got {
 					delete(params, "sessionId")
 				}
@@ -81,7 +81,7 @@ func TestConfigureRefused(t *testing.T) {
 		{"no models", `{}`, ``, "huge", "offers no choice of a model", "name no model"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, _, err := attemptOf(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { r.Model = tt.model })
+			result, _, err := runAttempt(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { r.Model = tt.model })
 			if err != nil || result.Outcome != sdk.OutcomeFailed || result.Error.Retryable {
 				t.Fatalf("result %+v, error %v", result, err)
 			}

@@ -32,14 +32,14 @@ type message struct {
 // in the order of their arrival; answers to requests are made concurrently. It is safe for concurrent use.
 type peer struct {
 	// onNotification handles a notification. handleLine calls it, and the next line waits for it.
-	told func(method string, params json.RawMessage)
+	onNotification func(method string, params json.RawMessage)
 	// onRequest handles a request in the same way and returns the function that makes the answer, which may take its time.
 	// Nil means that there is no such method.
-	asked func(method string, params json.RawMessage) func() any
+	onRequest func(method string, params json.RawMessage) func() any
 
 	mu      sync.Mutex // guards:
 	out     io.Writer
-	last    int
+	lastID  int
 	waiting map[string]chan message
 	spoke   bool
 
@@ -54,15 +54,15 @@ func (p *peer) attach(out io.Writer) {
 }
 
 // hasSpoken reports whether the other end wrote any message.
-func (p *peer) heard() bool {
+func (p *peer) hasSpoken() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spoke
 }
 
 // handleLine handles a line of the other end. Other lines than messages are ignored, because agents sometimes log to stdout.
-func (p *peer) line(line []byte) {
-	m, ok := parse(line)
+func (p *peer) handleLine(line []byte) {
+	m, ok := parseMessage(line)
 	if !ok {
 		return
 	}
@@ -71,17 +71,17 @@ func (p *peer) line(line []byte) {
 	p.mu.Unlock()
 	switch {
 	case m.Method == "":
-		p.settle(m)
+		p.deliver(m)
 	case len(m.ID) == 0:
-		p.told(m.Method, m.Params)
+		p.onNotification(m.Method, m.Params)
 	default:
-		answer := p.asked(m.Method, m.Params)
-		p.answers.Go(func() { p.answer(m, answer) })
+		answer := p.onRequest(m.Method, m.Params)
+		p.answers.Go(func() { p.reply(m, answer) })
 	}
 }
 
 // parseMessage parses a message: an object that calls a method or answers a call.
-func parse(line []byte) (message, bool) {
+func parseMessage(line []byte) (message, bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
 		return message{}, false
@@ -97,7 +97,7 @@ func parse(line []byte) (message, bool) {
 }
 
 // deliver passes an answer to the waiting call.
-func (p *peer) settle(m message) {
+func (p *peer) deliver(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if to, ok := p.waiting[string(m.ID)]; ok {
@@ -106,7 +106,7 @@ func (p *peer) settle(m message) {
 	}
 }
 
-func (p *peer) answer(m message, answer func() any) {
+func (p *peer) reply(m message, answer func() any) {
 	reply := message{ID: m.ID}
 	var err error
 	if answer == nil {
@@ -126,14 +126,14 @@ func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, pa
 	}
 	select {
 	case m := <-answer:
-		return m.read(result)
+		return m.decodeResult(result)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-over:
 	}
 	select { // the answer may have arrived last
 	case m := <-answer:
-		return m.read(result)
+		return m.decodeResult(result)
 	default:
 		return errGone
 	}
@@ -143,18 +143,18 @@ func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, pa
 func (p *peer) send(method string, params any) (<-chan message, error) {
 	answer := make(chan message, 1)
 	p.mu.Lock()
-	p.last++
-	id := strconv.Itoa(p.last)
+	p.lastID++
+	id := strconv.Itoa(p.lastID)
 	if p.waiting == nil {
 		p.waiting = map[string]chan message{}
 	}
 	p.waiting[id] = answer
 	p.mu.Unlock()
-	return answer, p.tell(method, params, json.RawMessage(id))
+	return answer, p.sendCall(method, params, json.RawMessage(id))
 }
 
 // sendCall sends a message that calls a method; without an id it has no answer.
-func (p *peer) tell(method string, params any, id json.RawMessage) error {
+func (p *peer) sendCall(method string, params any, id json.RawMessage) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
@@ -179,7 +179,7 @@ func (p *peer) write(m message) error {
 }
 
 // decodeResult decodes the result of an answer. Without a result it leaves the value unchanged.
-func (m message) read(result any) error {
+func (m message) decodeResult(result any) error {
 	if m.Error != nil {
 		return m.Error
 	}

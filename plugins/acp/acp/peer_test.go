@@ -35,8 +35,8 @@ func TestPeerKeepsOrder(t *testing.T) {
 	var order []string
 	out := &lockedBuffer{}
 	p := &peer{
-		told: func(method string, _ json.RawMessage) { order = append(order, method) },
-		asked: func(method string, _ json.RawMessage) func() any {
+		onNotification: func(method string, _ json.RawMessage) { order = append(order, method) },
+		onRequest: func(method string, _ json.RawMessage) func() any {
 			order = append(order, method)
 			if method == "unknown" {
 				return nil
@@ -46,7 +46,7 @@ func TestPeerKeepsOrder(t *testing.T) {
 	}
 	p.attach(out)
 	for _, line := range []string{`{"method":"a"}`, `{"id":"x","method":"b"}`, `not JSON`, `{"method":"c"}`, `{"id":7,"method":"unknown"}`, `{"id":99,"result":1}`} {
-		p.line([]byte(line + "\n"))
+		p.handleLine([]byte(line + "\n"))
 	}
 	p.answers.Wait()
 	if diff := cmp.Diff([]string{"a", "b", "c", "unknown"}, order); diff != "" {
@@ -71,13 +71,13 @@ func TestPeerCall(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 	p.attach(writer(func(line []byte) {
-		p.line([]byte(strings.Replace(string(line), `"method":"x","params":null`, `"result":{"n":3}`, 1)))
+		p.handleLine([]byte(strings.Replace(string(line), `"method":"x","params":null`, `"result":{"n":3}`, 1)))
 	}))
 	var got struct{ N int }
 	if err := p.call(t.Context(), over, "x", nil, &got); err != nil || got.N != 3 {
 		t.Errorf("an answer that came before the end: %v, error %v", got, err)
 	}
-	p.attach(writer(func([]byte) { p.line([]byte(`{"id":4,"error":{"code":-32000,"message":"no"}}`)) }))
+	p.attach(writer(func([]byte) { p.handleLine([]byte(`{"id":4,"error":{"code":-32000,"message":"no"}}`)) }))
 	var no *protocol.RequestError
 	if err := p.call(t.Context(), nil, "x", nil, &got); !errors.As(err, &no) || no.Code != -32000 {
 		t.Errorf("a refusal: %v", err)
@@ -125,9 +125,9 @@ func FuzzLines(f *testing.F) {
 		defer a.cancel(nil)
 		out := &lockedBuffer{}
 		a.peer.attach(out)
-		a.report.begin()
+		a.report.startTurn()
 		for line := range bytes.Lines(text) {
-			a.peer.line(line)
+			a.peer.handleLine(line)
 		}
 		a.peer.answers.Wait()
 		a.report.finish(true)
@@ -141,7 +141,7 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("%d calls, %d results; %d observed, %d ended", len(r.Calls), len(r.Results), len(r.Observed), len(r.ObservedResults))
 		}
 		for line := range strings.Lines(out.String()) {
-			if _, ok := parse([]byte(line)); !ok {
+			if _, ok := parseMessage([]byte(line)); !ok {
 				t.Errorf("wrote %q", line)
 			}
 		}

@@ -18,40 +18,40 @@ type permissionRequest struct {
 
 // handleRequest handles a request of the agent. Agents get no access to files and terminals of the client; they have tools
 // of their own for both.
-func (a *attempt) asked(method string, params json.RawMessage) func() any {
+func (a *attempt) handleRequest(method string, params json.RawMessage) func() any {
 	if method != protocol.ClientMethodSessionRequestPermission {
 		return nil
 	}
 	var r permissionRequest
 	if !cliagent.DecodeEvent(params, &r) || r.ToolCall.ToolCallID == "" {
-		return func() any { return selected("") }
+		return func() any { return permissionResponse("") }
 	}
 	asking := a.Permissions == permissionAsk
-	call := a.report.asked(r.ToolCall, asking)
+	call := a.report.prepareCall(r.ToolCall, asking)
 	switch {
 	case asking:
 		return func() any { return a.decide(call, r.Options) }
 	case a.Permissions == permissionAllow:
-		return func() any { return selected(allowing(r.Options)) }
+		return func() any { return permissionResponse(allowOption(r.Options)) }
 	default:
-		a.report.refused(call.CallID, refusal{tool: a.report.titleOf(call.CallID), reason: "the configuration allows nothing that needs permission"})
-		return func() any { return selected(refusing(r.Options)) }
+		a.report.recordRefusal(call.CallID, refusal{tool: a.report.callTitle(call.CallID), reason: "the configuration allows nothing that needs permission"})
+		return func() any { return permissionResponse(rejectOption(r.Options)) }
 	}
 }
 
 // decide requests the kernel's verdict on the call and returns the matching option of the agent.
 func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption) any {
-	release := a.held.hold()
-	verdict, err := a.x.Call(a.work, call)
+	release := a.waitTime.hold()
+	verdict, err := a.x.Call(a.ctx, call)
 	release()
 	if err != nil {
-		return selected("")
+		return permissionResponse("")
 	}
-	about := refusal{tool: a.report.titleOf(call.CallID), reason: verdict.Reason}
+	about := refusal{tool: a.report.callTitle(call.CallID), reason: verdict.Reason}
 	switch verdict.Action {
 	case sdk.VerdictRun:
-		a.report.allowed(call.CallID)
-		return selected(allowing(options))
+		a.report.recordAllowed(call.CallID)
+		return permissionResponse(allowOption(options))
 	case sdk.VerdictSkip:
 		about.reason, about.quiet = "it is skipped", true
 	case sdk.VerdictUse:
@@ -60,20 +60,20 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 			about.reason += ", with this result: " + string(verdict.Result.Result)
 		}
 	}
-	a.report.refused(call.CallID, about)
-	return selected(refusing(options))
+	a.report.recordRefusal(call.CallID, about)
+	return permissionResponse(rejectOption(options))
 }
 
 // allowOption and rejectOption return an option, "" if there is none. Options for one call take precedence.
-func allowing(options []protocol.PermissionOption) protocol.PermissionOptionId {
-	return first(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
+func allowOption(options []protocol.PermissionOption) protocol.PermissionOptionId {
+	return findOption(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
 }
 
-func refusing(options []protocol.PermissionOption) protocol.PermissionOptionId {
-	return first(options, protocol.PermissionOptionKindRejectOnce, protocol.PermissionOptionKindRejectAlways)
+func rejectOption(options []protocol.PermissionOption) protocol.PermissionOptionId {
+	return findOption(options, protocol.PermissionOptionKindRejectOnce, protocol.PermissionOptionKindRejectAlways)
 }
 
-func first(options []protocol.PermissionOption, kinds ...protocol.PermissionOptionKind) protocol.PermissionOptionId {
+func findOption(options []protocol.PermissionOption, kinds ...protocol.PermissionOptionKind) protocol.PermissionOptionId {
 	for _, kind := range kinds {
 		if i := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.Kind == kind }); i >= 0 {
 			return options[i].OptionId
@@ -83,7 +83,7 @@ func first(options []protocol.PermissionOption, kinds ...protocol.PermissionOpti
 }
 
 // permissionResponse returns the answer to a request for permission. Without an option the request counts as cancelled.
-func selected(option protocol.PermissionOptionId) protocol.RequestPermissionResponse {
+func permissionResponse(option protocol.PermissionOptionId) protocol.RequestPermissionResponse {
 	if option == "" {
 		return protocol.RequestPermissionResponse{Outcome: protocol.NewRequestPermissionOutcomeCancelled()}
 	}

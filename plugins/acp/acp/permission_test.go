@@ -13,7 +13,7 @@ import (
 )
 
 // oneRequest is a script with one request, for a call whose arguments were announced before.
-const asking = `{"turns":[{"steps":[
+const oneRequest = `{"turns":[{"steps":[
 	{"update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Write a.txt","kind":"edit","status":"in_progress","content":[{"type":"diff","path":"/a.txt","oldText":null,"newText":"x\n"}]}},
 	{"ask":{"toolCallId":"t1","title":"Edit files","locations":[{"path":"/a.txt"}],"status":"pending"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}},{"say":"written"}],
@@ -44,11 +44,11 @@ func TestVerdicts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			x := &plugintest.Exchange{Otherwise: tt.verdict}
 			var log string
-			result, err := execute(t, x, asking, "", func(r *sdk.ExecuteRequest) { log = logged(t, r) })
+			result, err := execute(t, x, oneRequest, "", func(r *sdk.ExecuteRequest) { log = enableLog(t, r) })
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Output != tt.output {
 				t.Errorf("result %+v, error %v", result, err)
 			}
-			if diff := cmp.Diff(tt.prompts, prompts(t, log)); diff != "" {
+			if diff := cmp.Diff(tt.prompts, sentPrompts(t, log)); diff != "" {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 			r := x.Record()
@@ -69,7 +69,7 @@ func TestVerdicts(t *testing.T) {
 // TestPermissionsConfigured: the configuration decides without the kernel.
 func TestPermissionsConfigured(t *testing.T) {
 	for permissions, output := range map[string]string{"allow": "written\n", "deny": "left\n\nI see.\n"} {
-		result, x, err := attemptOf(t, asking, `,"permissions":"`+permissions+`"`, nil)
+		result, x, err := runAttempt(t, oneRequest, `,"permissions":"`+permissions+`"`, nil)
 		if err != nil || result.Output != output {
 			t.Errorf("%s: result %+v, error %v", permissions, result, err)
 		}
@@ -83,7 +83,7 @@ func TestPermissionsConfigured(t *testing.T) {
 
 // TestAskedTwice: two requests about a call are two calls for the kernel, each with its result.
 func TestAskedTwice(t *testing.T) {
-	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
+	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestAskedTwice(t *testing.T) {
 
 // TestUnfinishedCalls: a call without an end ends with the agent's turn.
 func TestUnfinishedCalls(t *testing.T) {
-	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
+	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestUnfinishedCalls(t *testing.T) {
 // TestNoOptionFits: without a matching option the request counts as cancelled; the answer is never an unoffered option.
 func TestNoOptionFits(t *testing.T) {
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
-	if result, _, err := attemptOf(t, script, "", nil); err != nil || result.Output != "so be it\n" {
+	if result, _, err := runAttempt(t, script, "", nil); err != nil || result.Output != "so be it\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestDeniedForGood(t *testing.T) {
 // TestNoVerdict: without a verdict, because the kernel ends the attempt, the agent gets no permission.
 func TestNoVerdict(t *testing.T) {
 	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "nobody is there") }}
-	result, err := execute(t, x, asking, "", nil)
+	result, err := execute(t, x, oneRequest, "", nil)
 	if err != nil || !strings.HasPrefix(result.Output, "left") {
 		t.Errorf("result %+v, error %v", result, err)
 	}

@@ -40,12 +40,12 @@ const defaultStartLimit = 2 * time.Minute
 // New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the base of
 // the agents' environment, usually os.Environ; each call of the provider calls it once.
 func New(agent string, environ func() []string) *Provider {
-	return &Provider{profile: profileOf(agent), environ: environ, startLimit: defaultStartLimit}
+	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
 }
 
 // presetNames returns the names of the providers for known agents.
-func presets() []string {
-	names := agents()
+func presetNames() []string {
+	names := agentNames()
 	for i, agent := range names {
 		names[i] = name + "-" + agent
 	}
@@ -96,7 +96,7 @@ func withoutAgent(schema []byte) []byte {
 
 // Validate refuses a configuration that cannot work, and one whose command is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	s, err := p.read(req.Config)
+	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 
 // Examine implements [sdk.Examiner]. It does not read the version: some agents take seconds, others start to serve.
 func (p *Provider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
-	s, err := p.read(req.Config)
+	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ var profiles = []profile{
 }
 
 // findProfile returns the profile of an agent, nil for an unknown name.
-func profileOf(agent string) *profile {
+func findProfile(agent string) *profile {
 	for i := range profiles {
 		if profiles[i].agent == agent {
 			return &profiles[i]
@@ -76,7 +76,7 @@ func profileOf(agent string) *profile {
 }
 
 // agentNames returns the names of all known agents.
-func agents() []string {
+func agentNames() []string {
 	words := make([]string, len(profiles))
 	for i, p := range profiles {
 		words[i] = p.agent

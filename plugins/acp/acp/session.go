@@ -27,22 +27,22 @@ type attempt struct {
 	startLimit time.Duration
 	peer       *peer
 	report     *report
-	held       stopwatch
-	work       context.Context //nolint:containedctx // ends when the agent's requests need no answer
+	waitTime   stopwatch
+	ctx        context.Context //nolint:containedctx // ends when the agent's requests need no answer
 	cancel     context.CancelCauseFunc
 
-	session protocol.SessionId
-	version string
-	model   string              // the agent's name of the set model
-	stop    protocol.StopReason // of the last turn; "" before the first one
-	err     error               // the error that ended the conversation
+	session    protocol.SessionId
+	version    string
+	model      string              // the agent's name of the set model
+	stopReason protocol.StopReason // of the last turn; "" before the first one
+	err        error               // the error that ended the conversation
 }
 
 // newAttempt returns an attempt that ends with ctx.
 func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
 	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
-	a.work, a.cancel = context.WithCancelCause(ctx)
-	a.peer = &peer{told: a.told, asked: a.asked}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.peer = &peer{onNotification: a.handleNotification, onRequest: a.handleRequest}
 	return a
 }
 
@@ -52,7 +52,7 @@ type checkpoint struct {
 }
 
 // run leads the whole conversation. It is the Talk of the agent's command.
-func (a *attempt) talk(t cliagent.Talk) {
+func (a *attempt) run(t cliagent.Talk) {
 	var stopping sync.WaitGroup
 	done := make(chan struct{})
 	stopping.Go(func() {
@@ -71,15 +71,15 @@ func (a *attempt) talk(t cliagent.Talk) {
 }
 
 func (a *attempt) converse(t cliagent.Talk) error {
-	prompt, err := a.start(t)
+	prompt, err := a.startSession(t)
 	if err != nil {
 		return err
 	}
 	for range maxTurns {
-		if err := a.turn(t, prompt); err != nil {
+		if err := a.runTurn(t, prompt); err != nil {
 			return err
 		}
-		if prompt = a.report.refusals(a.stop == protocol.StopReasonCancelled); prompt == "" {
+		if prompt = a.report.refusalPrompt(a.stopReason == protocol.StopReasonCancelled); prompt == "" {
 			return nil
 		}
 	}
@@ -87,14 +87,14 @@ func (a *attempt) converse(t cliagent.Talk) error {
 }
 
 // startSession prepares the agent for its prompt, and returns the prompt.
-func (a *attempt) start(t cliagent.Talk) (string, error) {
+func (a *attempt) startSession(t cliagent.Talk) (string, error) {
 	late := failure.New(failure.ProviderTimeout, "%s was not ready for a prompt within %s", a.title, a.startLimit).
 		WithHint("start it by hand to see what it waits for; it must speak the Agent Client Protocol on stdin and stdout")
-	ctx, cancel := context.WithTimeoutCause(a.work, a.startLimit, late)
+	ctx, cancel := context.WithTimeoutCause(a.ctx, a.startLimit, late)
 	defer cancel()
 	ask := func(method string, params, result any) error { return a.peer.call(ctx, t.Over, method, params, result) }
 
-	var agent initialized
+	var agent initializeResult
 	err := ask(protocol.AgentMethodInitialize, protocol.InitializeRequest{
 		ProtocolVersion: protocol.ProtocolVersionNumber,
 		ClientInfo:      &protocol.Implementation{Name: "agent-pipelines", Version: "1"},
@@ -108,7 +108,7 @@ func (a *attempt) start(t cliagent.Talk) (string, error) {
 	}
 	a.version = agent.Agent.Version
 	s := &session{ask: ask, title: a.title}
-	prompt, err := a.open(ctx, s, agent.Can)
+	prompt, err := a.openSession(ctx, s, agent.Capabilities)
 	if err != nil {
 		return "", err
 	}
@@ -121,15 +121,15 @@ func (a *attempt) start(t cliagent.Talk) (string, error) {
 }
 
 // openSession resumes the session of an interrupted attempt, or creates one, and returns the prompt.
-func (a *attempt) open(ctx context.Context, s *session, can can) (string, error) {
-	before := a.earlier()
+func (a *attempt) openSession(ctx context.Context, s *session, can capabilities) (string, error) {
+	before := a.earlierSession()
 	if before != "" {
-		taken, err := s.take(before, a.req.WorkDir, can)
+		taken, err := s.resume(before, a.req.WorkDir, can)
 		if taken || err != nil {
-			return goOn + a.req.Prompt, err
+			return resumePreamble + a.req.Prompt, err
 		}
 	}
-	if err := s.begin(a.req.WorkDir); err != nil {
+	if err := s.create(a.req.WorkDir); err != nil {
 		return "", err
 	}
 	if !can.Load && can.Sessions.Resume == nil {
@@ -143,10 +143,10 @@ func (a *attempt) open(ctx context.Context, s *session, can can) (string, error)
 }
 
 // resumePreamble precedes the task in a resumed session.
-const goOn = "Your work on the task below was interrupted. Check what is done already, do nothing twice, and continue from there.\n\n"
+const resumePreamble = "Your work on the task below was interrupted. Check what is done already, do nothing twice, and continue from there.\n\n"
 
 // earlierSession returns the session of the interrupted attempt, "" if there is none.
-func (a *attempt) earlier() protocol.SessionId {
+func (a *attempt) earlierSession() protocol.SessionId {
 	var c checkpoint
 	if a.req.Resume == nil || json.Unmarshal(a.req.Resume.Checkpoint.Blob, &c) != nil {
 		return ""
@@ -156,29 +156,29 @@ func (a *attempt) earlier() protocol.SessionId {
 
 // runTurn sends a prompt and waits for the end of the agent's turn. If the attempt is cancelled, the agent gets a
 // cancellation, and the time that remains to it.
-func (a *attempt) turn(t cliagent.Talk, prompt string) error {
-	a.stop = ""
-	a.report.begin()
+func (a *attempt) runTurn(t cliagent.Talk, prompt string) error {
+	a.stopReason = ""
+	a.report.startTurn()
 	answer, err := a.peer.send(protocol.AgentMethodSessionPrompt, protocol.PromptRequest{
 		SessionId: a.session, Prompt: []protocol.ContentBlock{protocol.TextBlock(prompt)},
 	})
 	if err != nil {
 		return errGone
 	}
-	cancelled := a.work.Done()
+	cancelled := a.ctx.Done()
 	for {
 		select {
 		case m := <-answer:
-			return a.turned(m)
+			return a.endTurn(m)
 		case <-cancelled:
 			cancelled = nil
-			_ = a.peer.tell(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
+			_ = a.peer.sendCall(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
 			continue
 		case <-t.Over:
 		}
 		select { // the answer may have arrived last
 		case m := <-answer:
-			return a.turned(m)
+			return a.endTurn(m)
 		default:
 			return errGone
 		}
@@ -186,15 +186,15 @@ func (a *attempt) turn(t cliagent.Talk, prompt string) error {
 }
 
 // endTurn records the answer to a prompt.
-func (a *attempt) turned(m message) error {
+func (a *attempt) endTurn(m message) error {
 	var end turnEnd
-	if err := m.read(&end); err != nil {
+	if err := m.decodeResult(&end); err != nil {
 		return err
 	}
 	if end.Reason == "" {
 		return fmt.Errorf("%s ended its turn without a reason", a.title)
 	}
-	a.stop = end.Reason
-	a.report.turned(end)
+	a.stopReason = end.Reason
+	a.report.endTurn(end)
 	return nil
 }

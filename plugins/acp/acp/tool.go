@@ -15,7 +15,7 @@ import (
 )
 
 // toolState is the state of one tool call of the agent.
-type tool struct {
+type toolState struct {
 	id, name, title string
 	kind            protocol.ToolKind
 	status          string
@@ -23,29 +23,29 @@ type tool struct {
 	content         []toolContent
 	paths           []string
 
-	asked    int      // number of requests for permission
-	open     []string // ids of allowed gated calls without a result
-	refused  bool     // the last request was refused
-	observed bool     // reported as a call without a request
-	told     bool     // and its result is reported
-	ended    bool
+	requests       int      // number of requests for permission
+	pendingIDs     []string // ids of allowed gated calls without a result
+	refused        bool     // the last request was refused
+	observed       bool     // reported as a call without a request
+	resultReported bool     // and its result is reported
+	ended          bool
 }
 
 // updateTool applies an update of a call. The caller holds mu, as for all methods here.
-func (r *report) tool(u toolUpdate) {
-	t := r.merge(u)
-	r.progress(t.title, t.tool())
+func (r *report) updateTool(u toolUpdate) {
+	t := r.mergeUpdate(u)
+	r.progress(t.title, t.toolName())
 	if t.status == "completed" || t.status == "failed" {
 		r.observe(t)
-		r.end(t)
+		r.endTool(t)
 	}
 }
 
 // mergeUpdate adds an update to the state; missing fields stay.
-func (r *report) merge(u toolUpdate) *tool {
+func (r *report) mergeUpdate(u toolUpdate) *toolState {
 	t := r.tools[u.ToolCallID]
 	if t == nil {
-		t = &tool{id: u.ToolCallID}
+		t = &toolState{id: u.ToolCallID}
 		r.tools[t.id] = t
 		r.order = append(r.order, t)
 	}
@@ -78,8 +78,8 @@ func hasJSON(raw json.RawMessage) bool {
 }
 
 // observe reports a call that the agent makes without a request. The call's arguments are then complete.
-func (r *report) observe(t *tool) {
-	if t.asked > 0 || t.observed {
+func (r *report) observe(t *toolState) {
+	if t.requests > 0 || t.observed {
 		return
 	}
 	t.observed = true
@@ -87,7 +87,7 @@ func (r *report) observe(t *tool) {
 }
 
 // endTool reports the result of a call once.
-func (r *report) end(t *tool) {
+func (r *report) endTool(t *toolState) {
 	if t.ended {
 		return
 	}
@@ -100,77 +100,77 @@ func (r *report) end(t *tool) {
 		status = sdk.ToolError
 	}
 	result := sdk.ToolResult{CallID: t.id, Status: status, Result: t.result()}
-	if t.observed && !t.told {
-		t.told = true
+	if t.observed && !t.resultReported {
+		t.resultReported = true
 		r.x.ObserveResult(result)
 	}
-	for _, id := range t.open {
+	for _, id := range t.pendingIDs {
 		result.CallID = id
 		r.x.Result(result)
 	}
-	t.open = nil
+	t.pendingIDs = nil
 }
 
 // prepareCall returns the call of a request for permission. Each request about the same call is a gated call of its own.
-func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
+func (r *report) prepareCall(u toolUpdate, gated bool) sdk.ToolCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.merge(u)
-	r.fresh = true
+	t := r.mergeUpdate(u)
+	r.startsMessage = true
 	id := t.id
 	if gated {
-		if t.asked++; t.asked > 1 || t.observed {
-			id = fmt.Sprintf("%s#%d", t.id, t.asked)
+		if t.requests++; t.requests > 1 || t.observed {
+			id = fmt.Sprintf("%s#%d", t.id, t.requests)
 		}
 	}
 	r.calls[id] = t
 	t.refused, t.ended = false, false
-	r.progress(t.title, t.tool())
+	r.progress(t.title, t.toolName())
 	return t.call(id, r.dir)
 }
 
 // recordAllowed records a granted request.
-func (r *report) allowed(id string) {
+func (r *report) recordAllowed(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.calls[id]; t != nil {
-		t.open = append(t.open, id)
+		t.pendingIDs = append(t.pendingIDs, id)
 	}
 }
 
-func (r *report) refused(id string, why refusal) {
+func (r *report) recordRefusal(id string, why refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.calls[id]; t != nil {
 		t.refused = true
 	}
-	r.refuse = append(r.refuse, why)
+	r.refusals = append(r.refusals, why)
 }
 
 // callTitle returns a readable title of the call.
-func (r *report) titleOf(id string) string {
+func (r *report) callTitle(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.calls[id]
 	if t == nil {
 		return id
 	}
-	return cmp.Or(t.title, t.tool())
+	return cmp.Or(t.title, t.toolName())
 }
 
 // toolName returns the tool's name, or its kind if the agent gives no name.
-func (t *tool) tool() string { return cmp.Or(t.name, string(t.kind), "tool") }
+func (t *toolState) toolName() string { return cmp.Or(t.name, string(t.kind), "tool") }
 
 // call returns the call for the exchange. dir is the agent's working directory, for relative paths.
-func (t *tool) call(id, dir string) sdk.ToolCall {
-	c := sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
+func (t *toolState) call(id, dir string) sdk.ToolCall {
+	c := sdk.ToolCall{CallID: id, Tool: t.toolName(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
 	names := t.paths
 	for _, part := range t.content {
 		if part.Type == "diff" {
 			names = append(slices.Clone(names), part.Path)
 		}
 	}
-	in := t.named()
+	in := t.inputFields()
 	c.Paths = cliagent.Paths(dir, append(slices.Clone(names), in.Path, in.FilePath)...)
 	if c.Category == sdk.CategoryTerminal {
 		c.Command = cmp.Or(in.Command, t.title)
@@ -187,16 +187,16 @@ var categories = map[protocol.ToolKind]sdk.Category{
 }
 
 // toolInput has the members of a tool's input that name a file or a command.
-type input struct {
+type toolInput struct {
 	Path     string
 	FilePath string
 	Command  string
 }
 
 // inputFields decodes the input, whose form is the agent's own. Members of other types are ignored.
-func (t *tool) named() input {
+func (t *toolState) inputFields() toolInput {
 	var members map[string]json.RawMessage
-	var in input
+	var in toolInput
 	if json.Unmarshal(t.input, &members) != nil {
 		return in
 	}
@@ -215,7 +215,7 @@ func (t *tool) named() input {
 
 // args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, the files,
 // the changes.
-func (t *tool) args() json.RawMessage {
+func (t *toolState) args() json.RawMessage {
 	if input := bytes.TrimSpace(t.input); len(input) > 0 && input[0] == '{' {
 		return input
 	}
@@ -244,7 +244,7 @@ func (t *tool) args() json.RawMessage {
 }
 
 // result returns the tool's output, or else the text that the agent shows of it.
-func (t *tool) result() json.RawMessage {
+func (t *toolState) result() json.RawMessage {
 	if hasJSON(t.output) {
 		return t.output
 	}
@@ -259,7 +259,7 @@ func (t *tool) result() json.RawMessage {
 	return raw
 }
 
-func (t *tool) text() string {
+func (t *toolState) text() string {
 	var texts []string
 	for _, c := range t.content {
 		if c.Type == "content" && c.Content.Text != "" {

@@ -22,17 +22,17 @@ func (t tokens) addTo(sum *sdk.Usage) *sdk.Usage {
 }
 
 // totalUsage returns the usage of the attempt, nil if it is unknown.
-func (r *report) totals() *sdk.Usage {
+func (r *report) totalUsage() *sdk.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.usage == nil && r.cost == nil {
 		return nil
 	}
-	return r.sum()
+	return r.usageSum()
 }
 
 // usageSum returns the tokens of all turns with the cost of the session. The caller holds mu.
-func (r *report) sum() *sdk.Usage {
+func (r *report) usageSum() *sdk.Usage {
 	u := sdk.Usage{}
 	if r.usage != nil {
 		u = *r.usage

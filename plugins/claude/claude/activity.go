@@ -9,7 +9,7 @@ import (
 )
 
 // toolEffect returns the effect of a tool of Claude Code. Unknown tools have the effect with the strictest handling.
-func effect(tool string) sdk.Effect {
+func toolEffect(tool string) sdk.Effect {
 	switch tool {
 	case "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "ToolSearch", "BashOutput":
 		return sdk.EffectNone
@@ -30,7 +30,7 @@ var categories = map[string]sdk.Category{
 
 // toolCall returns the call in a content block. dir is the agent's working directory, for relative paths.
 func toolCall(b block, dir string, turn int) sdk.ToolCall {
-	c := sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: effect(b.Name), Category: categories[b.Name], Turn: turn}
+	c := sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: toolEffect(b.Name), Category: categories[b.Name], Turn: turn}
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

@@ -34,7 +34,7 @@ func modelName(model string) string {
 // because a program cannot start with an argument of more than 128 KiB.
 func arguments(cfg Config, req sdk.ExecuteRequest) []string {
 	args := []string{"--print"}
-	if cfg.PermissionMode == bypass {
+	if cfg.PermissionMode == bypassPermissions {
 		args = append(args, "--dangerously-skip-permissions")
 	} else {
 		args = append(args, "--permission-mode", cfg.PermissionMode)
@@ -85,7 +85,7 @@ func environment(base []string, added map[string]string, cfg Config) []string {
 // command returns the command of an attempt.
 func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, error) {
 	env := p.environment(req.Environment, cfg)
-	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
 	if err != nil {
 		return cliagent.Command{}, err
 	}

@@ -28,14 +28,14 @@ type Config struct {
 	IsSandbox bool `json:"is_sandbox"`
 }
 
-const bypass = "bypassPermissions"
+const bypassPermissions = "bypassPermissions"
 
 // permissionModes are the modes of claude --help.
-var permissionModes = []string{"acceptEdits", "auto", bypass, "default", "dontAsk", "manual", "plan"}
+var permissionModes = []string{"acceptEdits", "auto", bypassPermissions, "default", "dontAsk", "manual", "plan"}
 
 // readConfig decodes and checks a configuration. Errors are of kind config_invalid.
 func readConfig(raw json.RawMessage) (Config, error) {
-	cfg := Config{Command: "claude", PermissionMode: bypass}
+	cfg := Config{Command: "claude", PermissionMode: bypassPermissions}
 	if err := config.Decode(raw, &cfg); err != nil {
 		return Config{}, err
 	}

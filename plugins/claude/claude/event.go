@@ -5,7 +5,7 @@ import "encoding/json"
 // The events of --output-format stream-json, one JSON object per line, with the fields that the provider uses.
 
 // eventHead has the fields of all events.
-type anyEvent struct {
+type eventHead struct {
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
 }

@@ -38,7 +38,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		Usage:        s.usage,
 		Model:        s.model(),
 		AgentVersion: s.version,
-		Conversation: s.session,
+		Conversation: s.sessionID,
 	}
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure

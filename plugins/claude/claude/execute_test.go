@@ -151,8 +151,8 @@ func TestExecuteDoesNotStart(t *testing.T) {
 		want   failure.Kind
 		hint   string
 	}{
-		{"missing command", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
-		{"missing path", `{"command": "/nowhere/claude"}`, nil, failure.ProviderMissing, install},
+		{"missing command", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, installCommand},
+		{"missing path", `{"command": "/nowhere/claude"}`, nil, failure.ProviderMissing, installCommand},
 		{"unknown key", `{"comand": "claude"}`, nil, failure.ConfigInvalid, ""},
 	}
 	for _, tt := range tests {
@@ -222,7 +222,7 @@ func TestEndingWithoutMessage(t *testing.T) {
 		"ended with error_max_turns (max_turns)": {Subtype: "error_max_turns", TerminalReason: "max_turns", IsError: true},
 	} {
 		var e outcome.Evidence
-		r.judge(&e)
+		r.addEvidence(&e)
 		if e.Fault.Message != want {
 			t.Errorf("%q, want %q", e.Fault.Message, want)
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	name    = "claude"
-	install = "npm install -g @anthropic-ai/claude-code"
+	name           = "claude"
+	installCommand = "npm install -g @anthropic-ai/claude-code"
 )
 
 //go:embed config.schema.json
@@ -71,7 +71,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = cliagent.Lookup(name, cfg.Command, install, p.environment(nil, cfg))
+	_, err = cliagent.Lookup(name, cfg.Command, installCommand, p.environment(nil, cfg))
 	return err
 }
 
@@ -96,7 +96,7 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 		return nil, err
 	}
 	findings := []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(cmd.Env)}
-	if os.Geteuid() == 0 && cfg.PermissionMode == bypass && cliagent.Getenv(cmd.Env, "IS_SANDBOX") != "1" {
+	if os.Geteuid() == 0 && cfg.PermissionMode == bypassPermissions && cliagent.Getenv(cmd.Env, "IS_SANDBOX") != "1" {
 		findings = append(findings, sdk.Finding{
 			About: "permissions", State: sdk.FindingBad, Detail: "Claude Code refuses to bypass permissions as root",
 			Hint: "run as another user, ask for isolation (--sandbox workspace), or in a container set is_sandbox: true in the configuration of provider claude",

@@ -14,42 +14,42 @@ import (
 // stream converts the agent's events to reports on the exchange and keeps the data for the result. It belongs to one
 // attempt and is not safe for concurrent use.
 type stream struct {
-	x      sdk.Exchange
-	dir    string // the agent's working directory
-	events *cliagent.Events
-	said   cliagent.Transcript // the agent's texts
+	x          sdk.Exchange
+	dir        string // the agent's working directory
+	events     *cliagent.Events
+	transcript cliagent.Transcript // the agent's texts
 
-	session string
-	version string
-	named   string // the model of system/init
-	replies map[string]bool
-	tools   int
-	denied  map[string]bool // refused calls
-	usage   *sdk.Usage
-	failed  struct{ word, message string } // the last error, unless the agent continued after it
-	retry   *retryEvent                    // the last one
-	limit   *rateLimit                     // the last one
-	final   *resultEvent
+	sessionID string
+	version   string
+	initModel string // the model of system/init
+	replies   map[string]bool
+	tools     int
+	denied    map[string]bool // refused calls
+	usage     *sdk.Usage
+	lastError struct{ word, message string } // the last error, unless the agent continued after it
+	retry     *retryEvent                    // the last one
+	limit     *rateLimit                     // the last one
+	final     *resultEvent
 }
 
 func newStream(x sdk.Exchange) *stream {
-	s := &stream{x: x, said: cliagent.Transcript{X: x}, replies: map[string]bool{}, denied: map[string]bool{}}
-	s.events = &cliagent.Events{Begins: begins, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
+	s := &stream{x: x, transcript: cliagent.Transcript{X: x}, replies: map[string]bool{}, denied: map[string]bool{}}
+	s.events = &cliagent.Events{Begins: isFirstEvent, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
 	return s
 }
 
 // isFirstEvent reports whether a stream may begin with an event of the type.
-func begins(kind string) bool {
+func isFirstEvent(kind string) bool {
 	return slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "rate_limit_event"}, kind)
 }
 
 // handle processes one event. An unreadable event is ignored; the raw stream has it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
-	var e anyEvent
+	var e eventHead
 	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
-	s.session = cmp.Or(e.SessionID, s.session)
+	s.sessionID = cmp.Or(e.SessionID, s.sessionID)
 	switch kind {
 	case "system":
 		s.system(e.Subtype, raw)
@@ -73,7 +73,7 @@ func (s *stream) system(subtype string, raw []byte) {
 	case "init":
 		var e initEvent
 		if cliagent.DecodeEvent(raw, &e) {
-			s.named, s.version = cmp.Or(e.Model, s.named), cmp.Or(e.Version, s.version)
+			s.initModel, s.version = cmp.Or(e.Model, s.initModel), cmp.Or(e.Version, s.version)
 		}
 	case "permission_denied":
 		var e deniedEvent
@@ -94,22 +94,22 @@ func (s *stream) assistant(raw []byte) {
 	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
-	content := blocks(e.Message.Content)
+	content := parseBlocks(e.Message.Content)
 	switch ofAgent := e.ParentToolUseID == ""; { // errors of a sub-agent are left to its agent
 	case e.Error != "":
 		if ofAgent {
-			s.failed.word, s.failed.message = e.Error, textOf(content)
+			s.lastError.word, s.lastError.message = e.Error, joinTexts(content)
 		}
 		return
 	case ofAgent:
-		s.failed.word, s.failed.message = "", ""
+		s.lastError.word, s.lastError.message = "", ""
 	}
 	s.reply(e)
 	for _, b := range content {
 		switch b.Type {
 		case "text":
 			if e.ParentToolUseID == "" {
-				s.said.Paragraph(b.Text)
+				s.transcript.Paragraph(b.Text)
 				s.progress(b.Text, "")
 			}
 		case "tool_use":
@@ -138,7 +138,7 @@ func (s *stream) user(raw []byte) {
 	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
-	for _, b := range blocks(e.Message.Content) {
+	for _, b := range parseBlocks(e.Message.Content) {
 		if b.Type != "tool_result" {
 			continue
 		}
@@ -163,7 +163,7 @@ func (s *stream) result(raw []byte) (final bool) {
 		return false
 	}
 	s.final = &e
-	if u := totals(e); u != nil {
+	if u := totalUsage(e); u != nil {
 		s.usage = u
 		s.x.Usage(*u)
 	}
@@ -176,7 +176,7 @@ func (s *stream) progress(message, tool string) {
 
 // output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
-	switch said := s.said.String(); {
+	switch said := s.transcript.String(); {
 	case !s.events.Seen():
 		return s.events.Plain.String()
 	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || said == ""):
@@ -189,11 +189,11 @@ func (s *stream) output(purpose sdk.Purpose) string {
 // model returns the model that answered. It may differ from the requested one, and a second model may do side tasks.
 func (s *stream) model() string {
 	if s.final == nil || len(s.final.ModelUsage) == 0 {
-		return s.named
+		return s.initModel
 	}
 	used := s.final.ModelUsage
-	if _, ok := used[s.named]; ok {
-		return s.named
+	if _, ok := used[s.initModel]; ok {
+		return s.initModel
 	}
 	return slices.MaxFunc(slices.Sorted(maps.Keys(used)), func(a, b string) int {
 		return cmp.Or(cmp.Compare(used[a].CostUSD, used[b].CostUSD), cmp.Compare(used[a].OutputTokens, used[b].OutputTokens))
@@ -201,7 +201,7 @@ func (s *stream) model() string {
 }
 
 // parseBlocks decodes content; a string is one text block.
-func blocks(content json.RawMessage) []block {
+func parseBlocks(content json.RawMessage) []block {
 	var list []block
 	if cliagent.DecodeEvent(content, &list); list != nil {
 		return list
@@ -214,7 +214,7 @@ func blocks(content json.RawMessage) []block {
 }
 
 // joinTexts joins the texts of a message.
-func textOf(content []block) string {
+func joinTexts(content []block) string {
 	var texts []string
 	for _, b := range content {
 		if b.Type == "text" {

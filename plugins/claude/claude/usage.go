@@ -7,7 +7,7 @@ import (
 
 // totalUsage returns the usage of a whole run, nil if the result has none. Counts by model take precedence: when a budget
 // ends the run, usage itself is all zeros.
-func totals(e resultEvent) *sdk.Usage {
+func totalUsage(e resultEvent) *sdk.Usage {
 	if e.Usage == nil && len(e.ModelUsage) == 0 {
 		return nil
 	}

@@ -16,21 +16,21 @@ import (
 // verdict returns the outcome of an attempt that ended by itself at the time now. Exit code and subtype are unreliable
 // alone: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
-	e := end.Evidence(s.events, s.tools > 0 || s.said.String() != "", now)
+	e := end.Evidence(s.events, s.tools > 0 || s.transcript.String() != "", now)
 	if !e.Spoke {
 		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(s.events.Plain.String()), "\n")
-		return agent.Decide(e)
+		return classifier.Decide(e)
 	}
-	e.Fault = outcome.Fault{Words: []string{s.failed.word}, Message: s.failed.message}
+	e.Fault = outcome.Fault{Words: []string{s.lastError.word}, Message: s.lastError.message}
 	if s.final != nil {
-		s.final.judge(&e)
-		e.Fault.RetryAfter = s.wait(now)
+		s.final.addEvidence(&e)
+		e.Fault.RetryAfter = s.retryWait(now)
 	}
-	return agent.Decide(e)
+	return classifier.Decide(e)
 }
 
 // addEvidence adds the result event to the evidence of the earlier events.
-func (r *resultEvent) judge(e *outcome.Evidence) {
+func (r *resultEvent) addEvidence(e *outcome.Evidence) {
 	e.LastWord = outcome.Success
 	e.Did = e.Did || strings.TrimSpace(r.Result) != ""
 	for _, d := range r.PermissionDenials {
@@ -54,7 +54,7 @@ func isDiagnostic(line string) bool { return strings.HasPrefix(line, "[ede_diagn
 
 // retryWait returns the wait that the service asks for: until a subscription's limit ends, or Claude Code's own last wait
 // for a rate limit, which follows the service's request. 0 if neither is known.
-func (s *stream) wait(now time.Time) time.Duration {
+func (s *stream) retryWait(now time.Time) time.Duration {
 	switch {
 	case s.limit != nil && s.limit.Status == "rejected" && s.limit.ResetsAt > 0:
 		return time.Unix(s.limit.ResetsAt, 0).Sub(now)

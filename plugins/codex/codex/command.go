@@ -16,7 +16,7 @@ const exitParagraph = "\n\n---\n" +
 
 // arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may retry
 // forever; the attempt's deadlines end that, and a restored network is used before.
-func arguments(cfg Config, c choice) []string {
+func arguments(cfg Config, c modelChoice) []string {
 	args := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
 		"--model", c.model, "-c", fmt.Sprintf("model_reasoning_effort=%q", c.effort),
@@ -25,29 +25,29 @@ func arguments(cfg Config, c choice) []string {
 }
 
 // attemptPlan is the part of an attempt's settings that is needed after its start.
-type planned struct {
-	choice
+type attemptPlan struct {
+	modelChoice
 	watch watchTiming
 }
 
 // command returns the command of an attempt.
-func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, planned, error) {
+func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, attemptPlan, error) {
 	env := cliagent.Environ(p.environ(), req.Environment)
-	c, err := choose(req.Model, cfg, env)
+	c, err := chooseModel(req.Model, cfg, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
-	l, err := timing(req.Timeout, cfg, env)
+	l, err := readLimits(req.Timeout, cfg, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
-	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
 	return cliagent.Command{
-		Name: name, Path: native(path, runtime.GOOS, runtime.GOARCH), Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
+		Name: name, Path: nativeProgram(path, runtime.GOOS, runtime.GOARCH), Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
 		Stdin:   req.Prompt + exitParagraph,
 		Timeout: l.total, IdleTimeout: req.IdleTimeout, Grace: req.Grace, TimeoutGrace: cmp.Or(req.Grace, l.grace),
-	}, planned{c, l.watch}, nil
+	}, attemptPlan{c, l.watch}, nil
 }

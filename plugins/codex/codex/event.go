@@ -6,7 +6,7 @@ import "encoding/json"
 // once may have no item, so the stream is not a complete record of the agent's actions.
 
 // event has the fields of all events.
-type anEvent struct {
+type event struct {
 	ThreadID string `json:"thread_id"` // thread.started
 	Item     item   `json:"item"`      // item.started, item.updated, item.completed
 	Message  string `json:"message"`   // error

@@ -29,11 +29,11 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	s := newStream(x)
 	s.dir = req.WorkDir
-	if price, ok := priceOf(plan.model, cfg); ok {
+	if price, ok := findPrice(plan.model, cfg); ok {
 		s.price = &price
 	}
 	w := newWatchdog(req, plan.watch)
-	cmd.Line, cmd.Exchange, cmd.Done = s.events.Line, x, w.sign(s.busy)
+	cmd.Line, cmd.Exchange, cmd.Done = s.events.Line, x, w.newSign(s.busy)
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
@@ -43,7 +43,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		ExitCode:     end.ExitCode,
 		Duration:     end.Duration,
 		Usage:        s.usage,
-		Conversation: s.thread,
+		Conversation: s.threadID,
 	}
 	if s.events.Seen() {
 		result.Model = plan.model
@@ -57,7 +57,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if end.Cut == cliagent.CutDone {
 		s.progress("the work is done; Codex stayed and was ended", "")
 	}
-	result.Outcome, result.Error = w.settle(s, end)
+	result.Outcome, result.Error = w.verdict(s, end)
 	return result, nil
 }
 

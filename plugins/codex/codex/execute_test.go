@@ -67,7 +67,7 @@ func TestPlainTextCommands(t *testing.T) {
 		{Name: "is killed", Env: map[string]string{"FAKE_SIGNAL": "KILL"}, Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed},
 		{
 			Name: "does not know a flag", Env: map[string]string{"FAKE_STDERR": "error: unexpected argument '--frob' found", "FAKE_EXIT": "2"},
-			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: install,
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: installCommand,
 		},
 		{
 			Name: "cannot read its settings", Env: map[string]string{"FAKE_STDERR": "Error loading config.toml: invalid type", "FAKE_EXIT": "1"},
@@ -145,7 +145,7 @@ func TestExecuteDoesNotStart(t *testing.T) {
 		want   failure.Kind
 		hint   string
 	}{
-		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
+		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, installCommand},
 		{"unknown key", "", `{"comand": "codex"}`, nil, failure.ConfigInvalid, ""},
 		{"unknown model", "gpt-5.1-codx", ``, nil, failure.ConfigInvalid, `did you mean gpt-5.1-codex? `},
 		{"how to allow a model", "mine", ``, nil, failure.ConfigInvalid, `config.yaml: providers: {codex: {config: {models: ["mine"]}}}`},
@@ -166,7 +166,7 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestVerdictNeedsBothWords(t *testing.T) {
+func TestVerdictNeedsEventAndExit(t *testing.T) {
 	const message = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
 	const completed = `{"type":"turn.completed","usage":{}}`
 	tests := []struct {

@@ -40,8 +40,8 @@ type watchTiming struct {
 // readLimits returns the times of an attempt. total is the shorter of the attempt's own limit and CODEX_TIMEOUT. The
 // watchdog is off if the configuration or CODEX_WATCHDOG disables it. All variables are read from env. Errors are of kind
 // config_invalid.
-func timing(attempt time.Duration, cfg Config, env []string) (limits, error) {
-	own, err := duration(env, "CODEX_TIMEOUT", defaultLimit)
+func readLimits(attempt time.Duration, cfg Config, env []string) (limits, error) {
+	own, err := readDuration(env, "CODEX_TIMEOUT", defaultLimit)
 	if err != nil {
 		return limits{}, err
 	}
@@ -49,24 +49,24 @@ func timing(attempt time.Duration, cfg Config, env []string) (limits, error) {
 	if attempt > 0 && (own == 0 || attempt <= own) {
 		l.total, l.grace = attempt, 0
 	}
-	on, err := switchedOn(env, "CODEX_WATCHDOG")
+	on, err := readSwitch(env, "CODEX_WATCHDOG")
 	if err != nil {
 		return limits{}, err
 	}
 	l.watch.off = !on || !cfg.Watchdog
-	if l.watch.every, err = duration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
+	if l.watch.every, err = readDuration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
 		return limits{}, err
 	}
 	if l.watch.every == 0 {
 		return limits{}, failure.New(failure.ConfigInvalid, "CODEX_POLL_INTERVAL is 0").
 			WithHint("set it to seconds (15); CODEX_WATCHDOG=false switches the watchdog off")
 	}
-	l.watch.linger, err = duration(env, "CODEX_GRACE_PERIOD", defaultGracePeriod)
+	l.watch.linger, err = readDuration(env, "CODEX_GRACE_PERIOD", defaultGracePeriod)
 	return l, err
 }
 
 // readDuration reads a variable with seconds, or with a number and s, m, h or d, as for timeout(1).
-func duration(env []string, variable string, otherwise time.Duration) (time.Duration, error) {
+func readDuration(env []string, variable string, otherwise time.Duration) (time.Duration, error) {
 	text := cliagent.Getenv(env, variable)
 	if text == "" {
 		return otherwise, nil
@@ -96,7 +96,7 @@ func parseSeconds(text string) (time.Duration, bool) {
 }
 
 // readSwitch reads a variable that is on by default.
-func switchedOn(env []string, variable string) (bool, error) {
+func readSwitch(env []string, variable string) (bool, error) {
 	switch value := cliagent.Getenv(env, variable); strings.ToLower(value) {
 	case "", "true", "1", "yes", "on":
 		return true, nil

@@ -28,22 +28,22 @@ var knownModels = []string{
 var efforts = []string{"minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
 
 // modelChoice is a model with its reasoning effort.
-type choice struct{ model, effort string }
+type modelChoice struct{ model, effort string }
 
 // chooseModel parses a pipeline's model, NAME or NAME:EFFORT. Missing parts come from the configuration, then from
 // CODEX_MODEL and CODEX_REASONING_EFFORT in env, then from the defaults. Errors are of kind config_invalid.
-func choose(model string, cfg Config, env []string) (choice, error) {
+func chooseModel(model string, cfg Config, env []string) (modelChoice, error) {
 	model = cmp.Or(model, cliagent.Getenv(env, "CODEX_MODEL"))
 	base, effort, _ := strings.Cut(model, ":")
-	c := choice{
+	c := modelChoice{
 		model:  cmp.Or(base, defaultModel),
 		effort: cmp.Or(effort, cfg.ReasoningEffort, cliagent.Getenv(env, "CODEX_REASONING_EFFORT"), defaultEffort),
 	}
 	if !slices.Contains(knownModels, c.model) && !slices.Contains(cfg.Models, c.model) {
-		return choice{}, unknownModel(c.model, cfg)
+		return modelChoice{}, unknownModel(c.model, cfg)
 	}
 	if !slices.Contains(efforts, c.effort) {
-		return choice{}, failure.New(failure.ConfigInvalid, "unknown reasoning effort %q of codex", c.effort).
+		return modelChoice{}, failure.New(failure.ConfigInvalid, "unknown reasoning effort %q of codex", c.effort).
 			WithHint("use one of %s", strings.Join(efforts, ", "))
 	}
 	return c, nil

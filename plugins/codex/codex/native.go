@@ -10,9 +10,9 @@ import (
 // nativeProgram returns the program that npm's wrapper script bin/codex.js would start, so that the started process is the
 // agent itself: with an older Node the wrapper is the agent's parent, and leaves it running when killed. Any other path is
 // returned unchanged, also if the program is not in one of the wrapper's directories.
-func native(path, goos, goarch string) string {
+func nativeProgram(path, goos, goarch string) string {
 	platform, triple := npmPlatform(goos, goarch)
-	wrapper := wrapperOf(path)
+	wrapper := findWrapper(path)
 	if platform == "" || wrapper == "" {
 		return path
 	}
@@ -35,13 +35,13 @@ func native(path, goos, goarch string) string {
 
 // findWrapper returns the wrapper script behind a command, "" for another command. npm and bun install a symbolic link to
 // the wrapper, pnpm a shell script that starts it.
-func wrapperOf(path string) string {
+func findWrapper(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
 	}
 	if filepath.Base(target) != "codex.js" {
-		rel := startedBy(beginning(target))
+		rel := shimTarget(readStart(target))
 		if rel == "" {
 			return ""
 		}
@@ -55,7 +55,7 @@ func wrapperOf(path string) string {
 // shimBytes exceeds the size of pnpm's shell scripts.
 const shimBytes = 16 << 10
 
-func beginning(path string) string {
+func readStart(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -69,11 +69,11 @@ func beginning(path string) string {
 }
 
 // pnpmShim matches pnpm's script that starts the wrapper; basedir is the script's own directory.
-var shim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
+var pnpmShim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
 
 // shimTarget returns the wrapper that pnpm's shell script starts, relative to the script's directory, "" for another script.
-func startedBy(script string) string {
-	m := shim.FindStringSubmatch(script)
+func shimTarget(script string) string {
+	m := pnpmShim.FindStringSubmatch(script)
 	if m == nil {
 		return ""
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	name    = "codex"
-	install = "npm install -g @openai/codex"
+	name           = "codex"
+	installCommand = "npm install -g @openai/codex"
 )
 
 //go:embed config.schema.json
@@ -61,13 +61,13 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 		return err
 	}
 	env := cliagent.Environ(p.environ(), nil)
-	if _, err := choose(req.Model, cfg, env); err != nil {
+	if _, err := chooseModel(req.Model, cfg, env); err != nil {
 		return err
 	}
-	if _, err := timing(0, cfg, env); err != nil {
+	if _, err := readLimits(0, cfg, env); err != nil {
 		return err
 	}
-	_, err = cliagent.Lookup(name, cfg.Command, install, env)
+	_, err = cliagent.Lookup(name, cfg.Command, installCommand, env)
 	return err
 }
 
@@ -88,7 +88,7 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 		return nil, err
 	}
 	env := cliagent.Environ(p.environ(), nil)
-	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
 	if err != nil {
 		return nil, err
 	}

@@ -14,17 +14,17 @@ func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
 	switch it.Type {
 	case "command_execution":
-		call.Args, about = object(map[string]any{"command": it.Command}), it.Command
+		call.Args, about = encodeObject(map[string]any{"command": it.Command}), it.Command
 		call.Category, call.Command = sdk.CategoryTerminal, it.Command
 	case "file_change":
-		call.Args, about = object(map[string]any{"changes": it.Changes}), "edit "+changed(it.Changes)
-		call.Category, call.Paths = sdk.CategoryFileWrite, cliagent.Paths(dir, files(it.Changes)...)
+		call.Args, about = encodeObject(map[string]any{"changes": it.Changes}), "edit "+changedName(it.Changes)
+		call.Category, call.Paths = sdk.CategoryFileWrite, cliagent.Paths(dir, changedFiles(it.Changes)...)
 	case "mcp_tool_call":
 		call.Tool = it.Server + "/" + it.Tool
 		call.Args, about = it.Args, call.Tool
 	case "web_search":
 		call.Effect, call.Category = sdk.EffectNone, sdk.CategoryExternal
-		call.Args, about = object(map[string]any{"query": it.Query}), "search "+it.Query
+		call.Args, about = encodeObject(map[string]any{"query": it.Query}), "search "+it.Query
 	default:
 		return sdk.ToolCall{}, "", false
 	}
@@ -42,7 +42,7 @@ func toolResult(it item) sdk.ToolResult {
 	}
 	switch it.Type {
 	case "command_execution":
-		r.Result = object(map[string]any{"exit_code": it.Exit, "output": it.Output})
+		r.Result = encodeObject(map[string]any{"exit_code": it.Exit, "output": it.Output})
 	case "mcp_tool_call":
 		r.Result = it.Result
 	}
@@ -50,8 +50,8 @@ func toolResult(it item) sdk.ToolResult {
 }
 
 // changedName returns the name of the changed file, or of the first of several.
-func changed(changes json.RawMessage) string {
-	list := files(changes)
+func changedName(changes json.RawMessage) string {
+	list := changedFiles(changes)
 	if len(list) == 0 {
 		return "files"
 	}
@@ -63,7 +63,7 @@ func changed(changes json.RawMessage) string {
 }
 
 // changedFiles returns the paths of a change.
-func files(changes json.RawMessage) []string {
+func changedFiles(changes json.RawMessage) []string {
 	var list []struct {
 		Path string `json:"path"`
 	}
@@ -78,7 +78,7 @@ func files(changes json.RawMessage) []string {
 }
 
 // encodeObject encodes values that were decoded from JSON, which cannot fail.
-func object(fields map[string]any) json.RawMessage {
+func encodeObject(fields map[string]any) json.RawMessage {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return nil

@@ -13,33 +13,33 @@ import (
 // verdict returns the outcome of an attempt that has just ended by itself. Success requires turn.completed without
 // turn.failed or a last error, and a clean end of the process. Failed commands of the agent do not matter.
 func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
-	e := end.Evidence(s.events, len(s.calls) > 0 || s.said.String() != "", time.Now())
-	e.Fault.Message = s.trouble
+	e := end.Evidence(s.events, len(s.calls) > 0 || s.transcript.String() != "", time.Now())
+	e.Fault.Message = s.lastError
 	switch {
 	case !e.Spoke:
-		e.Printed = messages(end.Stderr + "\n" + s.events.Plain.String())
+		e.Printed = errorMessages(end.Stderr + "\n" + s.events.Plain.String())
 	case s.failed:
 		e.LastWord = outcome.Failure
 	case s.completed:
 		e.LastWord = outcome.Success
-		if notice.MatchString(s.trouble) {
+		if retryNotice.MatchString(s.lastError) {
 			e.Fault = outcome.Fault{}
 		}
 	}
-	return agent.Decide(e)
+	return classifier.Decide(e)
 }
 
 // maxMessages exceeds the number of errors that Codex reports; a command that prints more is not Codex.
-const messagesMax = 100
+const maxMessages = 100
 
 // errorMessages returns the first lines that are errors of Codex itself.
-func messages(printed string) []string {
+func errorMessages(printed string) []string {
 	var found []string
 	for line := range strings.Lines(printed) {
-		if isMessage(line) {
+		if isErrorMessage(line) {
 			found = append(found, line)
 		}
-		if len(found) == messagesMax {
+		if len(found) == maxMessages {
 			break
 		}
 	}

@@ -57,8 +57,8 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 
 // TestMessagesAreBounded: a command that prints endless errors does not delay the verdict.
 func TestMessagesAreBounded(t *testing.T) {
-	got := messages("at work\nerror: first\n" + strings.Repeat("ERROR: more\n", 2*messagesMax))
-	if len(got) != messagesMax || got[0] != "error: first\n" {
-		t.Errorf("%d messages that begin with %q, want %d", len(got), got[0], messagesMax)
+	got := errorMessages("at work\nerror: first\n" + strings.Repeat("ERROR: more\n", 2*maxMessages))
+	if len(got) != maxMessages || got[0] != "error: first\n" {
+		t.Errorf("%d messages that begin with %q, want %d", len(got), got[0], maxMessages)
 	}
 }

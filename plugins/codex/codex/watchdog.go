@@ -13,7 +13,7 @@ const (
 	// doneGrace is the time between SIGTERM and SIGKILL after the work is done.
 	doneGrace = time.Second
 	// quietIntervals is the number of silent intervals before a result counts.
-	quietLooks = 4
+	quietIntervals = 4
 )
 
 // watchdog detects finished work by the files that the agent writes, because Codex sometimes stays after it has written
@@ -27,12 +27,12 @@ const (
 // Files from before the attempt and incomplete files do not count. A watchdog belongs to one attempt; a nil watchdog
 // detects nothing.
 type watchdog struct {
-	status, result watched
+	status, result watchedFile
 	timing         watchTiming
 	// busy reports whether a tool is running.
 	busy func() bool
 
-	last string // the result at the last check
+	lastResult string // the result at the last check
 }
 
 // newWatchdog records the files before the attempt. It returns nil if the watchdog is off or there is no file to watch, as
@@ -44,44 +44,44 @@ func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
 	if t.off || status == "" && req.Paths.Result == "" {
 		return nil
 	}
-	return &watchdog{status: watch(status), result: watch(req.Paths.Result), timing: t}
+	return &watchdog{status: watchFile(status), result: watchFile(req.Paths.Result), timing: t}
 }
 
 // newSign returns the watchdog as a sign for package cliagent. busy may be called from another goroutine than the stream's.
-func (w *watchdog) sign(busy func() bool) *cliagent.Sign {
+func (w *watchdog) newSign(busy func() bool) *cliagent.Sign {
 	if w == nil {
 		return nil
 	}
 	w.busy = busy
-	return &cliagent.Sign{Holds: w.done, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
+	return &cliagent.Sign{Holds: w.isDone, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
 }
 
-func (w *watchdog) done(silence time.Duration) bool {
-	if w.decided() {
+func (w *watchdog) isDone(silence time.Duration) bool {
+	if w.hasDecision() {
 		return true
 	}
 	result := w.result.read()
-	same := string(result) == w.last
-	w.last = string(result)
-	return same && isObject(result) && !w.busy() && silence >= quietLooks*w.timing.every
+	same := string(result) == w.lastResult
+	w.lastResult = string(result)
+	return same && isObject(result) && !w.busy() && silence >= quietIntervals*w.timing.every
 }
 
 // hasDecision reports whether the agent has written that the iteration is over.
-func (w *watchdog) decided() bool {
+func (w *watchdog) hasDecision() bool {
 	return w != nil && isDecision(w.status.read())
 }
 
 // verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that exited
 // with a code after the agent's decision, did its work (D32). Contrary evidence takes precedence: a failed turn, an error
 // reported before the exit, a foreign signal.
-func (w *watchdog) settle(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
+func (w *watchdog) verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	outcome, f := verdict(s, end)
 	switch {
 	case f == nil || s.failed:
 		return outcome, f
 	case end.Cut == cliagent.CutDone:
 		return sdk.OutcomeSucceeded, nil
-	case end.Cut == cliagent.CutNone && end.ExitCode > 0 && (s.trouble == "" || notice.MatchString(s.trouble)) && w.decided():
+	case end.Cut == cliagent.CutNone && end.ExitCode > 0 && (s.lastError == "" || retryNotice.MatchString(s.lastError)) && w.hasDecision():
 		return sdk.OutcomeSucceeded, nil
 	}
 	return outcome, f

@@ -14,12 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-const minute = watchTestEvery * quietLooks
+const minute = watchTestEvery * quietIntervals
 
 const watchTestEvery = 15 * time.Second
 
 // newTestWatchdog returns a watchdog over status.json and result.json in a new directory with files from before.
-func dog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
+func newTestWatchdog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, content string) {
@@ -41,7 +41,7 @@ func dog(t *testing.T, before map[string]string) (*watchdog, func(name, content 
 	return w, write
 }
 
-func TestWatchdogTakesADecision(t *testing.T) {
+func TestWatchdogAcceptsADecision(t *testing.T) {
 	tests := []struct {
 		name, status string
 		want         bool
@@ -57,34 +57,34 @@ func TestWatchdogTakesADecision(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w, write := dog(t, nil)
-			if w.done(0) {
+			w, write := newTestWatchdog(t, nil)
+			if w.isDone(0) {
 				t.Error("done before there is a status")
 			}
 			write("status.json", tt.status)
-			if got := w.done(0); got != tt.want {
+			if got := w.isDone(0); got != tt.want {
 				t.Errorf("done = %t, want %t", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestWatchdogTakesNothingOfBefore(t *testing.T) {
+func TestWatchdogIgnoresEarlierFiles(t *testing.T) {
 	const stop = `{"decision": "stop"}`
-	w, write := dog(t, map[string]string{"status.json": stop, "result.json": `{"summary": "old"}`})
+	w, write := newTestWatchdog(t, map[string]string{"status.json": stop, "result.json": `{"summary": "old"}`})
 	for look := range 3 {
-		if w.done(minute) {
+		if w.isDone(minute) {
 			t.Errorf("look %d: what lay there before counts", look)
 		}
 	}
 	write("status.json", stop)
-	if !w.done(0) {
+	if !w.isDone(0) {
 		t.Error("the same decision, written again, does not count")
 	}
 }
 
-func TestWatchdogTakesAQuietResult(t *testing.T) {
-	w, write := dog(t, nil)
+func TestWatchdogAcceptsAQuietResult(t *testing.T) {
+	w, write := newTestWatchdog(t, nil)
 	working := false
 	w.busy = func() bool { return working }
 	steps := []struct {
@@ -108,33 +108,33 @@ func TestWatchdogTakesAQuietResult(t *testing.T) {
 			write("result.json", step.result)
 		}
 		working = step.busy
-		if got := w.done(step.silence); got != step.want {
+		if got := w.isDone(step.silence); got != step.want {
 			t.Errorf("%s: done = %t, want %t", step.name, got, step.want)
 		}
 	}
 }
 
 func TestWatchdogReadsRegularFilesOnly(t *testing.T) {
-	w, write := dog(t, nil)
+	w, write := newTestWatchdog(t, nil)
 	if err := syscall.Mkfifo(w.status.path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(w.result.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if w.done(minute) {
+	if w.isDone(minute) {
 		t.Error("a pipe and a directory count")
 	}
 	if err := os.Remove(w.status.path); err != nil {
 		t.Fatal(err)
 	}
 	write("status.json", `{"decision": "stop", "reason": "`+string(make([]byte, watchedBytes))+`"}`)
-	if w.done(0) {
+	if w.isDone(0) {
 		t.Error("a huge file counts")
 	}
 }
 
-func TestWhatIsWatched(t *testing.T) {
+func TestNewWatchdog(t *testing.T) {
 	tests := []struct {
 		name string
 		req  sdk.ExecuteRequest
@@ -158,7 +158,7 @@ func TestWhatIsWatched(t *testing.T) {
 			w := newWatchdog(tt.req, watchTiming{off: tt.off})
 			switch {
 			case tt.none:
-				if w != nil || w.sign(nil) != nil {
+				if w != nil || w.newSign(nil) != nil {
 					t.Error("there is a watchdog")
 				}
 			case w == nil || w.status.path != tt.want:
@@ -168,7 +168,7 @@ func TestWhatIsWatched(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestWatchdogVerdict(t *testing.T) {
 	const (
 		message   = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
 		completed = `{"type":"turn.completed","usage":{}}`
@@ -197,7 +197,7 @@ func TestSettle(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w, write := dog(t, nil)
+			w, write := newTestWatchdog(t, nil)
 			if tt.decided {
 				write("status.json", `{"decision": "continue"}`)
 			}
@@ -205,14 +205,14 @@ func TestSettle(t *testing.T) {
 			for _, event := range tt.events {
 				s.events.Line([]byte(event))
 			}
-			got, f := w.settle(s, tt.end)
+			got, f := w.verdict(s, tt.end)
 			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
 				t.Errorf("outcome = %q, %v; want %q", got, f, tt.want)
 			}
 		})
 	}
 	var none *watchdog
-	if got, _ := none.settle(newStream(&plugintest.Exchange{}), cliagent.End{ExitCode: 3}); got != sdk.OutcomeInfrastructure {
+	if got, _ := none.verdict(newStream(&plugintest.Exchange{}), cliagent.End{ExitCode: 3}); got != sdk.OutcomeInfrastructure {
 		t.Errorf("without a watchdog: outcome = %q", got)
 	}
 }

@@ -10,23 +10,23 @@ import (
 // watchedBytes limits the size of a watched file; agents write a few kilobytes.
 const watchedBytes = 1 << 20
 
-// watched is a file that the agent may write during the attempt.
-type watched struct {
+// watchedFile is a file that the agent may write during the attempt.
+type watchedFile struct {
 	path   string      // "" for no file
 	before os.FileInfo // nil: it did not exist
 }
 
-func watch(path string) watched {
+func watchFile(path string) watchedFile {
 	info, err := os.Stat(path)
 	if err != nil {
 		info = nil
 	}
-	return watched{path: path, before: info}
+	return watchedFile{path: path, before: info}
 }
 
 // read returns the content that was written since the attempt began, nil if there is none. Irregular and oversized files
 // have none, because the agent may put anything at the path.
-func (w watched) read() []byte {
+func (w watchedFile) read() []byte {
 	if w.path == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (w watched) read() []byte {
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > watchedBytes || w.same(info) {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > watchedBytes || w.isUnchanged(info) {
 		return nil
 	}
 	content, err := io.ReadAll(io.LimitReader(f, watchedBytes))
@@ -47,7 +47,7 @@ func (w watched) read() []byte {
 }
 
 // isUnchanged reports whether a file is still the one from before the attempt.
-func (w watched) same(now os.FileInfo) bool {
+func (w watchedFile) isUnchanged(now os.FileInfo) bool {
 	return w.before != nil && os.SameFile(w.before, now) && w.before.Size() == now.Size() && w.before.ModTime().Equal(now.ModTime())
 }
 

@@ -31,7 +31,7 @@ func Main(exit func(code int)) {
 	}
 	a := &agent{exit: exit, script: script, answers: map[string]chan json.RawMessage{}, cancelled: make(chan struct{})}
 	for _, s := range script.Start {
-		a.do(s)
+		a.doStep(s)
 	}
 	a.listen(os.Stdin)
 	if script.Stay {
@@ -47,9 +47,9 @@ type agent struct {
 
 	writing sync.Mutex
 
-	mu      sync.Mutex // guards:
-	asked   int
-	answers map[string]chan json.RawMessage
+	mu       sync.Mutex // guards:
+	requests int
+	answers  map[string]chan json.RawMessage
 
 	cancel    sync.Once
 	cancelled chan struct{}
@@ -84,7 +84,7 @@ func (a *agent) listen(in io.Reader) {
 		case "session/cancel":
 			a.cancel.Do(func() { close(a.cancelled) })
 		case "":
-			a.settle(m)
+			a.deliver(m)
 		case "session/prompt":
 			turns.Wait()
 			turns.Go(func() { a.turn(m) })
@@ -131,21 +131,21 @@ func (a *agent) answer(m line) {
 		}
 	case "session/new":
 		a.cwd, a.session = p.Cwd, "session-"+strconv.Itoa(os.Getpid())
-		result = a.opened()
+		result = a.sessionResult()
 	case "session/load", "session/resume":
 		a.cwd, a.session, a.resumed = p.Cwd, p.SessionID, true
 		for _, u := range a.script.Replay {
 			a.update(u)
 		}
-		result = a.opened()
+		result = a.sessionResult()
 	case "session/set_config_option":
-		a.set(p.ConfigID, p.Value)
+		a.setOption(p.ConfigID, p.Value)
 		result = map[string]any{"configOptions": a.script.Session["configOptions"]}
 	}
 	a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 }
 
-func (a *agent) opened() map[string]any {
+func (a *agent) sessionResult() map[string]any {
 	result := map[string]any{"sessionId": a.session}
 	for k, v := range a.script.Session {
 		result[k] = v
@@ -153,7 +153,7 @@ func (a *agent) opened() map[string]any {
 	return result
 }
 
-func (a *agent) set(id string, value any) {
+func (a *agent) setOption(id string, value any) {
 	options, _ := a.script.Session["configOptions"].([]any)
 	for _, o := range options {
 		if o, ok := o.(map[string]any); ok && o["id"] == id {
@@ -181,7 +181,7 @@ func (a *agent) turn(m line) {
 	turn := turns[min(a.turns, len(turns)-1)]
 	a.turns++
 	for _, s := range turn.Steps {
-		a.do(s)
+		a.doStep(s)
 	}
 	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
 	switch {
@@ -190,15 +190,15 @@ func (a *agent) turn(m line) {
 	case turn.Result != nil:
 		reply["result"] = turn.Result
 	default:
-		reply["result"] = map[string]any{"stopReason": a.reason()}
+		reply["result"] = map[string]any{"stopReason": a.stopReason()}
 	}
 	a.send(reply)
 	for _, s := range turn.After {
-		a.do(s)
+		a.doStep(s)
 	}
 }
 
-func (a *agent) reason() string {
+func (a *agent) stopReason() string {
 	select {
 	case <-a.cancelled:
 		return "cancelled"
@@ -207,7 +207,7 @@ func (a *agent) reason() string {
 	}
 }
 
-func (a *agent) do(s Step) {
+func (a *agent) doStep(s Step) {
 	switch {
 	case s.Say != "":
 		a.update(chunk("agent_message_chunk", s.Say))
@@ -250,8 +250,8 @@ func (a *agent) permission(s Step) {
 			`{"optionId":"no","name":"No","kind":"reject_once"},{"optionId":"never","name":"Never","kind":"reject_always"}]`)
 	}
 	a.mu.Lock()
-	a.asked++
-	id := "ask-" + strconv.Itoa(a.asked)
+	a.requests++
+	id := "ask-" + strconv.Itoa(a.requests)
 	answer := make(chan json.RawMessage, 1)
 	a.answers[strconv.Quote(id)] = answer
 	a.mu.Unlock()
@@ -264,11 +264,11 @@ func (a *agent) permission(s Step) {
 		then = s.Allowed
 	}
 	for _, s := range then {
-		a.do(s)
+		a.doStep(s)
 	}
 }
 
-func (a *agent) settle(m line) {
+func (a *agent) deliver(m line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if to := a.answers[string(m.ID)]; to != nil {

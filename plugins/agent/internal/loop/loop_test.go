@@ -96,7 +96,7 @@ func TestTurnLimit(t *testing.T) { // U164
 	}
 }
 
-func TestBadCallsAreToldToTheModel(t *testing.T) { // U169, U174
+func TestBadCallsAreReported(t *testing.T) { // U169, U174
 	bad := newReply("", "read_file", `{}`, "no_such_tool", `{"a":1}`, "write_file", `{"path":"../x"}`)
 	bad.Calls[0].Malformed = `{"path": "a`
 	s := &scriptedModel{replies: []model.Reply{bad, newReply("", "finish", success)}}
@@ -203,7 +203,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) { // a reply without a call is a turn
+func TestRepliesWithoutCalls(t *testing.T) { // a reply without a call is a turn
 	t.Run("are the end where nothing else is wanted", func(t *testing.T) {
 		s := &scriptedModel{replies: []model.Reply{newReply("I think."), newReply("All is done.")}}
 		w, j, _ := newAttempt(t, s, nil)

@@ -81,8 +81,8 @@ func TestKeep(t *testing.T) { // U183
 	}
 }
 
-// TestLongTalkStaysSmall: after 500 turns, checkpoint and requests are as small as after 100.
-func TestLongTalkStaysSmall(t *testing.T) { // U165, U177
+// TestLongConversationStaysSmall: after 500 turns, checkpoint and requests are as small as after 100.
+func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 	sizes := map[int]int{}
 	sent := map[int]int{}
 	for _, turns := range []int{100, 500} {
@@ -112,7 +112,7 @@ func TestLongTalkStaysSmall(t *testing.T) { // U165, U177
 	}
 }
 
-func TestTalkOfWordsStaysSmall(t *testing.T) {
+func TestTextConversationStaysSmall(t *testing.T) {
 	s := &scriptedModel{replies: []model.Reply{newReply(strings.Repeat("words ", 2000))}}
 	w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s", 300 })
 	if _, err := Run(t.Context(), w); err != nil {

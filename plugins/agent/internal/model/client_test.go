@@ -59,7 +59,7 @@ var fullRequest = Request{
 	},
 }
 
-func count(n int64) *int64 { return &n }
+func newCount(n int64) *int64 { return &n }
 
 func TestReply(t *testing.T) { // U168, U182
 	const script = `{"turns":[{"text":"I try größere Dinge, & mehr.","tool_calls":[
@@ -84,7 +84,7 @@ func TestReply(t *testing.T) { // U168, U182
 				{Name: "read_file", Args: json.RawMessage(`{"path":"b.txt"}`)},
 				{Name: "read_file", Args: json.RawMessage(`{"deep":{"a":[1,"<"]},"path":"c.txt"}`)},
 			},
-			Usage: sdk.Usage{InputTokens: count(1000), OutputTokens: count(50), CacheReadTokens: count(200), CacheWriteTokens: count(30), ReasoningTokens: count(7)},
+			Usage: sdk.Usage{InputTokens: newCount(1000), OutputTokens: newCount(50), CacheReadTokens: newCount(200), CacheWriteTokens: newCount(30), ReasoningTokens: newCount(7)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -221,7 +221,7 @@ func TestFaults(t *testing.T) { // U178
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestRefusedConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

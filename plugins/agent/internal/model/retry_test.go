@@ -33,7 +33,7 @@ func busy(o sdk.Outcome, retryable bool, wait float64) error {
 	return &Failure{Outcome: o, Err: err}
 }
 
-func TestPatient(t *testing.T) { // U178, K26
+func TestWithRetry(t *testing.T) { // U178, K26
 	down := busy(sdk.OutcomeInfrastructure, true, 0)
 	tests := []struct {
 		name  string
@@ -80,7 +80,7 @@ func TestPatient(t *testing.T) { // U178, K26
 	}
 }
 
-func TestPatientIsCancelled(t *testing.T) {
+func TestWithRetryIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := errors.New("over")
 		ctx, cancel := context.WithCancelCause(t.Context())
