@@ -122,19 +122,19 @@ func TestOutcomes(t *testing.T) {
 		kind         failure.Kind
 		message      string // part of it
 	}{
-		{"it says and does nothing", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
-		{"it only thinks", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
+		{"no text and no tools", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
+		{"only thoughts", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
 		{"the model refuses", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"refusal"}}]}`, failed, failure.ProviderFailed, "refusal"},
 		{"too much text", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_tokens"}}]}`, failed, failure.ProviderFailed, "max_tokens"},
 		{"too many turns", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_turn_requests"}}]}`, failed, failure.ProviderFailed, "max_turn_requests"},
-		{"somebody stopped it", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"cancelled"}}]}`, infra, failure.ProviderCrashed, "cancelled"},
+		{"cancelled by another client", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"cancelled"}}]}`, infra, failure.ProviderCrashed, "cancelled"},
 		{"no reason at all", `{"turns":[{"steps":[{"say":"no"}],"result":{}}]}`, failed, failure.ProviderFailed, "without a reason"},
 		{"an answer that is none", `{"turns":[{"steps":[{"say":"no"}],"result":["x"]}]}`, failed, failure.ProviderFailed, "without a reason"},
 		{"no login", `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
-		{"no login, told late", `{"turns":[{"error":{"code":-32000,"message":"Authentication required"}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
+		{"no login, reported late", `{"turns":[{"error":{"code":-32000,"message":"Authentication required"}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
 		{"a limit", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"details":"429 rate limit reached, try again in 5s"}}}]}`, sdk.OutcomeRateLimited, failure.ProviderFailed, "try again in 5s"},
-		{"an error with a word", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"billing_error"}}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Internal error"},
-		{"an error of nobody knows what", `{"turns":[{"error":{"code":-32603,"message":"Internal error"}}]}`, failed, failure.ProviderFailed, "Internal error"},
+		{"an error with a kind", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"billing_error"}}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Internal error"},
+		{"an unknown error", `{"turns":[{"error":{"code":-32603,"message":"Internal error"}}]}`, failed, failure.ProviderFailed, "Internal error"},
 		{"it crashes", `{"turns":[{"steps":[{"say":"so"},{"stderr":"oh no"},{"exit":3}]}]}`, infra, failure.ProviderCrashed, "exited with code 3"},
 		{"it exits well in the middle", `{"turns":[{"steps":[{"say":"so"},{"exit":0}]}]}`, infra, failure.ProviderCrashed, "without its answer"},
 		{"noise", `{"turns":[{"steps":[{"line":"debug: x"},{"line":"{"},{"line":"[]"},{"line":"{\"id\":null}"},{"line":"null"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
@@ -143,7 +143,7 @@ func TestOutcomes(t *testing.T) {
 		{"it exits with its answer", `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":1}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"another protocol", `{"start":[{"line":"Usage: agent"},{"exit":0}]}`, failed, failure.ConfigInvalid, "without a message of the Agent Client Protocol"},
 		{"it does not start", `{"start":[{"stderr":"cannot find my library"},{"exit":1}]}`, infra, failure.ProviderCrashed, "exited with code 1"},
-		{"it says what it lacks", `{"start":[{"stderr":"Not logged in"},{"exit":1}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Not logged in"},
+		{"a reason on stderr", `{"start":[{"stderr":"Not logged in"},{"exit":1}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Not logged in"},
 		{"another version", `{"initialize":{"protocolVersion":2}}`, failed, failure.ConfigInvalid, "speaks version 2"},
 		{"a session without an id", `{"session":{"sessionId":""}}`, failed, failure.ProviderFailed, "without an id"},
 	} {
@@ -236,7 +236,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if len(sentParams(t, log, "session/cancel")) != 1 {
-				t.Errorf("the agent was not told once:\n%s", readFile(t, log))
+				t.Errorf("the agent did not get one cancellation:\n%s", readFile(t, log))
 			}
 			if result.Output != "wait\n\nstopped\n" && result.Output != "waitstopped\n" || result.Usage == nil || *result.Usage.InputTokens != 7 {
 				t.Errorf("got %+v", result)

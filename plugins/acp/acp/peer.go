@@ -16,7 +16,7 @@ import (
 )
 
 // errGone is the error of a call after the agent has closed its stdout.
-var errGone = errors.New("the agent has gone")
+var errGone = errors.New("the agent has closed its output")
 
 // message is a line of JSON-RPC 2.0.
 type message struct {

@@ -21,7 +21,7 @@ const oneRequest = `{"turns":[{"steps":[
 ]},{"steps":[{"say":"I see."}]}]}`
 
 func TestVerdicts(t *testing.T) {
-	told := func(reason string) []string {
+	refusal := func(reason string) []string {
 		return []string{"do it", "Some of your requests for permission were refused:\n\n- Edit files: " + reason + "\n\nDo not repeat these requests. Continue your task without them."}
 	}
 	once := []string{"do it"}
@@ -33,12 +33,12 @@ func TestVerdicts(t *testing.T) {
 		results int
 	}{
 		{"run", sdk.Verdict{Action: sdk.VerdictRun}, "written\n", once, 1},
-		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", told("use git"), 0},
+		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", refusal("use git"), 0},
 		{"skip", sdk.Verdict{Action: sdk.VerdictSkip, Reason: "policy"}, "left\n", once, 0},
 		{
 			"use",
 			sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess, Result: json.RawMessage(`"ok"`)}},
-			"left\n\nI see.\n", told(`it has been done already, with this result: "ok"`), 0,
+			"left\n\nI see.\n", refusal(`it has been done already, with this result: "ok"`), 0,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDeniedForGood(t *testing.T) {
 
 // TestNoVerdict: without a verdict, because the kernel ends the attempt, the agent gets no permission.
 func TestNoVerdict(t *testing.T) {
-	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "nobody is there") }}
+	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "no user is present") }}
 	result, err := execute(t, x, oneRequest, "", nil)
 	if err != nil || !strings.HasPrefix(result.Output, "left") {
 		t.Errorf("result %+v, error %v", result, err)

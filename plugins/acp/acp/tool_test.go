@@ -32,11 +32,11 @@ func TestCategories(t *testing.T) {
 		{"delete outside", toolState{kind: protocol.ToolKindDelete, paths: []string{"/etc/passwd"}}, "file_delete", []string{"/etc/passwd"}, ""},
 		{"move", toolState{kind: protocol.ToolKindMove, paths: []string{"a", "b"}}, "file_write", []string{"a", "b"}, ""},
 		{"execute", toolState{kind: protocol.ToolKindExecute, title: "Run the tests", input: json.RawMessage(`{"command":"go test ./..."}`)}, "terminal_command", nil, "go test ./..."},
-		{"execute, in words", toolState{kind: protocol.ToolKindExecute, input: json.RawMessage(`{"command":["go","test"]}`)}, "terminal_command", nil, "go test"},
+		{"execute, with a list", toolState{kind: protocol.ToolKindExecute, input: json.RawMessage(`{"command":["go","test"]}`)}, "terminal_command", nil, "go test"},
 		{"execute, by its title", toolState{kind: protocol.ToolKindExecute, title: "rm -r old"}, "terminal_command", nil, "rm -r old"},
 		{"fetch", toolState{kind: protocol.ToolKindFetch}, "external_request", nil, ""},
 		{"think", toolState{kind: protocol.ToolKindThink}, "", nil, ""},
-		{"not said", toolState{input: json.RawMessage(`[]`)}, "", nil, ""},
+		{"no kind", toolState{input: json.RawMessage(`[]`)}, "", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tt.tool.call("t1", dir)

@@ -57,7 +57,7 @@ func TestPlainTextCommands(t *testing.T) {
 			Name: "answers in JSON", Env: map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"},
 			Output: "{\"stop\": true}\n", Outcome: sdk.OutcomeSucceeded,
 		},
-		{Name: "says nothing, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
+		{Name: "empty output, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
 		{
 			Name: "fails", Env: map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"},
 			Output: "part", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
@@ -168,9 +168,9 @@ func TestExecuteDoesNotStart(t *testing.T) {
 // TestVerdict tests ends that no recorded stream has.
 func TestVerdict(t *testing.T) {
 	const (
-		said     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
+		text     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
 		trouble  = `{"type":"assistant","error":"rate_limit","message":{"id":"m2","content":[{"type":"text","text":"API Error: slow down"}]}}`
-		beneath  = `{"type":"assistant","error":"rate_limit","parent_tool_use_id":"t1","message":{"id":"m3","content":[]}}`
+		nested   = `{"type":"assistant","error":"rate_limit","parent_tool_use_id":"t1","message":{"id":"m3","content":[]}}`
 		rejected = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795183200,"rateLimitType":"five_hour"}}`
 		allowed  = `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795183200}}`
 		good     = `{"type":"result","subtype":"success","result":"done"}`
@@ -185,16 +185,16 @@ func TestVerdict(t *testing.T) {
 		want   sdk.Outcome
 		wait   float64
 	}{
-		{"both well", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
-		{"put away after its last word", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
+		{"success and exit code 0", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"ended after its last event", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
 		{"success, but another exit code", []string{good}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, 0},
-		{"exit code 0 without a result", []string{said}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
+		{"exit code 0 without a result", []string{text}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
 		{"exit code 0 after an interrupt", []string{stopped}, cliagent.End{Final: true}, sdk.OutcomeInfrastructure, 0},
-		{"an error and no result", []string{said, trouble}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, 0},
-		{"an error and a signal", []string{said, trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, 0},
-		{"an error, then success", []string{said, trouble, good}, cliagent.End{Final: true}, sdk.OutcomeRateLimited, 0},
-		{"an error that it got over", []string{trouble, said, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
-		{"an error of a sub-agent", []string{said, beneath, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"an error and no result", []string{text, trouble}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, 0},
+		{"an error and a signal", []string{text, trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, 0},
+		{"an error, then success", []string{text, trouble, good}, cliagent.End{Final: true}, sdk.OutcomeRateLimited, 0},
+		{"an error and then a message", []string{trouble, text, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"an error of a sub-agent", []string{text, nested, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
 		{"a limit of the subscription", []string{rejected, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 3600},
 		{"a limit of another kind", []string{allowed, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 0},
 	}

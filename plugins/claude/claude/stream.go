@@ -176,13 +176,13 @@ func (s *stream) progress(message, tool string) {
 
 // output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
-	switch said := s.transcript.String(); {
+	switch text := s.transcript.String(); {
 	case !s.events.Seen():
 		return s.events.Plain.String()
-	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || said == ""):
+	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || text == ""):
 		return s.final.Result
 	default:
-		return said
+		return text
 	}
 }
 

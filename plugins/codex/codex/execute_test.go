@@ -59,7 +59,7 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 func TestPlainTextCommands(t *testing.T) {
 	clitest.PlainText(t, func(tb testing.TB) sdk.Provider { return fake(tb) }, []clitest.PlainCase{
 		{Name: "answers", Env: map[string]string{"FAKE_STDOUT": "two\nlines\n"}, Output: "two\nlines\n", Outcome: sdk.OutcomeSucceeded},
-		{Name: "says nothing, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
+		{Name: "empty output, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
 		{
 			Name: "fails", Env: map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"},
 			Output: "part", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
@@ -175,9 +175,9 @@ func TestVerdictNeedsEventAndExit(t *testing.T) {
 		end    cliagent.End
 		want   sdk.Outcome
 	}{
-		{"both well", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
+		{"completed and exit code 0", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
 		{
-			"put away after its last word",
+			"ended after its last event",
 			[]string{message, completed},
 			cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM},
 			sdk.OutcomeSucceeded,

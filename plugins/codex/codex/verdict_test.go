@@ -28,13 +28,13 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 		want    sdk.Outcome
 		message string
 	}{
-		{"an error that stands last", []string{message, trouble, completed}, good, sdk.OutcomeInfrastructure, "503"},
-		{"an odd error that stands last", []string{message, odd, completed}, good, sdk.OutcomeFailed, "something odd"},
+		{"an error at the end", []string{message, trouble, completed}, good, sdk.OutcomeInfrastructure, "503"},
+		{"an odd error at the end", []string{message, odd, completed}, good, sdk.OutcomeFailed, "something odd"},
 		{"an error before a message", []string{trouble, message, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again", []string{message, retrying, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again after an error", []string{message, odd, retrying, completed}, good, sdk.OutcomeFailed, "something odd"},
+		{"a retry", []string{message, retrying, completed}, good, sdk.OutcomeSucceeded, ""},
+		{"a retry after an error", []string{message, odd, retrying, completed}, good, sdk.OutcomeFailed, "something odd"},
 		{"a warning", []string{message, warning, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again and then nothing", []string{retrying}, cliagent.End{ExitCode: 1}, sdk.OutcomeNeedsPerson, "401"},
+		{"a retry and then nothing", []string{retrying}, cliagent.End{ExitCode: 1}, sdk.OutcomeNeedsPerson, "401"},
 		{"an error and a signal", []string{trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, "signal 9"},
 		{"nothing but an end", []string{completed}, good, sdk.OutcomeEmpty, "nothing"},
 	}

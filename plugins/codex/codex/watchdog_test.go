@@ -74,7 +74,7 @@ func TestWatchdogIgnoresEarlierFiles(t *testing.T) {
 	w, write := newTestWatchdog(t, map[string]string{"status.json": stop, "result.json": `{"summary": "old"}`})
 	for look := range 3 {
 		if w.isDone(minute) {
-			t.Errorf("look %d: what lay there before counts", look)
+			t.Errorf("look %d: a file from before counts", look)
 		}
 	}
 	write("status.json", stop)
@@ -184,12 +184,12 @@ func TestWatchdogVerdict(t *testing.T) {
 		want    sdk.Outcome
 	}{
 		{"ended by the watchdog", []string{message}, true, ended, sdk.OutcomeSucceeded},
-		{"ended by the watchdog without a word", nil, true, ended, sdk.OutcomeSucceeded},
+		{"ended by the watchdog without a message", nil, true, ended, sdk.OutcomeSucceeded},
 		{"ended by the watchdog while it tried to reconnect", []string{message, trouble}, true, ended, sdk.OutcomeSucceeded},
 		{"ended by the watchdog after its turn failed", []string{message, failed}, true, ended, sdk.OutcomeFailed},
 		{"exit code after a decision", []string{message}, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
 		{"exit code after a decision and a whole turn", []string{message, completed}, true, cliagent.End{Final: true, ExitCode: 3}, sdk.OutcomeSucceeded},
-		{"exit code without a word, after a decision", nil, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
+		{"exit code without a message, after a decision", nil, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
 		{"exit code without a decision", []string{message}, false, cliagent.End{ExitCode: 3}, sdk.OutcomeInfrastructure},
 		{"exit code after a failed turn", []string{message, failed}, true, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeFailed},
 		{"exit code after an error", []string{message, trouble}, true, cliagent.End{ExitCode: 1}, sdk.OutcomeInfrastructure},
@@ -250,12 +250,12 @@ func TestWatchdogEndsALingeringCodex(t *testing.T) {
 	if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Error != nil || result.Output != "all done\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
-	told := false
+	reported := false
 	for _, p := range x.Record().Progress {
-		told = told || p.Message == "the work is done; Codex stayed and was ended"
+		reported = reported || p.Message == "the work is done; Codex stayed and was ended"
 	}
-	if !told {
-		t.Errorf("nothing is said of it: %+v", x.Record().Progress)
+	if !reported {
+		t.Errorf("no progress about it: %+v", x.Record().Progress)
 	}
 }
 
@@ -277,7 +277,7 @@ func FuzzWatchedFiles(f *testing.F) {
 				end--
 			}
 			if part := whole[:max(0, end-cut%(end+1))]; isObject(part) || isDecision(part) {
-				t.Errorf("%q, part of %q, is taken for whole", part, whole)
+				t.Errorf("%q, part of %q, is accepted as complete", part, whole)
 			}
 		}
 	})

@@ -78,7 +78,7 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 		return Command{}, err
 	}
 	if r.Offline && c.fetches {
-		return Command{}, refuse("%s reaches the network, and the mode of this run is airgapped", words[0])
+		return Command{}, refuse("%s uses the network, and the mode of this run is airgapped", words[0])
 	}
 	file, err := r.findProgram(words[0])
 	if err != nil {
@@ -98,7 +98,7 @@ func (r Rules) checkProgram(name string) error {
 	}
 	switch {
 	case strings.ContainsAny(name, `/\`):
-		return refuse("the program is given by a path; give its name alone, one of: %s", strings.Join(allowed, ", "))
+		return refuse("the program is a path; use its name alone, one of: %s", strings.Join(allowed, ", "))
 	case !slices.Contains(allowed, name):
 		return refuse("%q is not on the list of programs; allowed are: %s", name, strings.Join(allowed, ", "))
 	case slices.Contains(wrappers, family(name)):

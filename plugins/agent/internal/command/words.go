@@ -123,7 +123,7 @@ func literalText(word *syntax.Word) (string, error) {
 		}
 	}
 	if text := unquoted.String(); strings.Contains(text, "{") && (strings.Contains(text, ",") || strings.Contains(text, "..")) {
-		return "", refuse("it has braces that a shell would expand; quote them, or write the words out")
+		return "", refuse("it has braces that a shell would expand; quote them, or write each word")
 	}
 	return b.String(), nil
 }
@@ -152,7 +152,7 @@ func quotedText(q *syntax.DblQuoted) (string, error) {
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
-			return "", refuse("it has an expansion in double quotes; use single quotes where a $ is meant as it is")
+			return "", refuse("it has an expansion in double quotes; use single quotes for a literal $")
 		}
 		b.WriteString(unescape(lit.Value))
 	}

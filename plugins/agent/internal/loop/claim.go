@@ -15,21 +15,18 @@ import (
 )
 
 // step describes the execution of a step, as far as the plan's item does.
-// step is what a plan's item may say of how the step is done.
 type step struct {
 	Action       string          `json:"action"`
 	Verification json.RawMessage `json:"verification"`
 }
 
 // verification is a step's check. If the item has a text instead, the text is for the agent alone.
-// verification is what a step says of how it is seen to be done; a text is for the agent alone.
 type verification struct {
 	Files   []string `json:"files"`
 	Command string   `json:"command"`
 }
 
 // actionTools are the tools of which one must have succeeded, by the action of a step (REQUIREMENTS U166).
-// actionTools are the tools of which one has to have succeeded, by the action of a step (REQUIREMENTS U166).
 var actionTools = map[string][]string{
 	"READ_FILE":        {"read_file"},
 	"WRITE_FILE":       {"write_file", "modify_file"},
@@ -66,33 +63,32 @@ func (l *loop) artifactFault(c claim) string {
 	if l.finish.handover != "" {
 		give = "hand it over with " + l.finish.handover
 	}
-	made, from := c.Artifact, "the artifact"
-	if len(made) == 0 || string(made) == "null" {
+	artifact, from := c.Artifact, "the artifact"
+	if len(artifact) == 0 || string(artifact) == "null" {
 		if l.Request.Paths.Artifact == "" {
 			return "this stage makes an artifact: " + give
 		}
-		made, from = nil, "the artifact in "+l.Request.Paths.Artifact
+		artifact, from = nil, "the artifact in "+l.Request.Paths.Artifact
 		if text, err := os.ReadFile(l.Request.Paths.Artifact); err == nil {
-			made = bytes.TrimSpace(text)
+			artifact = bytes.TrimSpace(text)
 		}
-		if len(made) == 0 {
+		if len(artifact) == 0 {
 			return "this stage makes an artifact: " + give + ", or write it to " + l.Request.Paths.Artifact
 		}
-		if !json.Valid(made) {
+		if !json.Valid(artifact) {
 			return "" // YAML, which the kernel reads
 		}
 	}
 	if l.finish.artifactSchema == nil {
 		return ""
 	}
-	if wrong := schemaFaults(l.finish.artifactSchema, made); wrong != "" {
+	if wrong := schemaFaults(l.finish.artifactSchema, artifact); wrong != "" {
 		return from + " does not fit its schema:\n" + wrong
 	}
 	return ""
 }
 
 // checkVerification checks the step's files and runs its command.
-// unverified looks for the step's files and runs its command.
 func (l *loop) checkVerification(ctx context.Context, t *turn) (string, error) {
 	var v verification
 	_ = json.Unmarshal(l.step.Verification, &v) // a text is for the agent

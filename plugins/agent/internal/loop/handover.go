@@ -11,8 +11,8 @@ import (
 // handoverTool returns the name of the tool that takes the artifact, "" if the request names none or one that exists: the
 // kernel reads the arguments of an existing tool.
 func handoverTool(r sdk.ExecuteRequest, tools []model.Tool) string {
-	taken := func(t model.Tool) bool { return t.Name == r.ArtifactTool }
-	if r.StepID != "" || r.ArtifactTool == finishTool || slices.ContainsFunc(tools, taken) {
+	exists := func(t model.Tool) bool { return t.Name == r.ArtifactTool }
+	if r.StepID != "" || r.ArtifactTool == finishTool || slices.ContainsFunc(tools, exists) {
 		return ""
 	}
 	return r.ArtifactTool

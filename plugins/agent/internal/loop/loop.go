@@ -126,11 +126,11 @@ func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, 
 	ctx, alive, stop := l.watchSilence(ctx)
 	defer stop()
 	l.streamed = false
-	told := func(err error, try int, wait time.Duration) {
+	onRetry := func(err error, try int, wait time.Duration) {
 		alive(wait)
 		l.reportRetry(err, try, wait)
 	}
-	reply, err := model.WithRetry(l.Client, model.Retry{Tries: l.Retries, OnRetry: told}).Reply(ctx, r, func(text string) {
+	reply, err := model.WithRetry(l.Client, model.Retry{Tries: l.Retries, OnRetry: onRetry}).Reply(ctx, r, func(text string) {
 		alive(0)
 		if text != "" {
 			l.streamed = true
@@ -155,7 +155,7 @@ func (l *loop) watchSilence(ctx context.Context) (watched context.Context, alive
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(l.Idle, func() {
-		cancel(failure.New(failure.ProviderTimeout, "the model service said nothing for %s", l.Idle).
+		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", l.Idle).
 			WithHint("raise policy.idle_timeout, or see what the service is doing"))
 	})
 	return ctx, func(while time.Duration) { timer.Reset(l.Idle + while) }, func() { timer.Stop(); cancel(nil) }

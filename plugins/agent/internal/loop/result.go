@@ -114,14 +114,14 @@ func (l *loop) touchedFiles(c claim) []string {
 // writeArtifact writes the artifact of the claim, which the result holds too, or the one that was handed over, to the
 // node's artifact file.
 func (l *loop) writeArtifact(c claim) error {
-	path, made := l.Request.Paths.Artifact, c.Artifact
-	if len(made) == 0 {
-		made = l.conversation.Artifact
+	path, artifact := l.Request.Paths.Artifact, c.Artifact
+	if len(artifact) == 0 {
+		artifact = l.conversation.Artifact
 	}
-	if path == "" || len(made) == 0 || c.Outcome != outcomeSuccess {
+	if path == "" || len(artifact) == 0 || c.Outcome != outcomeSuccess {
 		return nil
 	}
-	if err := os.WriteFile(path, append(slices.Clone(made), '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(slices.Clone(artifact), '\n'), 0o644); err != nil {
 		return failure.New(failure.ResultMissing, "write the artifact: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func fullModel() *scriptedModel {
 		newReply("", "finish", success), // the action is RUN_COMMAND
 		bad,
 		newReply("", "run_terminal", `{"command":"go test 1"}`, "write_file", `{"path":"d"}`, "run_terminal", `{"command":"go test 2"}`),
-		newReply("only words"),
+		newReply("only text"),
 		newReply("", "finish", success),
 	}}
 }
@@ -125,7 +125,7 @@ func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 		t.Fatal(err)
 	}
 	if e.calls[`run_terminal{"command":"login `+key+`"}`] != 1 {
-		t.Errorf("an attempt that is not cut off runs the command as it is: %v", e.calls)
+		t.Errorf("an attempt that is not interrupted runs the command unchanged: %v", e.calls)
 	}
 	for _, c := range j.checkpoints() {
 		if strings.Contains(string(c.Blob), key) || strings.Contains(string(c.Blob), `"sig"`) {

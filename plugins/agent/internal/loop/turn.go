@@ -21,7 +21,7 @@ func (l *loop) addReply(reply model.Reply) {
 		t.Results[i].HasSecret = !bytes.Equal(l.Redactor.JSON(call.Args), call.Args)
 	}
 	if reply.Stop == model.StopLength {
-		t.Note = "Your reply was cut off, since it reached its limit of tokens. Do less in one reply."
+		t.Note = "Your reply was cut off because it reached its token limit. Do less in one reply."
 	}
 	if len(reply.Calls) > 0 {
 		l.conversation.SilentReplies = 0

@@ -127,8 +127,8 @@ func TestDialled(t *testing.T) { // K4: the name is allowed, its address is not
 	port := mustParse(t, server.URL).Port()
 	loopback := netip.MustParsePrefix("127.0.0.0/8")
 	tests := []struct {
-		name, stands string
-		want         string
+		name, address string
+		want          string
 	}{
 		{"this machine", "127.0.0.1", ""},
 		{"elsewhere", "192.0.2.7", "resolves to 192.0.2.7:" + port},
@@ -138,7 +138,7 @@ func TestDialled(t *testing.T) { // K4: the name is allowed, its address is not
 		for api, path := range bases {
 			t.Run(tt.name+" "+string(api), func(t *testing.T) {
 				t.Setenv("HTTP_PROXY", "http://192.0.2.1:1")
-				reach := NetworkPolicy{Local: true, Mode: "airgapped", Networks: []netip.Prefix{loopback}, resolver: nameServer(t, netip.MustParseAddr(tt.stands))}
+				reach := NetworkPolicy{Local: true, Mode: "airgapped", Networks: []netip.Prefix{loopback}, resolver: nameServer(t, netip.MustParseAddr(tt.address))}
 				e := Endpoint{API: api, BaseURL: "http://gpu.lan:" + port + "/s/it" + path, Network: reach}
 				if err := e.Check(); err != nil {
 					t.Fatal(err)

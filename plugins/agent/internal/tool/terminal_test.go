@@ -122,14 +122,14 @@ func TestTerminalCanceled(t *testing.T) {
 
 // TestTerminalRetry: U178, K26: temporary failures are retried within the call, three times; the result lists the tries.
 func TestTerminalRetry(t *testing.T) {
-	fail := func(words string) string { return "echo x >> COUNT; echo '" + words + "' >&2; exit 1" }
+	fail := func(text string) string { return "echo x >> COUNT; echo '" + text + "' >&2; exit 1" }
 	for _, c := range []struct {
 		name, program, command, script string
 		tries                          int
 	}{
 		{"passing, until it works", "git", "git fetch", `echo x >> COUNT; test $(wc -l < COUNT) -ge 3 && exit 0; echo "fatal: unable to access: Could not resolve host: x" >&2; exit 128`, 3},
 		{"passing, and does not pass", "go", "go test ./...", fail("dial tcp: connection refused"), 4},
-		{"a time-out, by the words of the seed", "go", "go test ./...", fail("Connection timeout (network blip)"), 4},
+		{"a time-out, in the text of the seed", "go", "go test ./...", fail("Connection timeout (network blip)"), 4},
 		{"a lock of git", "git", "git status", fail("fatal: Unable to create '.git/index.lock': File exists."), 4},
 		{"no passing failure", "go", "go build ./...", fail("undefined: x"), 1},
 		{"a program that must not run twice", "python", "python migrate.py", fail("connection refused"), 1},
