@@ -49,6 +49,24 @@ func PlainText(t *testing.T, newProvider func(testing.TB) sdk.Provider, cases []
 	}
 }
 
+// Question asks the provider a question whose answer is a recorded stream, and requires the output.
+func Question(t *testing.T, provider sdk.Provider, stream, want string) {
+	t.Helper()
+	file, err := filepath.Abs(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := Request(t, map[string]string{"FAKE_STREAM": file})
+	req.Purpose = sdk.PurposeQuestion
+	result, err := provider.Execute(t.Context(), req, &plugintest.Exchange{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Output != want {
+		t.Errorf("output = %q, want %q", result.Output, want)
+	}
+}
+
 // WantFailure requires a failure of the kind whose hint contains a text, or no failure for the empty kind.
 func WantFailure(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
 	t.Helper()

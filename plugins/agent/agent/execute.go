@@ -50,33 +50,33 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
 	defer closeIdle()
-	w := c.newAttempt(req, x, client, name)
-	w.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(serviceSecrets(service)).Agent() // the agent's strength: tool results are program output
+	a := c.newAttempt(req, x, client, name)
+	a.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(serviceSecrets(service)).Agent() // tool results are program output
 	if req.Purpose == sdk.PurposeQuestion {
-		return loop.Answer(ctx, w)
+		return loop.Answer(ctx, a)
 	}
-	tools, err := tool.NewSet(c.toolOptions(req, x, p.environ(), w.Redactor))
+	tools, err := tool.NewSet(c.toolOptions(req, x, p.environ(), a.Redactor))
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, failure.New(failure.ProviderFailed, "open the workspace: %w", err)
 	}
 	defer func() { _ = tools.Close() }() // what was written is on disk already
-	w.Tools = toolset{tools}
-	return loop.Run(ctx, w)
+	a.Tools = toolset{tools}
+	return loop.Run(ctx, a)
 }
 
 // newAttempt returns the loop's attempt without its tools.
 func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Attempt {
-	w := loop.Attempt{
+	a := loop.Attempt{
 		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
 		MaxTurns: valueOr(c.MaxTurns, defaultTurns), MaxTokens: valueOr(c.MaxOutputTokens, 0), Retries: modelRetries, Idle: req.IdleTimeout,
 	}
 	if req.Mode == sdk.ModeBurst {
-		w.Retries, w.Idle = burstRetries, 2*w.Idle
+		a.Retries, a.Idle = burstRetries, 2*a.Idle
 	}
 	if price, known := c.Prices[name]; known {
-		w.Price = price.cost
+		a.Price = price.cost
 	}
-	return w
+	return a
 }
 
 // toolOptions returns the options of an attempt's tools. Commands do not get the variables with the service's secrets.

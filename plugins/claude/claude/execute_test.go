@@ -91,19 +91,7 @@ func TestPlainTextCommands(t *testing.T) {
 }
 
 func TestQuestionsGetTheAnswerAlone(t *testing.T) {
-	stream, err := filepath.Abs("testdata/tools.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := clitest.Request(t, map[string]string{"FAKE_STREAM": stream})
-	req.Purpose = sdk.PurposeQuestion
-	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "Done: a.txt is written."; result.Output != want {
-		t.Errorf("output = %q, want %q", result.Output, want)
-	}
+	clitest.Question(t, fake(t), "testdata/tools.jsonl", "Done: a.txt is written.")
 }
 
 func TestAttemptsThatAreEnded(t *testing.T) {

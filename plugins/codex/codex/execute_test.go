@@ -3,8 +3,6 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,32 +25,26 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
 		t.Fatal(err)
 	}
-	read := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	call := clitest.ReadCall(t, dir)
 	want := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
 		"--model", "gpt-5.1-codex", "-c", `model_reasoning_effort="low"`,
-		"--add-dir", "x", "-", "",
+		"--add-dir", "x", "-",
 	}
-	if diff := cmp.Diff(want, strings.Split(read("args"), "\n")); diff != "" {
+	if diff := cmp.Diff(want, call.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 	wantPrompt := "do\nit\n\n---\n" +
 		"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
 		"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
-	if diff := cmp.Diff(wantPrompt, read("prompt")); diff != "" {
+	if diff := cmp.Diff(wantPrompt, call.Prompt); diff != "" {
 		t.Errorf("prompt (-want +got):\n%s", diff)
 	}
-	if strings.Contains(read("env"), "PLUGIN_") {
+	if strings.Contains(strings.Join(call.Env, "\n"), "PLUGIN_") {
 		t.Error("the environment has variables of the handshake")
 	}
-	if got := strings.TrimSpace(read("pwd")); got != req.WorkDir {
-		t.Errorf("working directory = %q, want %q", got, req.WorkDir)
+	if call.WorkDir != req.WorkDir {
+		t.Errorf("working directory = %q, want %q", call.WorkDir, req.WorkDir)
 	}
 }
 
@@ -81,19 +73,7 @@ func TestPlainTextCommands(t *testing.T) {
 }
 
 func TestQuestionsGetTheAnswerAlone(t *testing.T) {
-	stream, err := filepath.Abs("testdata/tools.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := clitest.Request(t, map[string]string{"FAKE_STREAM": stream})
-	req.Purpose = sdk.PurposeQuestion
-	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "Done: both files are written."; result.Output != want {
-		t.Errorf("output = %q, want %q", result.Output, want)
-	}
+	clitest.Question(t, fake(t), "testdata/tools.jsonl", "Done: both files are written.")
 }
 
 func TestTimeLimit(t *testing.T) {

@@ -76,14 +76,14 @@ const (
 
 // Run works until the attempt is over. The result is filled as far as possible even with an error, which is the cause of
 // an ended context, or an error of the exchange.
-func Run(ctx context.Context, w Attempt) (sdk.ExecuteResult, error) {
-	begun := time.Now()
-	l, err := newLoop(w)
+func Run(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
+	start := time.Now()
+	l, err := newLoop(a)
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
 	result, err := l.run(ctx)
-	result.Duration = time.Since(begun)
+	result.Duration = time.Since(start)
 	result.Model = l.conversation.Model
 	if l.conversation.HasReply {
 		u := l.usage()
@@ -93,12 +93,12 @@ func Run(ctx context.Context, w Attempt) (sdk.ExecuteResult, error) {
 }
 
 // Answer sends the request's prompt to the model and returns its one reply, without tools.
-func Answer(ctx context.Context, w Attempt) (sdk.ExecuteResult, error) {
-	begun := time.Now()
-	l := &loop{Attempt: w, conversation: newConversation()}
+func Answer(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
+	start := time.Now()
+	l := &loop{Attempt: a, conversation: newConversation()}
 	reply, err := l.requestReply(ctx, model.Request{
-		Model: w.Model, Effort: w.Effort, MaxTokens: w.MaxTokens, System: w.System,
-		Messages: []model.Message{{Role: model.User, Text: w.Request.Prompt}},
+		Model: a.Model, Effort: a.Effort, MaxTokens: a.MaxTokens, System: a.System,
+		Messages: []model.Message{{Role: model.User, Text: a.Request.Prompt}},
 	})
 	result := sdk.ExecuteResult{Output: reply.Text, Outcome: sdk.OutcomeSucceeded}
 	if err != nil {
@@ -106,7 +106,7 @@ func Answer(ctx context.Context, w Attempt) (sdk.ExecuteResult, error) {
 	} else if reply.Stop == model.StopRefused {
 		result, err = failureResult(refusalError(reply))
 	}
-	result.Duration, result.Model = time.Since(begun), l.conversation.Model
+	result.Duration, result.Model = time.Since(start), l.conversation.Model
 	if l.conversation.HasReply {
 		u := l.usage()
 		result.Usage = &u

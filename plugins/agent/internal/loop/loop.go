@@ -28,22 +28,22 @@ type loop struct {
 }
 
 // newLoop returns the loop of an attempt, resumed from a checkpoint if the request has one.
-func newLoop(w Attempt) (*loop, error) {
-	l := &loop{Attempt: w, limit: w.MaxTurns, conversation: newConversation(), resumedCalls: map[string]sdk.ResumedCall{}}
-	if w.Request.StepID != "" {
+func newLoop(a Attempt) (*loop, error) {
+	l := &loop{Attempt: a, limit: a.MaxTurns, conversation: newConversation(), resumedCalls: map[string]sdk.ResumedCall{}}
+	if a.Request.StepID != "" {
 		l.limit = stepTurns
 	}
-	if w.Request.MaxTurns > 0 {
-		l.limit = w.Request.MaxTurns
+	if a.Request.MaxTurns > 0 {
+		l.limit = a.Request.MaxTurns
 	}
-	_ = json.Unmarshal(w.Request.Step, &l.step) // items have any form; a missing field requires nothing
+	_ = json.Unmarshal(a.Request.Step, &l.step) // items have any form; a missing field requires nothing
 	var err error
-	l.tools = w.Tools.Definitions()
-	if l.finish, err = newFinish(w.Request, handoverTool(w.Request, l.tools)); err != nil {
+	l.tools = a.Tools.Definitions()
+	if l.finish, err = newFinish(a.Request, handoverTool(a.Request, l.tools)); err != nil {
 		return nil, err
 	}
 	if l.finish.handover != "" {
-		l.tools = append(l.tools, l.finish.handoverDefinition(w.Request.ArtifactSchema))
+		l.tools = append(l.tools, l.finish.handoverDefinition(a.Request.ArtifactSchema))
 	}
 	l.tools = append(l.tools, l.finish.definition())
 	if err := l.resume(); err != nil {
