@@ -269,7 +269,7 @@ func (t *toolState) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// effect is what a kind of tool does to the world; the careful assumption where it is unknown.
+// effect returns the effect of a kind of tool. Unknown kinds have the effect with the strictest handling.
 func effect(kind protocol.ToolKind) sdk.Effect {
 	switch kind {
 	case protocol.ToolKindRead, protocol.ToolKindSearch, protocol.ToolKindThink, protocol.ToolKindFetch:

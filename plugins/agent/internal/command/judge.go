@@ -37,7 +37,7 @@ type Command struct {
 	Path string
 	// Dir is its working directory, relative to the workspace, without links.
 	Dir string
-	// Effect is the effect of a crash during the command.
+	// Effect is the kind of side effect, which decides whether the command may be repeated after a crash.
 	Effect sdk.Effect
 	// Changes are the arguments that the command may change, as paths relative to the workspace. They are empty for a
 	// command that changes no files, or only records them (git add, git commit).
