@@ -3,5 +3,5 @@ package text
 
 import "strings"
 
-// Title is the text without white space around it.
+// Title returns the text without surrounding white space.
 func Title(text string) string { return strings.TrimSpace(text) }

@@ -1,4 +1,4 @@
-// Command agent-plugin-acp is the provider "acp", which drives any agent that speaks the Agent Client Protocol.
+// Command agent-plugin-acp is the provider "acp", which runs any agent with the Agent Client Protocol.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command agent-plugin-agent is the provider "agent", which works through its own tools with any model that speaks the
-// protocol of OpenAI or of Anthropic.
+// Command agent-plugin-agent is the provider "agent": its own tools around any model with the API of OpenAI or Anthropic.
 package main
 
 import (

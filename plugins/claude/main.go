@@ -1,4 +1,4 @@
-// Command agent-plugin-claude is the provider "claude", which drives the Claude Code command line.
+// Command agent-plugin-claude is the provider "claude", which runs the Claude Code command line.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command agent-plugin-codex is the provider "codex", which drives the Codex command line.
+// Command agent-plugin-codex is the provider "codex", which runs the Codex command line.
 package main
 
 import (

@@ -72,7 +72,7 @@ var adapters = []adapter{
 // refusedScript ends with the turn in which the agent is told why it was refused something.
 func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
 	last := stubmodel.Turn{
-		Expect: &stubmodel.Expect{Prompt: "Not all was allowed[^$]*not today"}, Text: "I leave it.",
+		Expect: &stubmodel.Expect{Prompt: "Some of your requests for permission were refused[^$]*not today"}, Text: "I leave it.",
 		Usage: stubmodel.Usage{Input: 1300, Output: 10},
 	}
 	return stubmodel.Script{

@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// words are what the protocol calls errors and the ends of turns, beyond what all agents share. Error codes
-// are those of JSON-RPC and of the protocol.
-var words = map[string]outcome.Class{
+// errorClasses maps error codes and stop reasons of the protocol to classes, in addition to those of all agents. Codes are
+// those of JSON-RPC and of the protocol.
+var errorClasses = map[string]outcome.Class{
 	"-32000":            outcome.Login,
 	"-32602":            outcome.Refused,
 	"-32601":            outcome.Refused,
@@ -22,18 +22,18 @@ var words = map[string]outcome.Class{
 	"max_tokens":        outcome.OutputLimit,
 	"max_turn_requests": outcome.TurnLimit,
 	"cancelled":         outcome.Interrupted,
-	notSpoken:           outcome.Config,
+	noProtocol:          outcome.Config,
 }
 
-// notSpoken is our word for a program that said nothing in the protocol.
-const notSpoken = "no_agent_client_protocol"
+// noProtocol is the error word for a program that wrote no message of the protocol.
+const noProtocol = "no_agent_client_protocol"
 
-// classifier knows the agent of a configuration.
+// classifier returns the classifier for the configured agent.
 func (s setup) classifier() outcome.Agent {
 	a := outcome.Agent{
-		Name: s.title, Final: "its answer to the prompt", Words: words,
+		Name: s.title, Final: "its answer to the prompt", Words: errorClasses,
 		Hints: map[outcome.Class]string{
-			outcome.Config: "check command in the provider's configuration: it has to start an agent that speaks the Agent Client Protocol",
+			outcome.Config: "check command in the provider's configuration: it must start an agent that speaks the Agent Client Protocol",
 			outcome.Denied: "allow it by policy.approvals of the pipeline, or by permissions in the provider's configuration",
 		},
 	}
@@ -43,8 +43,8 @@ func (s setup) classifier() outcome.Agent {
 	return a
 }
 
-// faultOf reads an error that the agent answered with. What went wrong is often in its data alone.
-func faultOf(e *protocol.RequestError) outcome.Fault {
+// parseFault converts an error of the agent. The cause is often only in its data.
+func parseFault(e *protocol.RequestError) outcome.Fault {
 	f := outcome.Fault{Words: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
 	data, ok := e.Data.(map[string]any)
 	if !ok {
@@ -64,7 +64,7 @@ func faultOf(e *protocol.RequestError) outcome.Fault {
 		}
 	}
 	for _, key := range []string{"details", "message", "error", "reason"} {
-		if text := textOf(data[key]); text != "" {
+		if text := faultText(data[key]); text != "" {
 			f.Message += ": " + text
 			break
 		}
@@ -72,8 +72,8 @@ func faultOf(e *protocol.RequestError) outcome.Fault {
 	return f
 }
 
-// textOf is a value for a person.
-func textOf(v any) string {
+// faultText returns a value as readable text.
+func faultText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestReadConfig(t *testing.T) {
@@ -29,14 +30,14 @@ func TestReadConfig(t *testing.T) {
 		{config: `{"command":["my-agent"]}`, want: []string{"my-agent"}},
 		{config: ``, message: "needs an agent or a command", hint: "acp-claude, acp-codex, acp-gemini, acp-opencode"},
 		{config: `{"agent":"codx"}`, message: `unknown agent "codx"`, hint: `did you mean "codex"?`},
-		{config: `{"agent":"qqqqqqqq"}`, message: `unknown agent`, hint: "known are claude, codex, gemini, opencode"},
+		{config: `{"agent":"qqqqqqqq"}`, message: `unknown agent`, hint: "known agents are claude, codex, gemini, opencode"},
 		{config: `{"comand":["x"]}`, message: `did you mean "command"?`},
 		{agent: "claude", config: `{"agent":"codex"}`, message: `unknown key "agent"`},
 		{agent: "claude", config: `{"permissions":"yes"}`, message: `unknown permissions "yes"`, hint: "ask, allow, deny"},
-		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first of the list"},
-		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "switches"},
+		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first item of the list"},
+		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "for a switch"},
 	} {
-		s, err := New(tt.agent, environ).read(json.RawMessage(tt.config))
+		s, err := New(tt.agent, environ).readConfig(json.RawMessage(tt.config))
 		if tt.message != "" {
 			f := failure.From(err)
 			if f == nil || f.Kind != failure.ConfigInvalid || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
@@ -53,7 +54,7 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// An agent that is not installed is named, with the line that installs it.
+// TestMissing: the error for a missing agent has the command that installs it.
 func TestMissing(t *testing.T) {
 	for agent, install := range map[string]string{
 		"claude": "npm install -g @agentclientprotocol/claude-agent-acp", "codex": "npm install -g @agentclientprotocol/codex-acp",
@@ -67,7 +68,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// The command line gets the model where an agent has no other way, and the environment of the configuration.
+// TestCommand: the command line has the model for agents without another choice, and the configured environment.
 func TestCommand(t *testing.T) {
 	bin := t.TempDir()
 	program := filepath.Join(bin, "gemini")
@@ -75,7 +76,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := New("gemini", func() []string { return []string{"PATH=" + bin, "A=1", "PLUGIN_MIN_PORT=1"} })
-	s, err := p.read(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
+	s, err := p.readConfig(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// The plugin serves a provider for any agent and one for each known; the schema names the same agents.
+// TestPlugin: the plugin has a provider for any agent and one for each known agent; the schema lists the same agents.
 func TestPlugin(t *testing.T) {
 	var names []string
 	for _, p := range Plugin("1.0.0").Providers {
@@ -100,7 +101,7 @@ func TestPlugin(t *testing.T) {
 			t.Errorf("%s: agent in the schema: %v", p.Describe().Name, has)
 		}
 	}
-	if diff := cmp.Diff(slices.Concat([]string{name}, presets()), names); diff != "" {
+	if diff := cmp.Diff(slices.Concat([]string{name}, presetNames()), names); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 	var schema struct {
@@ -112,7 +113,15 @@ func TestPlugin(t *testing.T) {
 	if err := json.Unmarshal(configSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]string{agents(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
+	if diff := cmp.Diff([][]string{agentNames(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
+}
+
+// TestExamine tests the findings that doctor shows.
+func TestExamine(t *testing.T) {
+	clitest.Examine{
+		Command: "opencode", Key: "OPENAI_API_KEY", Found: "program",
+		New: func(environ func() []string) sdk.Examiner { return New("opencode", environ) },
+	}.Run(t)
 }

@@ -10,22 +10,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// linger is how long an agent may stay when its stdin is closed; some never end by that.
+// linger is the time that an agent may stay after its stdin is closed; some never end by themselves.
 const linger = 3 * time.Second
 
-// Execute starts the agent, gives it the prompt in a session of its own, and ends it when its turn is over.
+// Execute starts the agent, sends the prompt in a new session, and ends the agent after its turn.
 //
-// The output of an attempt is what the agent said, each message a paragraph, without its thoughts and its
-// tools' results; for a question only its last message. The agent's own lines go out as raw chunks.
+// The output of an attempt is the agent's messages, each one a paragraph, without thoughts and tool results; for a question
+// only the last message. The agent's own lines are passed on as raw chunks.
 //
-// Each request for permission is a gated call. What the agent does without asking is observed, and told when
-// it has ended: an agent may ask about a call that it has announced as under way. A refusal has no room for a
-// reason in the protocol; the agent is told it in one more turn, in which it goes on.
+// Each request for permission is a gated call. Calls without a request are observed, and reported when they end, because an
+// agent may request permission for a call that it has announced as running. The protocol has no reason for a refusal; the
+// agent gets the reasons in a further turn, in which it continues.
 //
-// An attempt that a deadline or the caller ended is an error; one that ended by itself, however badly, is a
-// result with its Outcome and Error.
+// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
-	s, err := p.read(req.Config)
+	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
@@ -36,19 +35,19 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	a := newAttempt(ctx, s, req, x)
 	defer a.cancel(nil)
 	a.startLimit = p.startLimit
-	cmd.Exchange, cmd.Held = x, a.held.total
-	cmd.Line = func(line []byte) bool { a.peer.line(line); return false }
-	cmd.Talk = a.talk
+	cmd.Exchange, cmd.Held = x, a.waitTime.total
+	cmd.Line = func(line []byte) bool { a.peer.handleLine(line); return false }
+	cmd.Talk = a.run
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	a.report.finish(a.stop != "")
+	a.report.finish(a.stopReason != "")
 	result := sdk.ExecuteResult{
 		Output:       a.report.output(req.Purpose),
 		ExitCode:     end.ExitCode,
 		Duration:     end.Duration,
-		Usage:        a.report.totals(),
+		Usage:        a.report.totalUsage(),
 		Model:        cmp.Or(a.report.model, a.model, req.Model),
 		AgentVersion: a.version,
 		Conversation: string(a.session),
@@ -61,7 +60,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return result, nil
 }
 
-// command puts an attempt's command line together.
+// command returns the command of an attempt.
 func (p *Provider) command(s setup, req sdk.ExecuteRequest) (cliagent.Command, error) {
 	env := cliagent.Environ(cliagent.Environ(p.environ(), s.Env), req.Environment)
 	path, err := p.lookup(s, env)
@@ -78,12 +77,12 @@ func (p *Provider) command(s setup, req sdk.ExecuteRequest) (cliagent.Command, e
 	}, nil
 }
 
-// lookup finds the agent's program.
+// lookup returns the path of the agent's program.
 func (p *Provider) lookup(s setup, env []string) (string, error) {
-	return cliagent.Lookup(p.Describe().Name, s.command[0], cmp.Or(s.install, "its maker's instructions"), env)
+	return cliagent.Lookup(p.Describe().Name, s.command[0], cmp.Or(s.install, "the instructions of its vendor"), env)
 }
 
-// stopwatch adds up the time in which at least one thing is waited for. Safe for concurrent use.
+// stopwatch measures the time with at least one wait in progress. It is safe for concurrent use.
 type stopwatch struct {
 	mu    sync.Mutex // guards:
 	waits int
@@ -91,7 +90,7 @@ type stopwatch struct {
 	sum   time.Duration
 }
 
-// hold counts from now until release is called.
+// hold starts a wait, which ends when release is called.
 func (w *stopwatch) hold() (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +108,7 @@ func (w *stopwatch) release() {
 	}
 }
 
-// total is the time so far.
+// total returns the time so far.
 func (w *stopwatch) total() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

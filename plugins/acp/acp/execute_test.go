@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/internal/fakeagent"
 )
 
-func content(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -27,11 +27,11 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// sent are the messages of a method that the agent got, by their params.
-func sent(t *testing.T, log, method string) []map[string]any {
+// sentParams returns the params of the messages of a method that the agent got.
+func sentParams(t *testing.T, log, method string) []map[string]any {
 	t.Helper()
 	var found []map[string]any
-	for line := range strings.Lines(content(t, log)) {
+	for line := range strings.Lines(readFile(t, log)) {
 		var m struct {
 			Method string         `json:"method"`
 			Params map[string]any `json:"params"`
@@ -46,32 +46,32 @@ func sent(t *testing.T, log, method string) []map[string]any {
 	return found
 }
 
-// prompts are the texts of the turns.
-func prompts(t *testing.T, log string) []string {
+// sentPrompts returns the prompts of the turns.
+func sentPrompts(t *testing.T, log string) []string {
 	t.Helper()
 	var texts []string
-	for _, p := range sent(t, log, "session/prompt") {
+	for _, p := range sentParams(t, log, "session/prompt") {
 		texts = append(texts, p["prompt"].([]any)[0].(map[string]any)["text"].(string))
 	}
 	return texts
 }
 
-// logged has the agent keep a log of what it gets.
-func logged(t *testing.T, req *sdk.ExecuteRequest) (log string) {
+// enableLog makes the agent log its messages to a file.
+func enableLog(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
 	req.Environment = map[string]string{fakeagent.LogVariable: log}
 	return log
 }
 
-// Everything that an agent tells of a turn: texts, tools with and without a question, tokens and cost.
+// TestExecute covers all reports of a turn: texts, tools with and without a request, tokens and cost.
 func TestExecute(t *testing.T) {
 	var dir string
-	result, x, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
+	result, x, err := runAttempt(t, readFile(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, filepath.Join(dir, "a.txt")); got != "x" {
+	if got := readFile(t, filepath.Join(dir, "a.txt")); got != "x" {
 		t.Errorf("a.txt holds %q", got)
 	}
 	n := func(v int64) *int64 { return &v }
@@ -113,7 +113,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// What an ending means.
+// TestOutcomes tests the outcomes of all kinds of ends.
 func TestOutcomes(t *testing.T) {
 	failed, infra := sdk.OutcomeFailed, sdk.OutcomeInfrastructure
 	for _, tt := range []struct {
@@ -122,33 +122,33 @@ func TestOutcomes(t *testing.T) {
 		kind         failure.Kind
 		message      string // part of it
 	}{
-		{"it says and does nothing", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
-		{"it only thinks", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
+		{"no text and no tools", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
+		{"only thoughts", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
 		{"the model refuses", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"refusal"}}]}`, failed, failure.ProviderFailed, "refusal"},
 		{"too much text", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_tokens"}}]}`, failed, failure.ProviderFailed, "max_tokens"},
 		{"too many turns", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_turn_requests"}}]}`, failed, failure.ProviderFailed, "max_turn_requests"},
-		{"somebody stopped it", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"cancelled"}}]}`, infra, failure.ProviderCrashed, "cancelled"},
+		{"cancelled by another client", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"cancelled"}}]}`, infra, failure.ProviderCrashed, "cancelled"},
 		{"no reason at all", `{"turns":[{"steps":[{"say":"no"}],"result":{}}]}`, failed, failure.ProviderFailed, "without a reason"},
 		{"an answer that is none", `{"turns":[{"steps":[{"say":"no"}],"result":["x"]}]}`, failed, failure.ProviderFailed, "without a reason"},
 		{"no login", `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
-		{"no login, told late", `{"turns":[{"error":{"code":-32000,"message":"Authentication required"}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
+		{"no login, reported late", `{"turns":[{"error":{"code":-32000,"message":"Authentication required"}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Authentication required"},
 		{"a limit", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"details":"429 rate limit reached, try again in 5s"}}}]}`, sdk.OutcomeRateLimited, failure.ProviderFailed, "try again in 5s"},
-		{"an error with a word", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"billing_error"}}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Internal error"},
-		{"an error of nobody knows what", `{"turns":[{"error":{"code":-32603,"message":"Internal error"}}]}`, failed, failure.ProviderFailed, "Internal error"},
+		{"an error with a kind", `{"turns":[{"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"billing_error"}}}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Internal error"},
+		{"an unknown error", `{"turns":[{"error":{"code":-32603,"message":"Internal error"}}]}`, failed, failure.ProviderFailed, "Internal error"},
 		{"it crashes", `{"turns":[{"steps":[{"say":"so"},{"stderr":"oh no"},{"exit":3}]}]}`, infra, failure.ProviderCrashed, "exited with code 3"},
 		{"it exits well in the middle", `{"turns":[{"steps":[{"say":"so"},{"exit":0}]}]}`, infra, failure.ProviderCrashed, "without its answer"},
 		{"noise", `{"turns":[{"steps":[{"line":"debug: x"},{"line":"{"},{"line":"[]"},{"line":"{\"id\":null}"},{"line":"null"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"news of unknown kinds", `{"turns":[{"steps":[{"update":{"sessionUpdate":"weather","sun":true}},{"update":{"sessionUpdate":["x"]}},{"update":"x"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"it asks for files and terminals", `{"turns":[{"steps":[{"call":"fs/write_text_file"},{"call":"terminal/create"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"it exits with its answer", `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":1}]}]}`, sdk.OutcomeSucceeded, "", ""},
-		{"another protocol", `{"start":[{"line":"Usage: agent"},{"exit":0}]}`, failed, failure.ConfigInvalid, "without a word of the Agent Client Protocol"},
+		{"another protocol", `{"start":[{"line":"Usage: agent"},{"exit":0}]}`, failed, failure.ConfigInvalid, "without a message of the Agent Client Protocol"},
 		{"it does not start", `{"start":[{"stderr":"cannot find my library"},{"exit":1}]}`, infra, failure.ProviderCrashed, "exited with code 1"},
-		{"it says what it lacks", `{"start":[{"stderr":"Not logged in"},{"exit":1}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Not logged in"},
+		{"a reason on stderr", `{"start":[{"stderr":"Not logged in"},{"exit":1}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Not logged in"},
 		{"another version", `{"initialize":{"protocolVersion":2}}`, failed, failure.ConfigInvalid, "speaks version 2"},
 		{"a session without an id", `{"session":{"sessionId":""}}`, failed, failure.ProviderFailed, "without an id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, _, err := attemptOf(t, tt.script, "", nil)
+			result, _, err := runAttempt(t, tt.script, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,10 +164,10 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A known agent that is not logged in says how to.
+// TestLoginHint: the failure of a known agent without a login has the hint how to log in.
 func TestLoginHint(t *testing.T) {
 	script := `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`
-	result, _, err := attemptOf(t, script, `,"agent":"claude"`, nil)
+	result, _, err := runAttempt(t, script, `,"agent":"claude"`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,31 +176,31 @@ func TestLoginHint(t *testing.T) {
 	}
 }
 
-// The answer that an agent ends with is not lost, however soon it ends.
+// TestLastWordCounts: the last answer of an agent is not lost, however soon the agent ends.
 func TestLastWordCounts(t *testing.T) {
 	for range 20 {
-		result, _, err := attemptOf(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
+		result, _, err := runAttempt(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
 		if err != nil || result.Outcome != sdk.OutcomeSucceeded {
 			t.Fatalf("outcome %s, error %v, %v", result.Outcome, err, result.Error)
 		}
 	}
 }
 
-// An agent that stays when its stdin ends, and a child that keeps its streams open, are put away.
+// TestStays: an agent that stays after its stdin ends, and a child that keeps its streams open, are ended.
 func TestStays(t *testing.T) {
 	var dir string
-	result, _, err := attemptOf(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
+	result, _, err := runAttempt(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
 		dir, r.Grace = r.WorkDir, 20*time.Millisecond
 	})
 	if err != nil || result.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("outcome %s, error %v, %v", result.Outcome, err, result.Error)
 	}
-	if state := processState(content(t, filepath.Join(dir, "child"))); state != "" && state != "Z" {
+	if state := processState(readFile(t, filepath.Join(dir, "child"))); state != "" && state != "Z" {
 		t.Errorf("the child is alive: %s", state)
 	}
 }
 
-// processState is the letter that Linux has for the state of a process, "" for none.
+// processState returns Linux's letter for the state of a process, "" for no process.
 func processState(pid string) string {
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
@@ -210,7 +210,7 @@ func processState(pid string) string {
 	return after[:1]
 }
 
-// An attempt that is cancelled says so to the agent, and keeps what the agent says at the end.
+// TestCancel: the agent gets a cancellation, and its last messages are kept.
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"at once": `{"turns":[{"steps":[{"say":"wait"},{"await":true},{"say":"stopped"}],` +
@@ -229,14 +229,14 @@ func TestCancel(t *testing.T) {
 					}
 				}
 			}
-			req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Config: play(t, script, ""), Grace: 20 * time.Second}
-			log := logged(t, &req)
+			req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Config: scriptConfig(t, script, ""), Grace: 20 * time.Second}
+			log := enableLog(t, &req)
 			result, err := provider().Execute(ctx, req, x)
 			if failure.KindOf(err) != failure.SignalInterrupt {
 				t.Errorf("error %v", err)
 			}
-			if len(sent(t, log, "session/cancel")) != 1 {
-				t.Errorf("the agent was not told once:\n%s", content(t, log))
+			if len(sentParams(t, log, "session/cancel")) != 1 {
+				t.Errorf("the agent did not get one cancellation:\n%s", readFile(t, log))
 			}
 			if result.Output != "wait\n\nstopped\n" && result.Output != "waitstopped\n" || result.Usage == nil || *result.Usage.InputTokens != 7 {
 				t.Errorf("got %+v", result)
@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// One that does not listen is ended all the same.
+// TestCancelUnheard: an agent that ignores the cancellation is ended.
 func TestCancelUnheard(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -255,26 +255,26 @@ func TestCancelUnheard(t *testing.T) {
 		}
 	}}
 	req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Grace: 20 * time.Millisecond}
-	req.Config = play(t, `{"turns":[{"steps":[{"ignore_term":true},{"spawn":"child"},{"say":"wait"},{"hang":true}]}]}`, "")
+	req.Config = scriptConfig(t, `{"turns":[{"steps":[{"ignore_term":true},{"spawn":"child"},{"say":"wait"},{"hang":true}]}]}`, "")
 	result, err := provider().Execute(ctx, req, x)
 	if failure.KindOf(err) != failure.SignalInterrupt || result.Outcome != sdk.OutcomeInfrastructure || result.ExitCode != -1 {
 		t.Errorf("result %+v, error %v", result, err)
 	}
 }
 
-// An agent that is never ready is not waited for without end.
+// TestNeverReady: an agent that is never ready is ended after the start limit.
 func TestNeverReady(t *testing.T) {
 	p := provider()
 	p.startLimit = 50 * time.Millisecond
 	req := sdk.ExecuteRequest{Prompt: "do it", WorkDir: t.TempDir(), Grace: time.Second}
-	req.Config = play(t, `{"start":[{"hang":true}]}`, "")
+	req.Config = scriptConfig(t, `{"start":[{"hang":true}]}`, "")
 	result, err := p.Execute(t.Context(), req, &plugintest.Exchange{})
 	if err != nil || result.Outcome != sdk.OutcomeInfrastructure || failure.KindOf(result.Error) != failure.ProviderTimeout {
 		t.Errorf("result %+v, error %v", result, err)
 	}
 }
 
-// Silence counts, unless a person is asked.
+// TestIdle: silence counts, except while the user is asked.
 func TestIdle(t *testing.T) {
 	limit := func(r *sdk.ExecuteRequest) { r.IdleTimeout, r.Grace = time.Second, 100*time.Millisecond }
 	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { time.Sleep(1500 * time.Millisecond); return nil }}
@@ -282,43 +282,43 @@ func TestIdle(t *testing.T) {
 	if result, err := execute(t, x, script, "", limit); err != nil || result.Output != "thanks\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
-	if _, _, err := attemptOf(t, `{"turns":[{"steps":[{"say":"so"},{"hang":true}]}]}`, "", limit); failure.KindOf(err) != failure.ProviderTimeout {
+	if _, _, err := runAttempt(t, `{"turns":[{"steps":[{"say":"so"},{"hang":true}]}]}`, "", limit); failure.KindOf(err) != failure.ProviderTimeout {
 		t.Errorf("error %v", err)
 	}
 }
 
-// The answer to a question is the last message.
+// TestQuestion: the answer to a question is the last message.
 func TestQuestion(t *testing.T) {
-	result, _, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { r.Purpose = sdk.PurposeQuestion })
+	result, _, err := runAttempt(t, readFile(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { r.Purpose = sdk.PurposeQuestion })
 	if err != nil || result.Output != "Done." {
 		t.Errorf("output %q, error %v", result.Output, err)
 	}
 }
 
-// An attempt that was cut off goes on in its session; what the agent tells of the past is no news.
+// TestResume: an interrupted attempt continues in its session; replayed updates are not reported.
 func TestResume(t *testing.T) {
 	resume := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(`{"session":"s-1"}`)}}
 	past := `"replay":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"of old"}},{"sessionUpdate":"tool_call","toolCallId":"old","title":"x","status":"completed"}]`
 	const again = `"turns":[{"steps":[{"say":"anew"}]}],"resumed":[{"steps":[{"say":"on"}]}]`
 	for _, tt := range []struct{ name, script, method, output, session, prompt string }{
-		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", goOn + "do it"},
+		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", resumePreamble + "do it"},
 		{
 			"it takes them up", `{"initialize":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}},` + again + `}`,
-			"session/resume", "on\n", "s-1", goOn + "do it",
+			"session/resume", "on\n", "s-1", resumePreamble + "do it",
 		},
 		{"it has forgotten", `{"errors":{"session/load":{"code":-32002,"message":"not found"}},` + again + `}`, "session/new", "anew\n", "", "do it"},
 		{"it cannot", `{"initialize":{"protocolVersion":1},` + again + `}`, "session/new", "anew\n", "", "do it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log string
-			result, x, err := attemptOf(t, tt.script, "", func(r *sdk.ExecuteRequest) { log, r.Resume = logged(t, r), resume })
+			result, x, err := runAttempt(t, tt.script, "", func(r *sdk.ExecuteRequest) { log, r.Resume = enableLog(t, r), resume })
 			if err != nil || result.Output != tt.output || tt.session != "" && result.Conversation != tt.session {
 				t.Errorf("result %+v, error %v", result, err)
 			}
-			if len(sent(t, log, tt.method)) != 1 {
-				t.Errorf("no %s:\n%s", tt.method, content(t, log))
+			if len(sentParams(t, log, tt.method)) != 1 {
+				t.Errorf("no %s:\n%s", tt.method, readFile(t, log))
 			}
-			if diff := cmp.Diff([]string{tt.prompt}, prompts(t, log)); diff != "" {
+			if diff := cmp.Diff([]string{tt.prompt}, sentPrompts(t, log)); diff != "" {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 			if len(x.Record().Observed) > 0 {
@@ -328,7 +328,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A checkpoint that cannot be stored ends the attempt.
+// TestCheckpointFails: a checkpoint that cannot be stored ends the attempt.
 func TestCheckpointFails(t *testing.T) {
 	x := &plugintest.Exchange{OnCheckpoint: func(sdk.Checkpoint) error { return errors.New("disk full") }}
 	result, err := execute(t, x, `{"turns":[{"steps":[{"say":"ok"}]}]}`, "", nil)

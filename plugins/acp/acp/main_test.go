@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/internal/fakeagent"
 )
 
-// playVariable makes the test binary play the fake agent.
+// playVariable makes the test binary run as the fake agent.
 const playVariable = "ACP_TEST_PLAY"
 
 func TestMain(m *testing.M) {
@@ -25,26 +26,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// environ is what agents start from: hardly anything.
+// environ returns a minimal environment for agents.
 func environ() []string {
 	return []string{playVariable + "=1", "PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0"}
 }
 
-// provider takes any agent, the fake one too.
+// provider returns the provider for any agent, which runs the fake agent.
 func provider() *Provider { return New("", environ) }
 
-// play is the configuration of an agent that does what a script says. More members of the configuration may
-// follow, as `,"mode":"x"`.
-func play(tb testing.TB, script, more string) json.RawMessage {
+// scriptConfig returns the configuration for an agent with a script. more holds further members, as `,"mode":"x"`.
+func scriptConfig(tb testing.TB, script, more string) json.RawMessage {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "script.json")
 	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	return playFile(tb, path, more)
+	return fileConfig(tb, path, more)
 }
 
-func playFile(tb testing.TB, path, more string) json.RawMessage {
+func fileConfig(tb testing.TB, path, more string) json.RawMessage {
 	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -57,8 +57,8 @@ func playFile(tb testing.TB, path, more string) json.RawMessage {
 	return json.RawMessage(`{"command":` + string(command) + more + `}`)
 }
 
-// attemptOf makes an attempt with a script.
-func attemptOf(t *testing.T, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, *plugintest.Exchange, error) {
+// runAttempt runs an attempt with a script.
+func runAttempt(t *testing.T, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, *plugintest.Exchange, error) {
 	t.Helper()
 	x := &plugintest.Exchange{}
 	result, err := execute(t, x, script, more, change)
@@ -68,9 +68,28 @@ func attemptOf(t *testing.T, script, more string, change func(*sdk.ExecuteReques
 func execute(t *testing.T, x *plugintest.Exchange, script, more string, change func(*sdk.ExecuteRequest)) (sdk.ExecuteResult, error) {
 	t.Helper()
 	req := clitest.Request(t, nil)
-	req.Prompt, req.Config, req.Grace, req.Timeout = "do it", play(t, script, more), 20*time.Second, time.Minute
+	req.Prompt, req.Config, req.Grace, req.Timeout = "do it", scriptConfig(t, script, more), 20*time.Second, time.Minute
 	if change != nil {
 		change(&req)
 	}
 	return provider().Execute(t.Context(), req, x)
+}
+
+func TestConformance(t *testing.T) {
+	full, err := filepath.Abs("testdata/full.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := scriptConfig(t, `{"turns":[{"steps":[{"say":"hello"}]}]}`, "")
+	plugintest.Provider(t, plugintest.ProviderConfig{
+		New:    func(testing.TB) sdk.Provider { return provider() },
+		Normal: plugintest.Case{Prompt: "hello", Config: hello},
+		Slow:   plugintest.Case{Prompt: "hello", Config: scriptConfig(t, `{"turns":[{"steps":[{"spawn":"child"},{"say":"wait"},{"await":true}]}]}`, "")},
+		Large:  plugintest.Case{Prompt: strings.Repeat("x", 5<<20), Config: scriptConfig(t, `{"turns":[{"steps":[{"echo":true}]}]}`, "")},
+		Full:   &plugintest.Case{Prompt: "hello", Config: fileConfig(t, full, "")},
+		Refused: []json.RawMessage{
+			json.RawMessage(`{}`), json.RawMessage(`{"agent":"cloude"}`), json.RawMessage(`{"command":"agent"}`), json.RawMessage(`{"command":[""]}`),
+			json.RawMessage(`{"agent":"claude","permissions":"sometimes"}`), json.RawMessage(`{"agent":"claude","config_options":{"x":1}}`),
+		},
+	})
 }

@@ -2,58 +2,50 @@ package acp
 
 import (
 	"encoding/json"
-	"errors"
 
 	protocol "github.com/coder/acp-go-sdk"
 )
 
-// What agents say, as far as it is used here. What is sent are the SDK's own types; these are read with less
-// severity than those: a field that an agent has in another form is left out, and the rest still counts.
+// Messages of agents, with the fields that the provider uses. Messages to agents use the SDK's types. Decoding is lenient:
+// a field of an unexpected type is skipped, and the others are used.
 
-// read decodes what an agent said.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
-
-// initialized answers initialize.
-type initialized struct {
-	ProtocolVersion int `json:"protocolVersion"`
-	Can             can `json:"agentCapabilities"`
+// initializeResult is the answer to initialize.
+type initializeResult struct {
+	ProtocolVersion int          `json:"protocolVersion"`
+	Capabilities    capabilities `json:"agentCapabilities"`
 	Agent           struct {
 		Version string `json:"version"`
 	} `json:"agentInfo"`
 }
 
-// can is what an agent offers beyond the least.
-type can struct {
+// capabilities are the optional capabilities of an agent.
+type capabilities struct {
 	Load     bool `json:"loadSession"`
 	Sessions struct {
 		Resume *struct{} `json:"resume"`
 	} `json:"sessionCapabilities"`
 }
 
-// opened answers session/new, session/load and session/resume.
-type opened struct {
+// sessionInfo is the answer to session/new, session/load and session/resume.
+type sessionInfo struct {
 	ID      protocol.SessionId `json:"sessionId"`
 	Options []option           `json:"configOptions"`
 	Modes   *modes             `json:"modes"`
 	Models  *models            `json:"models"`
 }
 
-// option is a setting of the session with values to choose from, or a switch.
+// option is a setting of the session with a list of values, or a switch.
 type option struct {
 	ID       string          `json:"id"`
 	Category string          `json:"category"`
 	Current  json.RawMessage `json:"currentValue"` // a text, or true or false
-	Values   []choice        `json:"options"`
+	Values   []optionValue   `json:"options"`
 }
 
-// choice is a value, or a group of such.
-type choice struct {
-	Value string   `json:"value"`
-	Group []choice `json:"options"`
+// optionValue is a value, or a group of values.
+type optionValue struct {
+	Value string        `json:"value"`
+	Group []optionValue `json:"options"`
 }
 
 type modes struct {
@@ -70,7 +62,7 @@ type models struct {
 	} `json:"availableModels"`
 }
 
-// turnEnd answers session/prompt.
+// turnEnd is the answer to session/prompt.
 type turnEnd struct {
 	Reason protocol.StopReason `json:"stopReason"`
 	Usage  *tokens             `json:"usage"`
@@ -87,8 +79,8 @@ type modelUsage struct {
 	Tokens *tokens `json:"token_count"`
 }
 
-// tokens are counted in different words: the protocol's own, and those of _meta.quota (claude, codex) and of
-// Gemini, which has input_tokens and output_tokens. Cache reads and writes are no part of the input.
+// tokens have several names: those of the protocol, and input_tokens and output_tokens in _meta.quota (claude, codex) and
+// of Gemini. Cache reads and writes are not part of the input.
 type tokens struct {
 	Input       *int64 `json:"inputTokens"`
 	Output      *int64 `json:"outputTokens"`
@@ -99,15 +91,15 @@ type tokens struct {
 	OutputSnake *int64 `json:"output_tokens"`
 }
 
-// update is session/update.
-type update struct {
+// updateHead is the head of session/update.
+type updateHead struct {
 	Update struct {
 		Kind string `json:"sessionUpdate"`
 	} `json:"update"`
 }
 
-// chunk is a piece of a message or of a thought.
-type chunk struct {
+// contentChunk is a piece of a message or of a thought.
+type contentChunk struct {
 	MessageID string `json:"messageId"`
 	Content   struct {
 		Type string `json:"type"`
@@ -115,7 +107,7 @@ type chunk struct {
 	} `json:"content"`
 }
 
-// usageUpdate tells how full the context is, and sometimes what the session has cost.
+// usageUpdate reports the use of the context, and sometimes the cost of the session.
 type usageUpdate struct {
 	Cost *struct {
 		Amount   float64 `json:"amount"`
@@ -123,7 +115,7 @@ type usageUpdate struct {
 	} `json:"cost"`
 }
 
-// toolUpdate announces a tool call, changes what is known of one, or is part of a request for permission.
+// toolUpdate announces a tool call, changes its state, or is part of a request for permission.
 type toolUpdate struct {
 	ToolCallID string            `json:"toolCallId"`
 	Name       string            `json:"name"`

@@ -10,21 +10,22 @@ import (
 
 	protocol "github.com/coder/acp-go-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // session is the agent's session before its first prompt.
 type session struct {
-	opened
+	sessionInfo
 	ask   func(method string, params, result any) error
 	title string // of the agent
 }
 
-// noServers says that the agent gets no MCP servers from us; it has those of its own configuration.
+// noServers: the agent gets no MCP servers from the provider; it uses those of its own configuration.
 var noServers = []protocol.McpServer{}
 
-func (s *session) begin(dir string) error {
-	if err := s.ask(protocol.AgentMethodSessionNew, protocol.NewSessionRequest{Cwd: dir, McpServers: noServers}, &s.opened); err != nil {
+func (s *session) create(dir string) error {
+	if err := s.ask(protocol.AgentMethodSessionNew, protocol.NewSessionRequest{Cwd: dir, McpServers: noServers}, &s.sessionInfo); err != nil {
 		return err
 	}
 	if s.ID == "" {
@@ -33,14 +34,14 @@ func (s *session) begin(dir string) error {
 	return nil
 }
 
-// take goes on with a session, and reports whether it could: an agent that has forgotten it begins anew.
-func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error) {
+// resume continues a session, and reports whether the agent could.
+func (s *session) resume(id protocol.SessionId, dir string, can capabilities) (bool, error) {
 	var err error
 	switch {
 	case can.Sessions.Resume != nil:
-		err = s.ask(protocol.AgentMethodSessionResume, protocol.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+		err = s.ask(protocol.AgentMethodSessionResume, protocol.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.sessionInfo)
 	case can.Load:
-		err = s.ask(protocol.AgentMethodSessionLoad, protocol.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+		err = s.ask(protocol.AgentMethodSessionLoad, protocol.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.sessionInfo)
 	default:
 		return false, nil
 	}
@@ -51,7 +52,7 @@ func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error)
 	return err == nil, err
 }
 
-// configure sets model, mode and the other settings.
+// configure sets the model, the mode and the other settings.
 func (s *session) configure(want setup, model string) error {
 	if model != "" && want.modelFlag == "" {
 		if err := s.setModel(model); err != nil {
@@ -72,7 +73,7 @@ func (s *session) configure(want setup, model string) error {
 }
 
 func (s *session) setModel(model string) error {
-	if o := s.find("model"); o != nil {
+	if o := s.findOption("model"); o != nil {
 		return s.setOption(o.ID, model)
 	}
 	if s.Models == nil {
@@ -90,11 +91,11 @@ func (s *session) setModel(model string) error {
 	if err == nil {
 		s.Models.Current = model
 	}
-	return s.refused(err, "model", model, known)
+	return s.settingError(err, "model", model, known)
 }
 
 func (s *session) setMode(mode string) error {
-	if o := s.find("mode"); o != nil {
+	if o := s.findOption("mode"); o != nil {
 		return s.setOption(o.ID, mode)
 	}
 	if s.Modes == nil {
@@ -108,10 +109,10 @@ func (s *session) setMode(mode string) error {
 		return nil
 	}
 	err := s.ask(protocol.AgentMethodSessionSetMode, protocol.SetSessionModeRequest{SessionId: s.ID, ModeId: protocol.SessionModeId(mode)}, nil)
-	return s.refused(err, "mode", mode, known)
+	return s.settingError(err, "mode", mode, known)
 }
 
-// setOption sets a text or a switch, unless it stands so already.
+// setOption sets a text or a switch, unless it has the value already.
 func (s *session) setOption(id string, value any) error {
 	var known []string
 	for _, o := range s.Options {
@@ -119,7 +120,7 @@ func (s *session) setOption(id string, value any) error {
 			if want, err := json.Marshal(value); err == nil && string(want) == string(o.Current) {
 				return nil
 			}
-			known = values(o.Values)
+			known = optionValues(o.Values)
 		}
 	}
 	var r struct {
@@ -129,7 +130,7 @@ func (s *session) setOption(id string, value any) error {
 	if err == nil && len(r.Options) > 0 {
 		s.Options = r.Options
 	}
-	return s.refused(err, id, fmt.Sprint(value), known)
+	return s.settingError(err, id, fmt.Sprint(value), known)
 }
 
 func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionRequest {
@@ -142,21 +143,21 @@ func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionR
 	}}
 }
 
-// refused puts an agent's refusal of a setting in the words of the one who made it.
-func (s *session) refused(err error, what, value string, known []string) error {
+// settingError returns the error for a refused setting.
+func (s *session) settingError(err error, what, value string, known []string) error {
 	var no *protocol.RequestError
 	if !errors.As(err, &no) {
 		return err
 	}
-	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, faultOf(no).Message)
+	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, parseFault(no).Message)
 	if len(known) > 0 {
 		return f.WithHint("it offers %s", strings.Join(known, ", "))
 	}
 	return f.WithHint("see the agent's documentation for what it offers")
 }
 
-// find is the setting of a category; agents that name no category use its word as the id.
-func (s *session) find(category string) *option {
+// findOption returns the setting of a category. Agents without categories use the category's name as the id.
+func (s *session) findOption(category string) *option {
 	for i, o := range s.Options {
 		if o.Category == category || o.ID == category {
 			return &s.Options[i]
@@ -165,10 +166,10 @@ func (s *session) find(category string) *option {
 	return nil
 }
 
-// model is the model that is set, "" where the agent does not say.
+// model returns the current model, "" if the agent does not report it.
 func (s *session) model() string {
 	var current string
-	if o := s.find("model"); o != nil && read(o.Current, &current) {
+	if o := s.findOption("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
 		return current
 	}
 	if s.Models != nil {
@@ -177,12 +178,12 @@ func (s *session) model() string {
 	return ""
 }
 
-// values lists what a setting may be.
-func values(list []choice) []string {
+// optionValues returns the possible values of a setting.
+func optionValues(list []optionValue) []string {
 	var names []string
 	for _, c := range list {
 		if len(c.Group) > 0 {
-			names = append(names, values(c.Group)...)
+			names = append(names, optionValues(c.Group)...)
 		} else {
 			names = append(names, c.Value)
 		}

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The ways in which agents offer a choice.
+// The forms in which agents offer settings.
 const (
 	optionSession = `"session":{"configOptions":[
 		{"id":"mode","category":"mode","type":"select","currentValue":"default","options":[{"value":"default"},{"value":"plan"}]},
@@ -39,23 +39,23 @@ func TestConfigure(t *testing.T) {
 			map[string][]map[string]any{"session/set_config_option": {option("llm", "large"), option("mode", "plan"), option("fast", true)}},
 			"large",
 		},
-		{"as it is", `{` + optionSession + turns + `}`, `,"mode":"default","config_options":{"fast":false}`, "small", nil, "small"},
+		{"unchanged", `{` + optionSession + turns + `}`, `,"mode":"default","config_options":{"fast":false}`, "small", nil, "small"},
 		{
 			"modes and models", `{` + modeSession + turns + `}`, `,"mode":"plan"`, "large",
 			map[string][]map[string]any{"session/set_mode": {{"modeId": "plan"}}, "session/set_model": {{"modelId": "large"}}},
 			"large",
 		},
-		{"nothing asked", `{` + modeSession + turns + `}`, ``, "", nil, "small"},
+		{"nothing requested", `{` + modeSession + turns + `}`, ``, "", nil, "small"},
 		{"a model by the command line", `{` + turns[1:] + `}`, `,"agent":"gemini"`, "pro", nil, "pro"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log string
-			result, _, err := attemptOf(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { log, r.Model = logged(t, r), tt.model })
+			result, _, err := runAttempt(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { log, r.Model = enableLog(t, r), tt.model })
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Model != tt.ran {
 				t.Fatalf("result %+v, error %v", result, err)
 			}
 			for _, method := range []string{"session/set_config_option", "session/set_mode", "session/set_model"} {
-				got := sent(t, log, method)
+				got := sentParams(t, log, method)
 				for _, params := range got {
 					delete(params, "sessionId")
 				}
@@ -74,14 +74,14 @@ func TestConfigureRefused(t *testing.T) {
 	for _, tt := range []struct{ name, script, config, model, message, hint string }{
 		{"a mode", `{` + optionSession + no("session/set_config_option") + `}`, `,"mode":"wild"`, "", `does not take mode "wild": Invalid params: unknown`, "it offers default, plan"},
 		{"a model", `{` + optionSession + no("session/set_config_option") + `}`, ``, "huge", `does not take llm "huge"`, "it offers small, large"},
-		{"a mode of old", `{` + modeSession + no("session/set_mode") + `}`, `,"mode":"wild"`, "", `does not take mode "wild"`, "it offers default, plan"},
-		{"a model of old", `{` + modeSession + no("session/set_model") + `}`, ``, "huge", `does not take model "huge"`, "it offers small, large"},
+		{"a mode of an old agent", `{` + modeSession + no("session/set_mode") + `}`, `,"mode":"wild"`, "", `does not take mode "wild"`, "it offers default, plan"},
+		{"a model of an old agent", `{` + modeSession + no("session/set_model") + `}`, ``, "huge", `does not take model "huge"`, "it offers small, large"},
 		{"an option", `{` + no("session/set_config_option")[1:] + `}`, `,"config_options":{"x":"y"}`, "", `does not take x "y"`, "see the agent's documentation"},
 		{"no modes", `{}`, `,"mode":"wild"`, "", "offers no modes", "leave mode out"},
 		{"no models", `{}`, ``, "huge", "offers no choice of a model", "name no model"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, _, err := attemptOf(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { r.Model = tt.model })
+			result, _, err := runAttempt(t, tt.script, tt.config, func(r *sdk.ExecuteRequest) { r.Model = tt.model })
 			if err != nil || result.Outcome != sdk.OutcomeFailed || result.Error.Retryable {
 				t.Fatalf("result %+v, error %v", result, err)
 			}

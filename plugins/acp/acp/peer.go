@@ -11,10 +11,12 @@ import (
 	"sync"
 
 	protocol "github.com/coder/acp-go-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// errGone is what a call gets when the agent says nothing any more.
-var errGone = errors.New("the agent has gone")
+// errGone is the error of a call after the agent has closed its stdout.
+var errGone = errors.New("the agent has closed its output")
 
 // message is a line of JSON-RPC 2.0.
 type message struct {
@@ -26,41 +28,41 @@ type message struct {
 	Error   *protocol.RequestError `json:"error,omitempty"`
 }
 
-// peer is one end of a JSON-RPC connection, line by line. What the other end tells is handled in the order in
-// which it comes, in [peer.line]; what it asks is answered beside. Safe for concurrent use.
+// peer is one end of a JSON-RPC connection with one message per line. [peer.handleLine] handles notifications and requests
+// in the order of their arrival; answers to requests are made concurrently. It is safe for concurrent use.
 type peer struct {
-	// told handles a notification; it is called by line, and the next line waits for it.
-	told func(method string, params json.RawMessage)
-	// asked prepares the answer to a request in the same way; the answer itself is made by what it returns, which
-	// may take its time. A nil answer says that there is no such method.
-	asked func(method string, params json.RawMessage) func() any
+	// onNotification handles a notification. handleLine calls it, and the next line waits for it.
+	onNotification func(method string, params json.RawMessage)
+	// onRequest handles a request in the same way and returns the function that makes the answer, which may take its time.
+	// Nil means that there is no such method.
+	onRequest func(method string, params json.RawMessage) func() any
 
 	mu      sync.Mutex // guards:
 	out     io.Writer
-	last    int
+	lastID  int
 	waiting map[string]chan message
 	spoke   bool
 
 	answers sync.WaitGroup
 }
 
-// attach says where to write.
+// attach sets the writer for messages.
 func (p *peer) attach(out io.Writer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out = out
 }
 
-// heard reports whether the other end wrote any message.
-func (p *peer) heard() bool {
+// hasSpoken reports whether the other end wrote any message.
+func (p *peer) hasSpoken() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spoke
 }
 
-// line takes a line of the other end. What is no message is left out: agents log to stdout now and then.
-func (p *peer) line(line []byte) {
-	m, ok := parse(line)
+// handleLine handles a line of the other end. Other lines than messages are ignored, because agents sometimes log to stdout.
+func (p *peer) handleLine(line []byte) {
+	m, ok := parseMessage(line)
 	if !ok {
 		return
 	}
@@ -69,17 +71,17 @@ func (p *peer) line(line []byte) {
 	p.mu.Unlock()
 	switch {
 	case m.Method == "":
-		p.settle(m)
+		p.deliver(m)
 	case len(m.ID) == 0:
-		p.told(m.Method, m.Params)
+		p.onNotification(m.Method, m.Params)
 	default:
-		answer := p.asked(m.Method, m.Params)
-		p.answers.Go(func() { p.answer(m, answer) })
+		answer := p.onRequest(m.Method, m.Params)
+		p.answers.Go(func() { p.reply(m, answer) })
 	}
 }
 
-// parse reads a message: an object that calls a method or answers a call.
-func parse(line []byte) (message, bool) {
+// parseMessage parses a message: an object that calls a method or answers a call.
+func parseMessage(line []byte) (message, bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
 		return message{}, false
@@ -94,17 +96,17 @@ func parse(line []byte) (message, bool) {
 	return m, m.Method != "" || len(m.ID) > 0
 }
 
-// settle hands an answer to whoever waits for it.
-func (p *peer) settle(m message) {
+// deliver passes an answer to the waiting call.
+func (p *peer) deliver(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if to, ok := p.waiting[string(m.ID)]; ok {
 		delete(p.waiting, string(m.ID))
-		to <- m // holds one
+		to <- m // has a buffer of one
 	}
 }
 
-func (p *peer) answer(m message, answer func() any) {
+func (p *peer) reply(m message, answer func() any) {
 	reply := message{ID: m.ID}
 	var err error
 	if answer == nil {
@@ -112,11 +114,11 @@ func (p *peer) answer(m message, answer func() any) {
 	} else if reply.Result, err = json.Marshal(answer()); err != nil {
 		reply.Error = protocol.NewInternalError(err.Error())
 	}
-	_ = p.write(reply) // one who has gone needs no answer
+	_ = p.write(reply) // the other end may be gone
 }
 
-// call asks the other end and reads its answer into result, which may be nil. It waits until there is an
-// answer, ctx ends, or over is closed. A refusal is a *protocol.RequestError.
+// call sends a request and decodes its answer into result, which may be nil. It waits until there is an answer, ctx ends,
+// or over is closed. A refusal is a *protocol.RequestError.
 func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, params, result any) error {
 	answer, err := p.send(method, params)
 	if err != nil {
@@ -124,35 +126,35 @@ func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, pa
 	}
 	select {
 	case m := <-answer:
-		return m.read(result)
+		return m.decodeResult(result)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-over:
 	}
-	select { // what was said last counts
+	select { // the answer may have arrived last
 	case m := <-answer:
-		return m.read(result)
+		return m.decodeResult(result)
 	default:
 		return errGone
 	}
 }
 
-// send asks and returns where the answer will come.
+// send sends a request and returns the channel of its answer.
 func (p *peer) send(method string, params any) (<-chan message, error) {
 	answer := make(chan message, 1)
 	p.mu.Lock()
-	p.last++
-	id := strconv.Itoa(p.last)
+	p.lastID++
+	id := strconv.Itoa(p.lastID)
 	if p.waiting == nil {
 		p.waiting = map[string]chan message{}
 	}
 	p.waiting[id] = answer
 	p.mu.Unlock()
-	return answer, p.tell(method, params, json.RawMessage(id))
+	return answer, p.sendCall(method, params, json.RawMessage(id))
 }
 
-// tell sends a message that calls a method; without an id it is not answered.
-func (p *peer) tell(method string, params any, id json.RawMessage) error {
+// sendCall sends a message that calls a method; without an id it has no answer.
+func (p *peer) sendCall(method string, params any, id json.RawMessage) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
@@ -176,16 +178,16 @@ func (p *peer) write(m message) error {
 	return err
 }
 
-// read is the result of an answer. One without a result that is expected leaves it as it is.
-func (m message) read(result any) error {
+// decodeResult decodes the result of an answer. Without a result it leaves the value unchanged.
+func (m message) decodeResult(result any) error {
 	if m.Error != nil {
 		return m.Error
 	}
 	if result == nil || len(m.Result) == 0 {
 		return nil
 	}
-	if !read(m.Result, result) {
-		return fmt.Errorf("an answer that cannot be read: %.100s", m.Result)
+	if !cliagent.DecodeEvent(m.Result, result) {
+		return fmt.Errorf("cannot decode the answer: %.100s", m.Result)
 	}
 	return nil
 }

@@ -30,13 +30,13 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// What the other end tells and asks is taken in its order; only answers take their time.
+// TestPeerKeepsOrder: notifications and requests are handled in order; only answers are concurrent.
 func TestPeerKeepsOrder(t *testing.T) {
 	var order []string
 	out := &lockedBuffer{}
 	p := &peer{
-		told: func(method string, _ json.RawMessage) { order = append(order, method) },
-		asked: func(method string, _ json.RawMessage) func() any {
+		onNotification: func(method string, _ json.RawMessage) { order = append(order, method) },
+		onRequest: func(method string, _ json.RawMessage) func() any {
 			order = append(order, method)
 			if method == "unknown" {
 				return nil
@@ -46,7 +46,7 @@ func TestPeerKeepsOrder(t *testing.T) {
 	}
 	p.attach(out)
 	for _, line := range []string{`{"method":"a"}`, `{"id":"x","method":"b"}`, `not JSON`, `{"method":"c"}`, `{"id":7,"method":"unknown"}`, `{"id":99,"result":1}`} {
-		p.line([]byte(line + "\n"))
+		p.handleLine([]byte(line + "\n"))
 	}
 	p.answers.Wait()
 	if diff := cmp.Diff([]string{"a", "b", "c", "unknown"}, order); diff != "" {
@@ -71,25 +71,25 @@ func TestPeerCall(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 	p.attach(writer(func(line []byte) {
-		p.line([]byte(strings.Replace(string(line), `"method":"x","params":null`, `"result":{"n":3}`, 1)))
+		p.handleLine([]byte(strings.Replace(string(line), `"method":"x","params":null`, `"result":{"n":3}`, 1)))
 	}))
 	var got struct{ N int }
 	if err := p.call(t.Context(), over, "x", nil, &got); err != nil || got.N != 3 {
 		t.Errorf("an answer that came before the end: %v, error %v", got, err)
 	}
-	p.attach(writer(func([]byte) { p.line([]byte(`{"id":4,"error":{"code":-32000,"message":"no"}}`)) }))
+	p.attach(writer(func([]byte) { p.handleLine([]byte(`{"id":4,"error":{"code":-32000,"message":"no"}}`)) }))
 	var no *protocol.RequestError
 	if err := p.call(t.Context(), nil, "x", nil, &got); !errors.As(err, &no) || no.Code != -32000 {
 		t.Errorf("a refusal: %v", err)
 	}
 }
 
-// writer hands each line to a function.
+// writer passes each line to a function.
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
-// Waits that overlap count once.
+// TestStopwatch: overlapping waits count once.
 func TestStopwatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w stopwatch
@@ -112,7 +112,7 @@ func TestStopwatch(t *testing.T) {
 	})
 }
 
-// Whatever an agent writes, reading it neither fails nor takes what is no news for some.
+// FuzzLines: any output of an agent is read without failure, and only updates cause reports.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hi"}}}}`))
 	f.Add([]byte(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","rawInput":{"a":1},"content":[{"type":"diff","path":"p","newText":"n"}],"status":"completed"}}}` + "\n" +
@@ -125,9 +125,9 @@ func FuzzLines(f *testing.F) {
 		defer a.cancel(nil)
 		out := &lockedBuffer{}
 		a.peer.attach(out)
-		a.report.begin()
+		a.report.startTurn()
 		for line := range bytes.Lines(text) {
-			a.peer.line(line)
+			a.peer.handleLine(line)
 		}
 		a.peer.answers.Wait()
 		a.report.finish(true)
@@ -141,7 +141,7 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("%d calls, %d results; %d observed, %d ended", len(r.Calls), len(r.Results), len(r.Observed), len(r.ObservedResults))
 		}
 		for line := range strings.Lines(out.String()) {
-			if _, ok := parse([]byte(line)); !ok {
+			if _, ok := parseMessage([]byte(line)); !ok {
 				t.Errorf("wrote %q", line)
 			}
 		}

@@ -7,72 +7,73 @@ import (
 	protocol "github.com/coder/acp-go-sdk"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// permissionRequest is session/request_permission, as far as it is used here.
+// permissionRequest is session/request_permission, with the fields that the provider uses.
 type permissionRequest struct {
 	ToolCall toolUpdate                  `json:"toolCall"`
 	Options  []protocol.PermissionOption `json:"options"`
 }
 
-// asked takes a request of the agent. Files and terminals are not offered to agents, which have tools of their
-// own for both.
-func (a *attempt) asked(method string, params json.RawMessage) func() any {
+// handleRequest handles a request of the agent. Agents get no access to files and terminals of the client; they have tools
+// of their own for both.
+func (a *attempt) handleRequest(method string, params json.RawMessage) func() any {
 	if method != protocol.ClientMethodSessionRequestPermission {
 		return nil
 	}
 	var r permissionRequest
-	if !read(params, &r) || r.ToolCall.ToolCallID == "" {
-		return func() any { return selected("") }
+	if !cliagent.DecodeEvent(params, &r) || r.ToolCall.ToolCallID == "" {
+		return func() any { return permissionResponse("") }
 	}
 	asking := a.Permissions == permissionAsk
-	call := a.report.asked(r.ToolCall, asking)
+	call := a.report.prepareCall(r.ToolCall, asking)
 	switch {
 	case asking:
 		return func() any { return a.decide(call, r.Options) }
 	case a.Permissions == permissionAllow:
-		return func() any { return selected(allowing(r.Options)) }
+		return func() any { return permissionResponse(allowOption(r.Options)) }
 	default:
-		a.report.refused(call.CallID, refusal{tool: a.report.titleOf(call.CallID), reason: "the configuration allows nothing that needs permission"})
-		return func() any { return selected(refusing(r.Options)) }
+		a.report.recordRefusal(call.CallID, refusal{tool: a.report.callTitle(call.CallID), reason: "the configuration allows nothing that needs permission"})
+		return func() any { return permissionResponse(rejectOption(r.Options)) }
 	}
 }
 
-// decide puts the call to the kernel and turns its verdict into one of the agent's options.
+// decide requests the kernel's verdict on the call and returns the matching option of the agent.
 func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption) any {
-	release := a.held.hold()
-	verdict, err := a.x.Call(a.work, call)
+	release := a.waitTime.hold()
+	verdict, err := a.x.Call(a.ctx, call)
 	release()
 	if err != nil {
-		return selected("")
+		return permissionResponse("")
 	}
-	about := refusal{tool: a.report.titleOf(call.CallID), reason: verdict.Reason}
+	about := refusal{tool: a.report.callTitle(call.CallID), reason: verdict.Reason}
 	switch verdict.Action {
 	case sdk.VerdictRun:
-		a.report.allowed(call.CallID)
-		return selected(allowing(options))
+		a.report.recordAllowed(call.CallID)
+		return permissionResponse(allowOption(options))
 	case sdk.VerdictSkip:
-		about.reason, about.quiet = "it is left out", true
+		about.reason, about.quiet = "it is skipped", true
 	case sdk.VerdictUse:
 		about.reason = "it has been done already"
 		if verdict.Result != nil && len(verdict.Result.Result) > 0 {
 			about.reason += ", with this result: " + string(verdict.Result.Result)
 		}
 	}
-	a.report.refused(call.CallID, about)
-	return selected(refusing(options))
+	a.report.recordRefusal(call.CallID, about)
+	return permissionResponse(rejectOption(options))
 }
 
-// allowing and refusing choose an option, "" if there is none: for this once rather than for good.
-func allowing(options []protocol.PermissionOption) protocol.PermissionOptionId {
-	return first(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
+// allowOption and rejectOption return an option, "" if there is none. Options for one call take precedence.
+func allowOption(options []protocol.PermissionOption) protocol.PermissionOptionId {
+	return findOption(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
 }
 
-func refusing(options []protocol.PermissionOption) protocol.PermissionOptionId {
-	return first(options, protocol.PermissionOptionKindRejectOnce, protocol.PermissionOptionKindRejectAlways)
+func rejectOption(options []protocol.PermissionOption) protocol.PermissionOptionId {
+	return findOption(options, protocol.PermissionOptionKindRejectOnce, protocol.PermissionOptionKindRejectAlways)
 }
 
-func first(options []protocol.PermissionOption, kinds ...protocol.PermissionOptionKind) protocol.PermissionOptionId {
+func findOption(options []protocol.PermissionOption, kinds ...protocol.PermissionOptionKind) protocol.PermissionOptionId {
 	for _, kind := range kinds {
 		if i := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.Kind == kind }); i >= 0 {
 			return options[i].OptionId
@@ -81,8 +82,8 @@ func first(options []protocol.PermissionOption, kinds ...protocol.PermissionOpti
 	return ""
 }
 
-// selected is the answer to a request for permission; without an option nothing was decided.
-func selected(option protocol.PermissionOptionId) protocol.RequestPermissionResponse {
+// permissionResponse returns the answer to a request for permission. Without an option the request counts as cancelled.
+func permissionResponse(option protocol.PermissionOptionId) protocol.RequestPermissionResponse {
 	if option == "" {
 		return protocol.RequestPermissionResponse{Outcome: protocol.NewRequestPermissionOutcomeCancelled()}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// asking is a script with one request, about a call whose arguments are known from before.
-const asking = `{"turns":[{"steps":[
+// oneRequest is a script with one request, for a call whose arguments were announced before.
+const oneRequest = `{"turns":[{"steps":[
 	{"update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Write a.txt","kind":"edit","status":"in_progress","content":[{"type":"diff","path":"/a.txt","oldText":null,"newText":"x\n"}]}},
 	{"ask":{"toolCallId":"t1","title":"Edit files","locations":[{"path":"/a.txt"}],"status":"pending"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}},{"say":"written"}],
@@ -21,8 +21,8 @@ const asking = `{"turns":[{"steps":[
 ]},{"steps":[{"say":"I see."}]}]}`
 
 func TestVerdicts(t *testing.T) {
-	told := func(reason string) []string {
-		return []string{"do it", "Not all was allowed that you asked permission for:\n\n- Edit files: " + reason + "\n\nDo not try the same again. Go on with your task in the light of this."}
+	refusal := func(reason string) []string {
+		return []string{"do it", "Some of your requests for permission were refused:\n\n- Edit files: " + reason + "\n\nDo not repeat these requests. Continue your task without them."}
 	}
 	once := []string{"do it"}
 	for _, tt := range []struct {
@@ -33,22 +33,22 @@ func TestVerdicts(t *testing.T) {
 		results int
 	}{
 		{"run", sdk.Verdict{Action: sdk.VerdictRun}, "written\n", once, 1},
-		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", told("use git"), 0},
+		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", refusal("use git"), 0},
 		{"skip", sdk.Verdict{Action: sdk.VerdictSkip, Reason: "policy"}, "left\n", once, 0},
 		{
 			"use",
 			sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess, Result: json.RawMessage(`"ok"`)}},
-			"left\n\nI see.\n", told(`it has been done already, with this result: "ok"`), 0,
+			"left\n\nI see.\n", refusal(`it has been done already, with this result: "ok"`), 0,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := &plugintest.Exchange{Otherwise: tt.verdict}
 			var log string
-			result, err := execute(t, x, asking, "", func(r *sdk.ExecuteRequest) { log = logged(t, r) })
+			result, err := execute(t, x, oneRequest, "", func(r *sdk.ExecuteRequest) { log = enableLog(t, r) })
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Output != tt.output {
 				t.Errorf("result %+v, error %v", result, err)
 			}
-			if diff := cmp.Diff(tt.prompts, prompts(t, log)); diff != "" {
+			if diff := cmp.Diff(tt.prompts, sentPrompts(t, log)); diff != "" {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 			r := x.Record()
@@ -66,10 +66,10 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Without a question, by the configuration.
+// TestPermissionsConfigured: the configuration decides without the kernel.
 func TestPermissionsConfigured(t *testing.T) {
 	for permissions, output := range map[string]string{"allow": "written\n", "deny": "left\n\nI see.\n"} {
-		result, x, err := attemptOf(t, asking, `,"permissions":"`+permissions+`"`, nil)
+		result, x, err := runAttempt(t, oneRequest, `,"permissions":"`+permissions+`"`, nil)
 		if err != nil || result.Output != output {
 			t.Errorf("%s: result %+v, error %v", permissions, result, err)
 		}
@@ -81,9 +81,9 @@ func TestPermissionsConfigured(t *testing.T) {
 	}
 }
 
-// A call that is asked about twice is two calls to the kernel, each with its result.
+// TestAskedTwice: two requests about a call are two calls for the kernel, each with its result.
 func TestAskedTwice(t *testing.T) {
-	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
+	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -94,9 +94,9 @@ func TestAskedTwice(t *testing.T) {
 	}
 }
 
-// What the agent does not end is ended with its turn.
+// TestUnfinishedCalls: a call without an end ends with the agent's turn.
 func TestUnfinishedCalls(t *testing.T) {
-	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
+	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,15 +106,15 @@ func TestUnfinishedCalls(t *testing.T) {
 	}
 }
 
-// Where the agent offers nothing that fits, nothing is decided: an answer that it did not offer is never given.
+// TestNoOptionFits: without a matching option the request counts as cancelled; the answer is never an unoffered option.
 func TestNoOptionFits(t *testing.T) {
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
-	if result, _, err := attemptOf(t, script, "", nil); err != nil || result.Output != "so be it\n" {
+	if result, _, err := runAttempt(t, script, "", nil); err != nil || result.Output != "so be it\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
 }
 
-// An agent that stops each time it is refused something has not done its work.
+// TestDeniedForGood: an agent that stops after each refusal has not done its work.
 func TestDeniedForGood(t *testing.T) {
 	x := &plugintest.Exchange{Otherwise: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`
@@ -127,10 +127,10 @@ func TestDeniedForGood(t *testing.T) {
 	}
 }
 
-// A kernel that gives no verdict, because it ends the attempt, leaves the agent without permission.
+// TestNoVerdict: without a verdict, because the kernel ends the attempt, the agent gets no permission.
 func TestNoVerdict(t *testing.T) {
-	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "nobody is there") }}
-	result, err := execute(t, x, asking, "", nil)
+	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "no user is present") }}
+	result, err := execute(t, x, oneRequest, "", nil)
 	if err != nil || !strings.HasPrefix(result.Output, "left") {
 		t.Errorf("result %+v, error %v", result, err)
 	}

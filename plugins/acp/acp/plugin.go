@@ -16,8 +16,8 @@ const name = "acp"
 //go:embed config.schema.json
 var configSchema []byte
 
-// Plugin is the plugin agent-plugin-acp: a provider for any agent, and one for each that is known. The version
-// is a semantic version without a leading v.
+// Plugin is the plugin agent-plugin-acp: a provider for any agent, and one for each known agent. The version is a semantic
+// version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	p := sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New("", os.Environ)}}
 	for _, known := range profiles {
@@ -26,34 +26,34 @@ func Plugin(version string) sdk.Plugin {
 	return p
 }
 
-// Provider drives agents by the Agent Client Protocol. It is safe for concurrent use: each attempt is a process
-// of its own.
+// Provider drives agents over the Agent Client Protocol. It is safe for concurrent use: each attempt is a process of its
+// own.
 type Provider struct {
 	profile    *profile // nil for any agent
 	environ    func() []string
 	startLimit time.Duration
 }
 
-// defaultStartLimit is how long an agent may take until it is ready for the prompt; npx installs within it.
+// defaultStartLimit is the time for an agent to become ready for the prompt, including an installation by npx.
 const defaultStartLimit = 2 * time.Minute
 
-// New returns the provider for an agent that is known by this word, or for any agent if it is empty. Agents
-// start from the environment that environ returns, usually os.Environ; it is asked once for each call.
+// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the base of
+// the agents' environment, usually os.Environ; each call of the provider calls it once.
 func New(agent string, environ func() []string) *Provider {
-	return &Provider{profile: profileOf(agent), environ: environ, startLimit: defaultStartLimit}
+	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
 }
 
-// presets are the names of the providers for known agents.
-func presets() []string {
-	names := agents()
+// presetNames returns the names of the providers for known agents.
+func presetNames() []string {
+	names := agentNames()
 	for i, agent := range names {
 		names[i] = name + "-" + agent
 	}
 	return names
 }
 
-// Describe says what a pipeline may ask of the provider. What depends on the agent is promised where most
-// agents keep it: requests for permission, and sessions that can be taken up.
+// Describe returns the provider's traits. Traits that depend on the agent are those of most agents: requests for permission,
+// and resumable sessions.
 func (p *Provider) Describe() sdk.Component {
 	c := sdk.Component{
 		Name:         name,
@@ -80,11 +80,11 @@ func (p *Provider) Describe() sdk.Component {
 	return c
 }
 
-// withoutAgent is the schema of a provider whose agent is fixed.
+// withoutAgent returns the schema of a provider with a fixed agent.
 func withoutAgent(schema []byte) []byte {
 	var tree map[string]any
 	if err := json.Unmarshal(schema, &tree); err != nil {
-		panic(err) // it is a file of ours
+		panic(err) // the file is part of the plugin
 	}
 	delete(tree["properties"].(map[string]any), "agent") //nolint:forcetypeassert // as above
 	short, err := json.Marshal(tree)
@@ -96,10 +96,28 @@ func withoutAgent(schema []byte) []byte {
 
 // Validate refuses a configuration that cannot work, and one whose command is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	s, err := p.read(req.Config)
+	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return err
 	}
 	_, err = p.lookup(s, cliagent.Environ(p.environ(), s.Env))
 	return err
+}
+
+// Examine implements [sdk.Examiner]. It does not read the version: some agents take seconds, others start to serve.
+func (p *Provider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	s, err := p.readConfig(req.Config)
+	if err != nil {
+		return nil, err
+	}
+	env := cliagent.Environ(p.environ(), s.Env)
+	path, err := p.lookup(s, env)
+	if err != nil {
+		return nil, err
+	}
+	findings := []sdk.Finding{{About: "program", State: sdk.FindingOK, Detail: path}}
+	if s.agent == "" {
+		return findings, nil // its login is unknown
+	}
+	return append(findings, cliagent.Login{Variables: s.keys, Files: s.logins, Hint: s.login}.Examine(env)), nil
 }

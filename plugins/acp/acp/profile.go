@@ -1,33 +1,33 @@
 package acp
 
-// profile is what is known of an agent beyond the protocol. The versions are those that were looked at; others
-// differ in the names of modes and models, which the agent itself lists.
+// profile describes a known agent beyond the protocol. The versions are those that were tested; other versions differ in the
+// names of modes and models, which the agent itself lists.
 type profile struct {
-	// agent is the word for it in the configuration, title its name for people.
+	// agent is its name in the configuration, title its display name.
 	agent, title string
 	// command is its command line.
 	command []string
-	// install is the line to type where it is missing.
+	// install is the command that installs it.
 	install string
-	// login says what to do where it is not logged in.
+	// login is the hint for an agent without a login.
 	login string
-	// keys are the variables, and logins the files, that show that it is logged in, as in cliagent.Login.
+	// keys are the variables, and logins the files, that are evidence of a login, as in cliagent.Login.
 	keys, logins []string
-	// mode is the mode that is set where the configuration names none; "" leaves the agent's own.
+	// mode is the mode for configurations without one; "" leaves the agent's own.
 	mode string
-	// modelFlag is the argument that names the model, for agents that offer no choice in the protocol.
+	// modelFlag is the argument for the model, for agents without a choice in the protocol.
 	modelFlag string
-	// partialUsage: what the agent reports as its usage is that of its last step, not of the turn.
+	// partialUsage: the agent reports the usage of its last step instead of the turn's.
 	partialUsage bool
-	// unpriced: the agent tells no cost.
+	// unpriced: the agent reports no cost.
 	unpriced bool
-	// writes are the files that the agent keeps of its own, login and sessions, as in sdk.Needs.
+	// writes are the agent's own files, such as login and sessions, as in sdk.Needs.
 	writes []string
-	// nestedSandbox: the agent puts its commands into a sandbox of its own.
+	// nestedSandbox: the agent runs its commands in a sandbox of its own.
 	nestedSandbox bool
 }
 
-// profiles are the agents that need no command line, by the alphabet.
+// profiles are the agents that need no command line, in alphabetical order.
 var profiles = []profile{
 	{ // @agentclientprotocol/claude-agent-acp 0.100.0
 		agent: "claude", title: "Claude Code", command: []string{"claude-agent-acp"},
@@ -37,7 +37,7 @@ var profiles = []profile{
 		logins:  []string{"${CLAUDE_CONFIG_DIR}/.credentials.json", "~/.claude/.credentials.json"},
 		writes:  []string{"~/.claude", "~/.claude.json", "${CLAUDE_CONFIG_DIR}"},
 	},
-	{ // @agentclientprotocol/codex-acp 2.6.0; its own default mode has a model decide instead of a person
+	{ // @agentclientprotocol/codex-acp 2.6.0; in its own default mode a model decides instead of the user
 		agent: "codex", title: "OpenAI Codex", command: []string{"codex-acp"},
 		install: "npm install -g @agentclientprotocol/codex-acp",
 		login:   "log in: run codex login, or set OPENAI_API_KEY",
@@ -65,8 +65,8 @@ var profiles = []profile{
 	},
 }
 
-// profileOf finds an agent; nil for an unknown word.
-func profileOf(agent string) *profile {
+// findProfile returns the profile of an agent, nil for an unknown name.
+func findProfile(agent string) *profile {
 	for i := range profiles {
 		if profiles[i].agent == agent {
 			return &profiles[i]
@@ -75,8 +75,8 @@ func profileOf(agent string) *profile {
 	return nil
 }
 
-// agents are the words for all of them.
-func agents() []string {
+// agentNames returns the names of all known agents.
+func agentNames() []string {
 	words := make([]string, len(profiles))
 	for i, p := range profiles {
 		words[i] = p.agent

@@ -13,57 +13,57 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// report turns what the agent tells into reports on the exchange, and remembers what the result needs. It
-// belongs to one attempt and is safe for concurrent use.
+// report converts the agent's notifications to reports on the exchange, and keeps the data for the result. It belongs to
+// one attempt and is safe for concurrent use.
 type report struct {
 	x       sdk.Exchange
-	partial bool   // the agent's usage is not that of the whole turn
-	dir     string // where the agent works
+	partial bool   // the agent's usage does not cover the whole turn
+	dir     string // the agent's working directory
 
-	mu       sync.Mutex // guards:
-	live     bool       // a turn has begun: what comes before is the past of a session that was taken up
-	said     cliagent.Transcript
-	message  string // the id of the message that is under way
-	fresh    bool   // the next text begins a message
-	last     strings.Builder
-	thought  strings.Builder
-	shown    string // as progress
-	messages int
-	tools    map[string]*tool
-	order    []*tool
-	calls    map[string]*tool // gated ones, by the id of the call
-	refuse   []refusal        // in this turn
-	denied   []string         // tools, in the last turn
-	usage    *sdk.Usage
-	cost     *float64
-	model    string
+	mu            sync.Mutex // guards:
+	live          bool       // a turn has begun: earlier notifications replay a resumed session
+	transcript    cliagent.Transcript
+	message       string // the id of the current message
+	startsMessage bool   // the next text begins a message
+	lastMessage   strings.Builder
+	thought       strings.Builder
+	lastProgress  string // the last progress
+	messages      int
+	tools         map[string]*toolState
+	order         []*toolState
+	calls         map[string]*toolState // gated ones, by the id of the call
+	refusals      []refusal             // in this turn
+	deniedNames   []string              // tools, in the last turn
+	usage         *sdk.Usage
+	cost          *float64
+	model         string
 }
 
 func newReport(x sdk.Exchange, partial bool, dir string) *report {
-	return &report{x: x, partial: partial, dir: dir, said: cliagent.Transcript{X: x}, fresh: true, tools: map[string]*tool{}, calls: map[string]*tool{}}
+	return &report{x: x, partial: partial, dir: dir, transcript: cliagent.Transcript{X: x}, startsMessage: true, tools: map[string]*toolState{}, calls: map[string]*toolState{}}
 }
 
-// told takes a notification.
-func (a *attempt) told(method string, params json.RawMessage) {
+// handleNotification handles a notification of the agent.
+func (a *attempt) handleNotification(method string, params json.RawMessage) {
 	if method == protocol.ClientMethodSessionUpdate {
 		a.report.update(params)
 	}
 }
 
-// begin says that a turn begins.
-func (r *report) begin() {
+// startTurn begins a turn.
+func (r *report) startTurn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live, r.fresh, r.refuse, r.denied = true, true, nil, nil
+	r.live, r.startsMessage, r.refusals, r.deniedNames = true, true, nil, nil
 }
 
-// update takes one piece of news. What cannot be read is ignored; the raw record keeps it.
+// update handles one update of the session. An unreadable update is ignored; the raw stream has it.
 func (r *report) update(raw json.RawMessage) {
 	var envelope struct {
 		Update json.RawMessage `json:"update"`
 	}
-	var head update
-	if !read(raw, &envelope) || !read(raw, &head) {
+	var head updateHead
+	if !cliagent.DecodeEvent(raw, &envelope) || !cliagent.DecodeEvent(raw, &head) {
 		return
 	}
 	r.mu.Lock()
@@ -73,71 +73,71 @@ func (r *report) update(raw json.RawMessage) {
 	}
 	switch body := envelope.Update; head.Update.Kind {
 	case "agent_message_chunk":
-		r.say(body)
+		r.addText(body)
 	case "agent_thought_chunk":
-		r.think(body)
+		r.showThought(body)
 	case "tool_call", "tool_call_update":
 		var u toolUpdate
-		if read(body, &u) && u.ToolCallID != "" {
-			r.fresh = true
-			r.tool(u)
+		if cliagent.DecodeEvent(body, &u) && u.ToolCallID != "" {
+			r.startsMessage = true
+			r.updateTool(u)
 		}
 	case "usage_update":
 		var u usageUpdate
-		if read(body, &u) && u.Cost != nil && u.Cost.Currency == "USD" {
+		if cliagent.DecodeEvent(body, &u) && u.Cost != nil && u.Cost.Currency == "USD" {
 			r.cost = &u.Cost.Amount // of the session so far
-			r.x.Usage(*r.sum())
+			r.x.Usage(*r.usageSum())
 		}
 	}
 }
 
-// say adds a piece of a message. Messages stand an empty line apart.
-func (r *report) say(raw json.RawMessage) {
-	var c chunk
-	if !read(raw, &c) || c.Content.Text == "" {
+// addText adds a piece of a message. Messages are separated by an empty line.
+func (r *report) addText(raw json.RawMessage) {
+	var c contentChunk
+	if !cliagent.DecodeEvent(raw, &c) || c.Content.Text == "" {
 		return
 	}
 	text := c.Content.Text
-	if r.fresh || c.MessageID != r.message {
+	if r.startsMessage || c.MessageID != r.message {
 		if text = strings.TrimLeft(text, " \t\r\n"); text == "" {
 			return
 		}
 		r.messages++
-		r.message, r.fresh = c.MessageID, false
-		r.last.Reset()
+		r.message, r.startsMessage = c.MessageID, false
+		r.lastMessage.Reset()
 		r.thought.Reset()
-		if before := r.said.String(); before != "" {
-			r.said.Add(strings.Repeat("\n", max(0, 2-len(before)+len(strings.TrimRight(before, "\n")))))
+		if before := r.transcript.String(); before != "" {
+			r.transcript.Add(strings.Repeat("\n", max(0, 2-len(before)+len(strings.TrimRight(before, "\n")))))
 		}
 	}
-	r.said.Add(text)
-	r.last.WriteString(text)
-	r.progress(r.last.String(), "")
+	r.transcript.Add(text)
+	r.lastMessage.WriteString(text)
+	r.progress(r.lastMessage.String(), "")
 }
 
-// think shows what the agent thinks, which is no part of its output.
-func (r *report) think(raw json.RawMessage) {
-	var c chunk
-	if !read(raw, &c) {
+// showThought shows a thought of the agent as progress; it is not part of the output.
+func (r *report) showThought(raw json.RawMessage) {
+	var c contentChunk
+	if !cliagent.DecodeEvent(raw, &c) {
 		return
 	}
-	r.fresh = true
+	r.startsMessage = true
 	r.thought.WriteString(c.Content.Text)
 	r.progress(r.thought.String(), "")
 }
 
-// progress shows the beginning of a text, once.
+// progress reports the beginning of a text once.
 func (r *report) progress(text, tool string) {
-	line := oneLine(text)
-	if line == "" || line == r.shown {
+	line := cliagent.OneLine(text)
+	if line == "" || line == r.lastProgress {
 		return
 	}
-	r.shown = line
+	r.lastProgress = line
 	r.x.Progress(sdk.Progress{Message: line, Turn: r.messages, Tool: tool})
 }
 
-// turned takes the end of a turn.
-func (r *report) turned(end turnEnd) {
+// endTurn records the end of a turn.
+func (r *report) endTurn(end turnEnd) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.thought.Reset()
@@ -153,12 +153,12 @@ func (r *report) turned(end turnEnd) {
 	}
 	if counted != nil {
 		r.usage = counted.addTo(r.usage)
-		r.x.Usage(*r.sum())
+		r.x.Usage(*r.usageSum())
 	}
 }
 
-// finish tells what is left to tell. Where the agent ended its turn, a call that it does not speak of any more
-// is over; where it was cut off, such a call was cut off with it.
+// finish reports the remaining calls. If the agent ended its turn, its open calls are over; if it was interrupted, its open
+// calls were interrupted too.
 func (r *report) finish(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,72 +166,59 @@ func (r *report) finish(ended bool) {
 		r.observe(t)
 		if ended && !t.ended {
 			t.status, t.output = "failed", json.RawMessage(`"the agent did not say how it ended"`)
-			r.end(t)
+			r.endTool(t)
 		}
 	}
-	if text := r.said.String(); text != "" && !strings.HasSuffix(text, "\n") {
-		r.said.Add("\n")
+	if text := r.transcript.String(); text != "" && !strings.HasSuffix(text, "\n") {
+		r.transcript.Add("\n")
 	}
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (r *report) output(purpose sdk.Purpose) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if purpose == sdk.PurposeQuestion {
-		return strings.TrimSpace(r.last.String())
+		return strings.TrimSpace(r.lastMessage.String())
 	}
-	return r.said.String()
+	return r.transcript.String()
 }
 
-// did reports whether the agent said something or used a tool.
-func (r *report) did() bool {
+// isActive reports whether the agent wrote text or used a tool.
+func (r *report) isActive() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.said.String() != "" || len(r.order) > 0
+	return r.transcript.String() != "" || len(r.order) > 0
 }
 
-// refusal is a request that was refused.
+// refusal is a refused request.
 type refusal struct {
 	tool, reason string
-	quiet        bool // the agent need not be told why
+	quiet        bool // the agent does not need the reason
 }
 
-// refusals is what the agent is to be told about what it was refused in its last turn, "" for nothing. One
-// whose turn that has cancelled is told in any case, so that it goes on.
-func (r *report) refusals(cancelled bool) string {
+// refusalPrompt returns the prompt about the refusals of the last turn, "" for none. An agent that cancelled its turn gets
+// all refusals, so that it continues.
+func (r *report) refusalPrompt(cancelled bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lines []string
-	for _, f := range r.refuse {
-		r.denied = append(r.denied, f.tool)
+	for _, f := range r.refusals {
+		r.deniedNames = append(r.deniedNames, f.tool)
 		if cancelled || !f.quiet {
-			lines = append(lines, fmt.Sprintf("- %s: %s\n", oneLine(f.tool), f.reason))
+			lines = append(lines, fmt.Sprintf("- %s: %s\n", cliagent.OneLine(f.tool), f.reason))
 		}
 	}
 	if len(lines) == 0 {
 		return ""
 	}
-	return "Not all was allowed that you asked permission for:\n\n" + strings.Join(lines, "") +
-		"\nDo not try the same again. Go on with your task in the light of this."
+	return "Some of your requests for permission were refused:\n\n" + strings.Join(lines, "") +
+		"\nDo not repeat these requests. Continue your task without them."
 }
 
-// deniedTools are the tools that were refused in the last turn.
+// deniedTools returns the tools that were refused in the last turn.
 func (r *report) deniedTools() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.denied
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
+	return r.deniedNames
 }

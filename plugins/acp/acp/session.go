@@ -15,11 +15,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxTurns bounds the turns in which an agent is told why it was refused something.
+// maxTurns limits the turns in which an agent gets the reasons of refusals.
 const maxTurns = 10
 
-// attempt is one conversation with an agent. The fields below the line belong to [attempt.talk], and are read
-// when it has returned.
+// attempt is one conversation with an agent. The fields in the last group belong to [attempt.run], and may be read after it
+// has returned.
 type attempt struct {
 	setup
 	req        sdk.ExecuteRequest
@@ -27,32 +27,32 @@ type attempt struct {
 	startLimit time.Duration
 	peer       *peer
 	report     *report
-	held       stopwatch
-	work       context.Context //nolint:containedctx // ends when the agent's requests are of no use any more
+	waitTime   stopwatch
+	ctx        context.Context //nolint:containedctx // ends when the agent's requests need no answer
 	cancel     context.CancelCauseFunc
 
-	session protocol.SessionId
-	version string
-	model   string              // as the agent names what was set
-	stop    protocol.StopReason // of the last turn; "" where there was none
-	err     error               // what ended the conversation otherwise
+	session    protocol.SessionId
+	version    string
+	model      string              // the agent's name of the set model
+	stopReason protocol.StopReason // of the last turn; "" before the first one
+	err        error               // the error that ended the conversation
 }
 
-// newAttempt is for the attempt whose life is that of ctx.
+// newAttempt returns an attempt that ends with ctx.
 func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
 	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
-	a.work, a.cancel = context.WithCancelCause(ctx)
-	a.peer = &peer{told: a.told, asked: a.asked}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.peer = &peer{onNotification: a.handleNotification, onRequest: a.handleRequest}
 	return a
 }
 
-// checkpoint is what an attempt saves: the session that goes on.
+// checkpoint is the saved state of an attempt: the session to resume.
 type checkpoint struct {
 	Session protocol.SessionId `json:"session"`
 }
 
-// talk leads the conversation from the first word to the last.
-func (a *attempt) talk(t cliagent.Talk) {
+// run leads the whole conversation. It is the Talk of the agent's command.
+func (a *attempt) run(t cliagent.Talk) {
 	var stopping sync.WaitGroup
 	done := make(chan struct{})
 	stopping.Go(func() {
@@ -71,30 +71,30 @@ func (a *attempt) talk(t cliagent.Talk) {
 }
 
 func (a *attempt) converse(t cliagent.Talk) error {
-	prompt, err := a.start(t)
+	prompt, err := a.startSession(t)
 	if err != nil {
 		return err
 	}
 	for range maxTurns {
-		if err := a.turn(t, prompt); err != nil {
+		if err := a.runTurn(t, prompt); err != nil {
 			return err
 		}
-		if prompt = a.report.refusals(a.stop == protocol.StopReasonCancelled); prompt == "" {
+		if prompt = a.report.refusalPrompt(a.stopReason == protocol.StopReasonCancelled); prompt == "" {
 			return nil
 		}
 	}
 	return nil
 }
 
-// start makes the agent ready for its prompt, which it returns.
-func (a *attempt) start(t cliagent.Talk) (string, error) {
+// startSession prepares the agent for its prompt, and returns the prompt.
+func (a *attempt) startSession(t cliagent.Talk) (string, error) {
 	late := failure.New(failure.ProviderTimeout, "%s was not ready for a prompt within %s", a.title, a.startLimit).
-		WithHint("start it by hand to see what it waits for; it has to speak the Agent Client Protocol on stdin and stdout")
-	ctx, cancel := context.WithTimeoutCause(a.work, a.startLimit, late)
+		WithHint("start it by hand to see what it waits for; it must speak the Agent Client Protocol on stdin and stdout")
+	ctx, cancel := context.WithTimeoutCause(a.ctx, a.startLimit, late)
 	defer cancel()
 	ask := func(method string, params, result any) error { return a.peer.call(ctx, t.Over, method, params, result) }
 
-	var agent initialized
+	var agent initializeResult
 	err := ask(protocol.AgentMethodInitialize, protocol.InitializeRequest{
 		ProtocolVersion: protocol.ProtocolVersionNumber,
 		ClientInfo:      &protocol.Implementation{Name: "agent-pipelines", Version: "1"},
@@ -108,7 +108,7 @@ func (a *attempt) start(t cliagent.Talk) (string, error) {
 	}
 	a.version = agent.Agent.Version
 	s := &session{ask: ask, title: a.title}
-	prompt, err := a.open(ctx, s, agent.Can)
+	prompt, err := a.openSession(ctx, s, agent.Capabilities)
 	if err != nil {
 		return "", err
 	}
@@ -120,16 +120,16 @@ func (a *attempt) start(t cliagent.Talk) (string, error) {
 	return prompt, nil
 }
 
-// open takes up the session of an attempt that was cut off, or begins one, and returns what to say in it.
-func (a *attempt) open(ctx context.Context, s *session, can can) (string, error) {
-	before := a.earlier()
+// openSession resumes the session of an interrupted attempt, or creates one, and returns the prompt.
+func (a *attempt) openSession(ctx context.Context, s *session, can capabilities) (string, error) {
+	before := a.earlierSession()
 	if before != "" {
-		taken, err := s.take(before, a.req.WorkDir, can)
+		taken, err := s.resume(before, a.req.WorkDir, can)
 		if taken || err != nil {
-			return goOn + a.req.Prompt, err
+			return resumePreamble + a.req.Prompt, err
 		}
 	}
-	if err := s.begin(a.req.WorkDir); err != nil {
+	if err := s.create(a.req.WorkDir); err != nil {
 		return "", err
 	}
 	if !can.Load && can.Sessions.Resume == nil {
@@ -142,11 +142,11 @@ func (a *attempt) open(ctx context.Context, s *session, can can) (string, error)
 	return a.req.Prompt, a.x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: blob})
 }
 
-// goOn is what an agent is told that was cut off, before its task.
-const goOn = "Your work on the task below was cut off before it was finished. Look at what is done already, do nothing twice, and go on from there.\n\n"
+// resumePreamble precedes the task in a resumed session.
+const resumePreamble = "Your work on the task below was interrupted. Check what is done already, do nothing twice, and continue from there.\n\n"
 
-// earlier is the session of the attempt that was cut off, "" if there is none.
-func (a *attempt) earlier() protocol.SessionId {
+// earlierSession returns the session of the interrupted attempt, "" if there is none.
+func (a *attempt) earlierSession() protocol.SessionId {
 	var c checkpoint
 	if a.req.Resume == nil || json.Unmarshal(a.req.Resume.Checkpoint.Blob, &c) != nil {
 		return ""
@@ -154,47 +154,47 @@ func (a *attempt) earlier() protocol.SessionId {
 	return c.Session
 }
 
-// turn puts a prompt and waits for the end of the agent's turn. If the attempt is to end meanwhile, the agent
-// is told so, and has as long as it is left to it.
-func (a *attempt) turn(t cliagent.Talk, prompt string) error {
-	a.stop = ""
-	a.report.begin()
+// runTurn sends a prompt and waits for the end of the agent's turn. If the attempt is cancelled, the agent gets a
+// cancellation, and the time that remains to it.
+func (a *attempt) runTurn(t cliagent.Talk, prompt string) error {
+	a.stopReason = ""
+	a.report.startTurn()
 	answer, err := a.peer.send(protocol.AgentMethodSessionPrompt, protocol.PromptRequest{
 		SessionId: a.session, Prompt: []protocol.ContentBlock{protocol.TextBlock(prompt)},
 	})
 	if err != nil {
 		return errGone
 	}
-	cancelled := a.work.Done()
+	cancelled := a.ctx.Done()
 	for {
 		select {
 		case m := <-answer:
-			return a.turned(m)
+			return a.endTurn(m)
 		case <-cancelled:
 			cancelled = nil
-			_ = a.peer.tell(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
+			_ = a.peer.sendCall(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
 			continue
 		case <-t.Over:
 		}
-		select { // what was said last counts
+		select { // the answer may have arrived last
 		case m := <-answer:
-			return a.turned(m)
+			return a.endTurn(m)
 		default:
 			return errGone
 		}
 	}
 }
 
-// turned takes the answer to a prompt.
-func (a *attempt) turned(m message) error {
+// endTurn records the answer to a prompt.
+func (a *attempt) endTurn(m message) error {
 	var end turnEnd
-	if err := m.read(&end); err != nil {
+	if err := m.decodeResult(&end); err != nil {
 		return err
 	}
 	if end.Reason == "" {
 		return fmt.Errorf("%s ended its turn without a reason", a.title)
 	}
-	a.stop = end.Reason
-	a.report.turned(end)
+	a.stopReason = end.Reason
+	a.report.endTurn(end)
 	return nil
 }

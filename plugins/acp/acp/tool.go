@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// tool is what is known of one tool call of the agent.
-type tool struct {
+// toolState is the state of one tool call of the agent.
+type toolState struct {
 	id, name, title string
 	kind            protocol.ToolKind
 	status          string
@@ -23,29 +23,29 @@ type tool struct {
 	content         []toolContent
 	paths           []string
 
-	asked    int      // requests for permission
-	open     []string // ids of gated calls that were let run, and have not ended
-	refused  bool     // the last request
-	observed bool     // told as a call that was made without asking
-	told     bool     // and how it ended
-	ended    bool
+	requests       int      // number of requests for permission
+	pendingIDs     []string // ids of allowed gated calls without a result
+	refused        bool     // the last request was refused
+	observed       bool     // reported as a call without a request
+	resultReported bool     // and its result is reported
+	ended          bool
 }
 
-// tool takes news of a call. The caller holds mu, as for all methods here.
-func (r *report) tool(u toolUpdate) {
-	t := r.merge(u)
-	r.progress(t.title, t.tool())
+// updateTool applies an update of a call. The caller holds mu, as for all methods here.
+func (r *report) updateTool(u toolUpdate) {
+	t := r.mergeUpdate(u)
+	r.progress(t.title, t.toolName())
 	if t.status == "completed" || t.status == "failed" {
 		r.observe(t)
-		r.end(t)
+		r.endTool(t)
 	}
 }
 
-// merge adds news to what is known; what is not said again stays.
-func (r *report) merge(u toolUpdate) *tool {
+// mergeUpdate adds an update to the state; missing fields stay.
+func (r *report) mergeUpdate(u toolUpdate) *toolState {
 	t := r.tools[u.ToolCallID]
 	if t == nil {
-		t = &tool{id: u.ToolCallID}
+		t = &toolState{id: u.ToolCallID}
 		r.tools[t.id] = t
 		r.order = append(r.order, t)
 	}
@@ -71,23 +71,23 @@ func (r *report) merge(u toolUpdate) *tool {
 	return t
 }
 
-// hasJSON reports whether a value says something.
+// hasJSON reports whether a value is more than null or an empty object.
 func hasJSON(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
 }
 
-// observe tells of a call that the agent makes without having asked. The call's arguments are complete then.
-func (r *report) observe(t *tool) {
-	if t.asked > 0 || t.observed {
+// observe reports a call that the agent makes without a request. The call's arguments are then complete.
+func (r *report) observe(t *toolState) {
+	if t.requests > 0 || t.observed {
 		return
 	}
 	t.observed = true
 	r.x.Observe(t.call(t.id, r.dir))
 }
 
-// end tells how a call ended, once.
-func (r *report) end(t *tool) {
+// endTool reports the result of a call once.
+func (r *report) endTool(t *toolState) {
 	if t.ended {
 		return
 	}
@@ -100,78 +100,77 @@ func (r *report) end(t *tool) {
 		status = sdk.ToolError
 	}
 	result := sdk.ToolResult{CallID: t.id, Status: status, Result: t.result()}
-	if t.observed && !t.told {
-		t.told = true
+	if t.observed && !t.resultReported {
+		t.resultReported = true
 		r.x.ObserveResult(result)
 	}
-	for _, id := range t.open {
+	for _, id := range t.pendingIDs {
 		result.CallID = id
 		r.x.Result(result)
 	}
-	t.open = nil
+	t.pendingIDs = nil
 }
 
-// asked prepares the call that a request for permission is about. A call may be asked about more than once;
-// each is a gated call of its own.
-func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
+// prepareCall returns the call of a request for permission. Each request about the same call is a gated call of its own.
+func (r *report) prepareCall(u toolUpdate, gated bool) sdk.ToolCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.merge(u)
-	r.fresh = true
+	t := r.mergeUpdate(u)
+	r.startsMessage = true
 	id := t.id
 	if gated {
-		if t.asked++; t.asked > 1 || t.observed {
-			id = fmt.Sprintf("%s#%d", t.id, t.asked)
+		if t.requests++; t.requests > 1 || t.observed {
+			id = fmt.Sprintf("%s#%d", t.id, t.requests)
 		}
 	}
 	r.calls[id] = t
 	t.refused, t.ended = false, false
-	r.progress(t.title, t.tool())
+	r.progress(t.title, t.toolName())
 	return t.call(id, r.dir)
 }
 
-// allowed and refused note the answer to a request.
-func (r *report) allowed(id string) {
+// recordAllowed records a granted request.
+func (r *report) recordAllowed(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.calls[id]; t != nil {
-		t.open = append(t.open, id)
+		t.pendingIDs = append(t.pendingIDs, id)
 	}
 }
 
-func (r *report) refused(id string, why refusal) {
+func (r *report) recordRefusal(id string, why refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.calls[id]; t != nil {
 		t.refused = true
 	}
-	r.refuse = append(r.refuse, why)
+	r.refusals = append(r.refusals, why)
 }
 
-// titleOf is what a person would call the call.
-func (r *report) titleOf(id string) string {
+// callTitle returns a readable title of the call.
+func (r *report) callTitle(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.calls[id]
 	if t == nil {
 		return id
 	}
-	return cmp.Or(t.title, t.tool())
+	return cmp.Or(t.title, t.toolName())
 }
 
-// tool is the tool's name, or its kind where the agent has no name for it.
-func (t *tool) tool() string { return cmp.Or(t.name, string(t.kind), "tool") }
+// toolName returns the tool's name, or its kind if the agent gives no name.
+func (t *toolState) toolName() string { return cmp.Or(t.name, string(t.kind), "tool") }
 
-// call is the call as it is told, by an agent that works in a directory.
-func (t *tool) call(id, dir string) sdk.ToolCall {
-	c := sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
+// call returns the call for the exchange. dir is the agent's working directory, for relative paths.
+func (t *toolState) call(id, dir string) sdk.ToolCall {
+	c := sdk.ToolCall{CallID: id, Tool: t.toolName(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
 	names := t.paths
 	for _, part := range t.content {
 		if part.Type == "diff" {
 			names = append(slices.Clone(names), part.Path)
 		}
 	}
-	in := t.named()
+	in := t.inputFields()
 	c.Paths = cliagent.Paths(dir, append(slices.Clone(names), in.Path, in.FilePath)...)
 	if c.Category == sdk.CategoryTerminal {
 		c.Command = cmp.Or(in.Command, t.title)
@@ -179,7 +178,7 @@ func (t *tool) call(id, dir string) sdk.ToolCall {
 	return c
 }
 
-// categories are those of the kinds of tools; of the others nothing is known.
+// categories are the categories of kinds of tools; other kinds have none.
 var categories = map[protocol.ToolKind]sdk.Category{
 	protocol.ToolKindRead: sdk.CategoryFileRead, protocol.ToolKindSearch: sdk.CategoryFileRead,
 	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
@@ -187,17 +186,17 @@ var categories = map[protocol.ToolKind]sdk.Category{
 	protocol.ToolKindFetch: sdk.CategoryExternal,
 }
 
-// input are the members of a tool's input by which agents name a file and a command.
-type input struct {
+// toolInput has the members of a tool's input that name a file or a command.
+type toolInput struct {
 	Path     string
 	FilePath string
 	Command  string
 }
 
-// named reads the input, whose shape is the agent's own: a member of another type is none.
-func (t *tool) named() input {
+// inputFields decodes the input, whose form is the agent's own. Members of other types are ignored.
+func (t *toolState) inputFields() toolInput {
 	var members map[string]json.RawMessage
-	var in input
+	var in toolInput
 	if json.Unmarshal(t.input, &members) != nil {
 		return in
 	}
@@ -214,9 +213,9 @@ func (t *tool) named() input {
 	return in
 }
 
-// args are the tool's input as the agent has it, where it is an object; otherwise what the agent says of the
-// call for a person: its title, the files, the changes.
-func (t *tool) args() json.RawMessage {
+// args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, the files,
+// the changes.
+func (t *toolState) args() json.RawMessage {
 	if input := bytes.TrimSpace(t.input); len(input) > 0 && input[0] == '{' {
 		return input
 	}
@@ -244,8 +243,8 @@ func (t *tool) args() json.RawMessage {
 	return raw
 }
 
-// result is the tool's output, or else what the agent shows of it.
-func (t *tool) result() json.RawMessage {
+// result returns the tool's output, or else the text that the agent shows of it.
+func (t *toolState) result() json.RawMessage {
 	if hasJSON(t.output) {
 		return t.output
 	}
@@ -260,7 +259,7 @@ func (t *tool) result() json.RawMessage {
 	return raw
 }
 
-func (t *tool) text() string {
+func (t *toolState) text() string {
 	var texts []string
 	for _, c := range t.content {
 		if c.Type == "content" && c.Content.Text != "" {
@@ -270,7 +269,7 @@ func (t *tool) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// effect is what a kind of tool does to the world; the careful assumption where it is unknown.
+// effect returns the effect of a kind of tool. Unknown kinds have the effect with the strictest handling.
 func effect(kind protocol.ToolKind) sdk.Effect {
 	switch kind {
 	case protocol.ToolKindRead, protocol.ToolKindSearch, protocol.ToolKindThink, protocol.ToolKindFetch:

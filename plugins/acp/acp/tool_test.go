@@ -11,32 +11,32 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U175: a call is told with its kind, its files and its command, as far as the agent says so, so that a policy can rule on it.
+// TestCategories: U175: a call has its kind, files and command as reported by the agent, so that a policy can judge it.
 func TestCategories(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		name    string
-		tool    tool
+		tool    toolState
 		want    sdk.Category
 		paths   []string
 		command string
 	}{
-		{"read", tool{kind: protocol.ToolKindRead, paths: []string{dir + "/a.go"}}, "file_read", []string{"a.go"}, ""},
-		{"search", tool{kind: protocol.ToolKindSearch, input: json.RawMessage(`{"path":"src","pattern":7}`)}, "file_read", []string{"src"}, ""},
+		{"read", toolState{kind: protocol.ToolKindRead, paths: []string{dir + "/a.go"}}, "file_read", []string{"a.go"}, ""},
+		{"search", toolState{kind: protocol.ToolKindSearch, input: json.RawMessage(`{"path":"src","pattern":7}`)}, "file_read", []string{"src"}, ""},
 		{
-			"edit", tool{
+			"edit", toolState{
 				kind: protocol.ToolKindEdit, paths: []string{dir + "/a.go"}, input: json.RawMessage(`{"file_path":"` + dir + `/a.go"}`),
 				content: []toolContent{{Type: "diff", Path: dir + "/b/c.go"}, {Type: "content"}},
 			}, "file_write", []string{"a.go", "b/c.go"}, "",
 		},
-		{"delete outside", tool{kind: protocol.ToolKindDelete, paths: []string{"/etc/passwd"}}, "file_delete", []string{"/etc/passwd"}, ""},
-		{"move", tool{kind: protocol.ToolKindMove, paths: []string{"a", "b"}}, "file_write", []string{"a", "b"}, ""},
-		{"execute", tool{kind: protocol.ToolKindExecute, title: "Run the tests", input: json.RawMessage(`{"command":"go test ./..."}`)}, "terminal_command", nil, "go test ./..."},
-		{"execute, in words", tool{kind: protocol.ToolKindExecute, input: json.RawMessage(`{"command":["go","test"]}`)}, "terminal_command", nil, "go test"},
-		{"execute, by its title", tool{kind: protocol.ToolKindExecute, title: "rm -r old"}, "terminal_command", nil, "rm -r old"},
-		{"fetch", tool{kind: protocol.ToolKindFetch}, "external_request", nil, ""},
-		{"think", tool{kind: protocol.ToolKindThink}, "", nil, ""},
-		{"not said", tool{input: json.RawMessage(`[]`)}, "", nil, ""},
+		{"delete outside", toolState{kind: protocol.ToolKindDelete, paths: []string{"/etc/passwd"}}, "file_delete", []string{"/etc/passwd"}, ""},
+		{"move", toolState{kind: protocol.ToolKindMove, paths: []string{"a", "b"}}, "file_write", []string{"a", "b"}, ""},
+		{"execute", toolState{kind: protocol.ToolKindExecute, title: "Run the tests", input: json.RawMessage(`{"command":"go test ./..."}`)}, "terminal_command", nil, "go test ./..."},
+		{"execute, with a list", toolState{kind: protocol.ToolKindExecute, input: json.RawMessage(`{"command":["go","test"]}`)}, "terminal_command", nil, "go test"},
+		{"execute, by its title", toolState{kind: protocol.ToolKindExecute, title: "rm -r old"}, "terminal_command", nil, "rm -r old"},
+		{"fetch", toolState{kind: protocol.ToolKindFetch}, "external_request", nil, ""},
+		{"think", toolState{kind: protocol.ToolKindThink}, "", nil, ""},
+		{"no kind", toolState{input: json.RawMessage(`[]`)}, "", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tt.tool.call("t1", dir)

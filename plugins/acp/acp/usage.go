@@ -4,46 +4,35 @@ import (
 	"cmp"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// addTo is a new usage, with the tokens of one more turn. What neither tells stays unknown.
+// addTo returns a new usage with the tokens of one more turn added. Counts that are unknown in both stay unknown.
 func (t tokens) addTo(sum *sdk.Usage) *sdk.Usage {
 	if sum == nil {
 		sum = &sdk.Usage{}
 	}
 	return &sdk.Usage{
-		InputTokens:      add(sum.InputTokens, cmp.Or(t.Input, t.InputSnake)),
-		OutputTokens:     add(sum.OutputTokens, cmp.Or(t.Output, t.OutputSnake)),
-		CacheReadTokens:  add(sum.CacheReadTokens, t.CacheRead),
-		CacheWriteTokens: add(sum.CacheWriteTokens, t.CacheWrite),
-		ReasoningTokens:  add(sum.ReasoningTokens, t.Thought),
+		InputTokens:      cliagent.AddCounts(sum.InputTokens, cmp.Or(t.Input, t.InputSnake)),
+		OutputTokens:     cliagent.AddCounts(sum.OutputTokens, cmp.Or(t.Output, t.OutputSnake)),
+		CacheReadTokens:  cliagent.AddCounts(sum.CacheReadTokens, t.CacheRead),
+		CacheWriteTokens: cliagent.AddCounts(sum.CacheWriteTokens, t.CacheWrite),
+		ReasoningTokens:  cliagent.AddCounts(sum.ReasoningTokens, t.Thought),
 	}
 }
 
-// add takes unknown for nothing unless both are.
-func add(a, b *int64) *int64 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	sum := *a + *b
-	return &sum
-}
-
-// totals is the usage of the attempt, nil if nothing is known of it.
-func (r *report) totals() *sdk.Usage {
+// totalUsage returns the usage of the attempt, nil if it is unknown.
+func (r *report) totalUsage() *sdk.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.usage == nil && r.cost == nil {
 		return nil
 	}
-	return r.sum()
+	return r.usageSum()
 }
 
-// sum is the tokens of all turns with the cost of the session. The caller holds mu.
-func (r *report) sum() *sdk.Usage {
+// usageSum returns the tokens of all turns with the cost of the session. The caller holds mu.
+func (r *report) usageSum() *sdk.Usage {
 	u := sdk.Usage{}
 	if r.usage != nil {
 		u = *r.usage

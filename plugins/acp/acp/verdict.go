@@ -13,30 +13,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that ended by itself at now went. The exit code counts only where the agent
-// ended before its turn did: it has no meaning in the protocol.
+// verdict returns the outcome of an attempt that ended by itself at the time now. The exit code counts only before the end
+// of the agent's turn: it has no meaning in the protocol.
 func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	var ours *failure.Error
 	if errors.As(a.err, &ours) {
-		return outcomeOf(ours), ours.WithDetail(end.Stderr)
+		return failureOutcome(ours), ours.WithDetail(end.Stderr)
 	}
-	e := outcome.Evidence{Spoke: true, Did: a.report.did(), Detail: end.Stderr, Now: now}
+	e := outcome.Evidence{Spoke: true, Did: a.report.isActive(), Detail: end.Stderr, Now: now}
 	var refused *protocol.RequestError
 	switch {
-	case a.stop == protocol.StopReasonCancelled && len(a.report.deniedTools()) > 0:
-		return a.denied()
-	case a.stop == protocol.StopReasonEndTurn:
+	case a.stopReason == protocol.StopReasonCancelled && len(a.report.deniedTools()) > 0:
+		return a.denialOutcome()
+	case a.stopReason == protocol.StopReasonEndTurn:
 		e.LastWord = outcome.Success
-	case a.stop != "":
+	case a.stopReason != "":
 		e.LastWord = outcome.Failure
-		e.Fault = outcome.Fault{Words: []string{string(a.stop)}, Message: "ended its turn with " + string(a.stop)}
+		e.Fault = outcome.Fault{Words: []string{string(a.stopReason)}, Message: "ended its turn with " + string(a.stopReason)}
 	case errors.As(a.err, &refused):
 		e.LastWord = outcome.Failure
-		e.Fault = faultOf(refused)
-	case !a.peer.heard() && end.Clean():
+		e.Fault = parseFault(refused)
+	case !a.peer.hasSpoken() && end.Clean():
 		e.LastWord = outcome.Failure
-		e.Fault = outcome.Fault{Words: []string{notSpoken}, Message: "ended without a word of the Agent Client Protocol"}
-	case !a.peer.heard():
+		e.Fault = outcome.Fault{Words: []string{noProtocol}, Message: "ended without a message of the Agent Client Protocol"}
+	case !a.peer.hasSpoken():
 		e.Spoke, e.Process, e.Printed = false, end.Process(), strings.Split(end.Stderr, "\n")
 	case a.err != nil && !errors.Is(a.err, errGone):
 		e.LastWord = outcome.Failure
@@ -47,14 +47,14 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 	return a.classifier().Decide(e)
 }
 
-// denied is the end of an agent that gave up when it was refused something.
-func (a *attempt) denied() (sdk.Outcome, *failure.Error) {
+// denialOutcome returns the outcome of an agent that gave up after a refusal.
+func (a *attempt) denialOutcome() (sdk.Outcome, *failure.Error) {
 	f := failure.New(failure.ApprovalDenied, "%s could not go on without %s, which was refused", a.title, strings.Join(a.report.deniedTools(), ", "))
 	return sdk.OutcomePermissionDenied, f.WithHint("allow it by policy.approvals or an answer, or tell the agent in its prompt to do without; then resume")
 }
 
-// outcomeOf is what a failure of ours means for the attempt.
-func outcomeOf(f *failure.Error) sdk.Outcome {
+// failureOutcome returns the outcome for a failure of the provider itself.
+func failureOutcome(f *failure.Error) sdk.Outcome {
 	if f.Kind == failure.ProviderTimeout {
 		return sdk.OutcomeInfrastructure
 	}

@@ -14,41 +14,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// Config is the provider's configuration; config.schema.json says the same to others.
+// Config is the provider's configuration. config.schema.json describes the same keys.
 type Config struct {
-	// API is the language that the service speaks. Default openai.
+	// API is the protocol of the service. Default openai.
 	API model.API `json:"api"`
-	// BaseURL is where the service is. Default: Ollama on this machine, or Anthropic's own with its API.
+	// BaseURL is the address of the service. Default: Ollama on this machine, or Anthropic's service for its API.
 	BaseURL string `json:"base_url"`
-	// APIKeyEnv names the variable that holds the key, "" for none. Default: that of the two official services.
+	// APIKeyEnv names the variable that holds the key. Default: the variable of the two official services, else none.
 	APIKeyEnv string `json:"api_key_env"`
-	// Model is used where the pipeline names none.
+	// Model is the model for pipelines that name none.
 	Model string `json:"model"`
-	// MaxTurns are the replies of one attempt outside steps. Default 100.
+	// MaxTurns limits the model's replies in an attempt outside steps. Default 100.
 	MaxTurns *int `json:"max_turns"`
-	// MaxOutputTokens limits one reply. Default: the service's own limit.
+	// MaxOutputTokens limits one reply, in tokens. Default: the service's limit.
 	MaxOutputTokens *int `json:"max_output_tokens"`
-	// Effort is the service's word for how much to think.
+	// Effort is the reasoning effort in the service's terms. Default: the service's.
 	Effort string `json:"effort"`
-	// Headers are names of headers, and of the variables that hold their values.
+	// Headers maps each extra header to the variable that holds its value.
 	Headers map[string]string `json:"headers"`
-	// Prices are by model.
+	// Prices maps a model to its prices.
 	Prices map[string]Price `json:"prices"`
-	// LocalNetworks count as local beside this machine.
+	// LocalNetworks are networks in CIDR notation that count as local, besides this machine.
 	LocalNetworks []string `json:"local_networks"`
-	// ToolRetries is how often a command is made again that failed for a moment. Default 3.
+	// ToolRetries limits the repeats of a command after a temporary failure: 0 to 10. Default 3.
 	ToolRetries *int `json:"tool_retries"`
 	// System is added to the system prompt.
 	System string `json:"system"`
 }
 
-// Where the services are, where the user does not say.
+// Default addresses of the services.
 const (
-	ollama    = "http://localhost:11434/v1"
-	anthropic = "https://api.anthropic.com"
+	ollamaURL    = "http://localhost:11434/v1"
+	anthropicURL = "https://api.anthropic.com"
 )
 
-// keyVariables are the variables of the official services, by their hosts.
+// keyVariables are the key variables of the official services by host.
 var keyVariables = map[string]string{"api.openai.com": "OPENAI_API_KEY", "api.anthropic.com": "ANTHROPIC_API_KEY"}
 
 const (
@@ -56,11 +56,11 @@ const (
 	defaultToolRetries = 3
 )
 
-// variable is the name of an environment variable.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// variableName matches the name of an environment variable.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readConfig checks a configuration and fills in its defaults. Errors are of kind config_invalid and never show what
-// may be a secret.
+// readConfig decodes a configuration, sets its defaults and checks it. Errors are of kind config_invalid and never show a
+// value that may be a secret.
 func readConfig(raw json.RawMessage) (Config, error) {
 	if err := refuseKeys(raw); err != nil {
 		return Config{}, err
@@ -73,10 +73,10 @@ func readConfig(raw json.RawMessage) (Config, error) {
 		c.API = model.OpenAI
 	}
 	if c.API != model.OpenAI && c.API != model.Anthropic {
-		return c, invalid("unknown api %q", c.API).WithHint("use openai for Ollama, LM Studio, llama.cpp, vLLM and OpenAI, anthropic for Anthropic")
+		return c, configError("unknown api %q", c.API).WithHint("use openai for Ollama, LM Studio, llama.cpp, vLLM and OpenAI, anthropic for Anthropic")
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = map[model.API]string{model.OpenAI: ollama, model.Anthropic: anthropic}[c.API]
+		c.BaseURL = map[model.API]string{model.OpenAI: ollamaURL, model.Anthropic: anthropicURL}[c.API]
 	}
 	if base, err := url.Parse(c.BaseURL); err == nil && c.APIKeyEnv == "" {
 		c.APIKeyEnv = keyVariables[base.Hostname()]
@@ -84,14 +84,14 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	return c, c.check()
 }
 
-// refuseKeys refuses a secret in the place where only its name belongs.
+// refuseKeys refuses configuration keys whose value would be a secret instead of the name of a variable.
 func refuseKeys(raw json.RawMessage) error {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &members) // Decode says what is wrong
+	_ = json.Unmarshal(raw, &members) // Decode reports the fault
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 		case "api_key", "apikey", "key", "token", "auth_token", "secret", "password":
-			return invalid("%s: a key does not belong into a file", key).
+			return configError("%s: a key does not belong in a file", key).
 				WithHint("put it into an environment variable and write the variable's name: api_key_env: OPENAI_API_KEY")
 		}
 	}
@@ -99,13 +99,13 @@ func refuseKeys(raw json.RawMessage) error {
 }
 
 func (c Config) check() error {
-	if c.APIKeyEnv != "" && !variable.MatchString(c.APIKeyEnv) {
-		return invalid("api_key_env is not the name of an environment variable").
+	if c.APIKeyEnv != "" && !variableName.MatchString(c.APIKeyEnv) {
+		return configError("api_key_env is not the name of an environment variable").
 			WithHint("write the name alone, as OPENAI_API_KEY; if that was the key itself, take it out of the file, and renew it")
 	}
 	for _, header := range slices.Sorted(maps.Keys(c.Headers)) {
-		if !variable.MatchString(c.Headers[header]) {
-			return invalid("headers.%s is not the name of an environment variable", header).
+		if !variableName.MatchString(c.Headers[header]) {
+			return configError("headers.%s is not the name of an environment variable", header).
 				WithHint("put the header's value into an environment variable and write its name here")
 		}
 	}
@@ -115,11 +115,11 @@ func (c Config) check() error {
 		least int
 	}{{"max_turns", c.MaxTurns, 1}, {"max_output_tokens", c.MaxOutputTokens, 1}, {"tool_retries", c.ToolRetries, 0}} {
 		if limit.value != nil && *limit.value < limit.least {
-			return invalid("%s is %d, and at least %d makes sense", limit.name, *limit.value, limit.least)
+			return configError("%s is %d, want at least %d", limit.name, *limit.value, limit.least)
 		}
 	}
 	if c.ToolRetries != nil && *c.ToolRetries > 10 {
-		return invalid("tool_retries is %d, and at most 10 makes sense", *c.ToolRetries)
+		return configError("tool_retries is %d, want at most 10", *c.ToolRetries)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
 		if err := c.Prices[name].check(name); err != nil {
@@ -130,22 +130,22 @@ func (c Config) check() error {
 	return err
 }
 
-// networks are those that the user calls local. One that takes in everything would make the mode mean nothing.
+// networks parses the local networks. A network of all addresses is refused, because it would disable the mode.
 func (c Config) networks() ([]netip.Prefix, error) {
 	var found []netip.Prefix
 	for _, text := range c.LocalNetworks {
 		n, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, invalid("local_networks: %q is no network", text).WithHint("write it as 10.1.0.0/16, or 10.1.2.3/32 for one machine")
+			return nil, configError("local_networks: %q is not a network", text).WithHint("write it as 10.1.0.0/16, or 10.1.2.3/32 for one machine")
 		}
 		if n.Bits() == 0 {
-			return nil, invalid("local_networks: %q is every address there is", text).WithHint("name the networks that are yours, or choose policy.mode open")
+			return nil, configError("local_networks: %q contains every address", text).WithHint("name the networks that are yours, or choose policy.mode open")
 		}
 		found = append(found, n.Masked())
 	}
 	return found, nil
 }
 
-func invalid(format string, args ...any) *failure.Error {
+func configError(format string, args ...any) *failure.Error {
 	return failure.New(failure.ConfigInvalid, "config: "+format, args...)
 }

@@ -18,7 +18,7 @@ func TestValidate(t *testing.T) { // K4, U029
 	tests := []struct {
 		name, config, model string
 		mode                sdk.Mode
-		message, hint       string // parts of the refusal; none: it is taken
+		message, hint       string // parts of the error; "" for a valid configuration
 	}{
 		{name: "Ollama on this machine", config: ``, model: "qwen"},
 		{name: "a model of its own", config: `{"model":"qwen"}`},
@@ -27,20 +27,20 @@ func TestValidate(t *testing.T) { // K4, U029
 		{name: "no model", config: `{}`, message: "needs a model", hint: "name it with --model, "},
 		{name: "a mistyped key", model: "m", config: `{"base_uri":"x"}`, message: `did you mean "base_url"?`},
 		{name: "another api", model: "m", config: `{"api":"gemini"}`, message: `unknown api "gemini"`, hint: "openai"},
-		{name: "a key in the file", model: "m", config: `{"api_key":"` + key + `"}`, message: "does not belong into a file", hint: "api_key_env"},
+		{name: "a key in the file", model: "m", config: `{"api_key":"` + key + `"}`, message: "does not belong in a file", hint: "api_key_env"},
 		{name: "a key in place of its name", model: "m", config: `{"api_key_env":"` + key + `"}`, message: "not the name of an environment variable", hint: "renew it"},
 		{name: "a header's value", model: "m", config: `{"headers":{"Authorization":"Bearer ` + key + `"}}`, message: "headers.Authorization", hint: "variable"},
 		{name: "a variable that is not set", model: "m", config: `{"api_key_env":"NOT_SET"}`, message: "NOT_SET is not set", hint: "export NOT_SET with its value"},
 		{name: "one that is empty", model: "m", config: `{"headers":{"X":"EMPTY"}}`, message: "EMPTY is not set"},
 		{name: "OpenAI without its key", model: "m", config: `{"base_url":"https://api.openai.com/v1"}`, message: "OPENAI_API_KEY is not set"},
 		{name: "Anthropic without its key", model: "m", config: `{"api":"anthropic"}`, message: "ANTHROPIC_API_KEY is not set"},
-		{name: "no address", model: "m", config: `{"base_url":"localhost:1"}`, message: "no address of a service", hint: "http://localhost:11434/v1"},
+		{name: "no address", model: "m", config: `{"base_url":"localhost:1"}`, message: "not the address of a service", hint: "http://localhost:11434/v1"},
 		{name: "no turns", model: "m", config: `{"max_turns":0}`, message: "max_turns is 0"},
 		{name: "too many retries", model: "m", config: `{"tool_retries":11}`, message: "tool_retries is 11"},
 		{name: "half a price", model: "m", config: `{"prices":{"m":{"input":1}}}`, message: "prices.m needs input and output"},
 		{name: "a negative price", model: "m", config: `{"prices":{"m":{"input":1,"output":-1}}}`, message: "negative"},
-		{name: "no network", model: "m", config: `{"local_networks":["10.0.0.0"]}`, message: "no network", hint: "10.1.0.0/16"},
-		{name: "every network", model: "m", config: `{"local_networks":["0.0.0.0/0"]}`, message: "every address"},
+		{name: "no network", model: "m", config: `{"local_networks":["10.0.0.0"]}`, message: "is not a network", hint: "10.1.0.0/16"},
+		{name: "every network", model: "m", config: `{"local_networks":["0.0.0.0/0"]}`, message: "contains every address"},
 		{name: "local, this machine", model: "m", mode: sdk.ModeLocalOnly},
 		{name: "local, a socket", model: "m", mode: sdk.ModeAirgapped, config: `{"base_url":"unix:///run/m.sock"}`},
 		{name: "local, the network's", model: "m", mode: sdk.ModeAirgapped, config: `{"base_url":"http://10.1.2.3/v1","local_networks":["10.0.0.0/8"]}`},
@@ -67,15 +67,15 @@ func TestValidate(t *testing.T) { // K4, U029
 	}
 }
 
-// What the modes mean for an attempt.
+// TestModes checks the effects of a mode on an attempt.
 func TestModes(t *testing.T) { // K4
-	work := func(mode sdk.Mode) (w loop.Work, o tool.Options) {
+	work := func(mode sdk.Mode) (w loop.Attempt, o tool.Options) {
 		c, err := readConfig(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req := sdk.ExecuteRequest{Mode: mode, IdleTimeout: 10}
-		return c.work(req, nil, nil, "m"), c.tools(req, nil, nil, nil)
+		return c.newAttempt(req, nil, nil, "m"), c.toolOptions(req, nil, nil, nil)
 	}
 	open, tools := work(sdk.ModeOpen)
 	if open.Retries != 3 || open.Idle != 10 || tools.Offline || tools.Timeout != 0 || len(tools.Retry) != 3 || open.MaxTurns != 100 {
@@ -116,7 +116,7 @@ func TestCost(t *testing.T) { // U182
 	}
 }
 
-// The schema for others and the struct say the same.
+// TestSchemaKnowsTheConfig: the schema and the struct have the same keys.
 func TestSchemaKnowsTheConfig(t *testing.T) {
 	var schema struct {
 		Properties map[string]any

@@ -28,12 +28,12 @@ func TestConformance(t *testing.T) {
 	full := func() json.RawMessage {
 		return load("full", strings.Join([]string{
 			call("write_file", `{"path":"a","content":"x"}`), call("run_terminal", `{"command":"git version"}`), finish,
-			finish, // of the attempt that goes on
+			finish, // for the resumed attempt
 		}, ","))
 	}
 	plugintest.Provider(t, plugintest.ProviderConfig{
 		New: func(testing.TB) sdk.Provider {
-			full() // the script begins anew
+			full() // restart the script
 			return NewProvider(environ)
 		},
 		Normal: plugintest.Case{Prompt: "hello", Config: load("normal", finish)},
@@ -46,10 +46,10 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// large is a service that says more than 4 MiB at once: the stub streams word by word, which takes long.
+// large returns a service that sends more than 4 MiB at once: the stub streams word by word, which is slow.
 func large(t *testing.T) json.RawMessage {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the connection is closed before the answer is read
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the connection closes before the answer is read
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\n", strings.Repeat("x", 5<<20))
 	}))

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// How often a request to the service is made again that failed for a moment (REQUIREMENTS K26, K4).
+// Retries of a request to the model service after a temporary failure (REQUIREMENTS K26, K4).
 const (
 	modelRetries = 3
 	burstRetries = 5
@@ -36,7 +36,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
-	name, err := c.model(req.Model)
+	name, err := c.modelName(req.Model)
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
@@ -50,47 +50,47 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
 	defer closeIdle()
-	w := c.work(req, x, client, name)
-	w.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(known(service)).Agent() // what tools say is about programs
+	a := c.newAttempt(req, x, client, name)
+	a.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(serviceSecrets(service)).Agent() // tool results are program output
 	if req.Purpose == sdk.PurposeQuestion {
-		return loop.Answer(ctx, w)
+		return loop.Answer(ctx, a)
 	}
-	tools, err := tool.NewSet(c.tools(req, x, p.environ(), w.Redactor))
+	tools, err := tool.NewSet(c.toolOptions(req, x, p.environ(), a.Redactor))
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, failure.New(failure.ProviderFailed, "open the workspace: %w", err)
 	}
 	defer func() { _ = tools.Close() }() // what was written is on disk already
-	w.Tools = toolset{tools}
-	return loop.Run(ctx, w)
+	a.Tools = toolset{tools}
+	return loop.Run(ctx, a)
 }
 
-// work is the attempt as the loop wants it, but for its tools.
-func (c Config) work(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Work {
-	w := loop.Work{
+// newAttempt returns the loop's attempt without its tools.
+func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Attempt {
+	a := loop.Attempt{
 		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
-		MaxTurns: value(c.MaxTurns, defaultTurns), MaxTokens: value(c.MaxOutputTokens, 0), Retries: modelRetries, Idle: req.IdleTimeout,
+		MaxTurns: valueOr(c.MaxTurns, defaultTurns), MaxTokens: valueOr(c.MaxOutputTokens, 0), Retries: modelRetries, Idle: req.IdleTimeout,
 	}
 	if req.Mode == sdk.ModeBurst {
-		w.Retries, w.Idle = burstRetries, 2*w.Idle
+		a.Retries, a.Idle = burstRetries, 2*a.Idle
 	}
 	if price, known := c.Prices[name]; known {
-		w.Price = price.cost
+		a.Price = price.cost
 	}
-	return w
+	return a
 }
 
-// tools are those of an attempt. The variables with the service's secrets are not for commands.
-func (c Config) tools(req sdk.ExecuteRequest, x sdk.Exchange, env []string, redactor *redact.Redactor) tool.Options {
+// toolOptions returns the options of an attempt's tools. Commands do not get the variables with the service's secrets.
+func (c Config) toolOptions(req sdk.ExecuteRequest, x sdk.Exchange, env []string, redactor *redact.Redactor) tool.Options {
 	secrets := append(slices.Collect(maps.Values(c.Headers)), c.APIKeyEnv)
 	o := tool.Options{
 		Root: req.WorkDir, Allowed: req.Tools.AllowedCommands, Timeout: req.Tools.CommandTimeout, ResultTokens: req.Tools.MaxResultTokens,
-		Environ: without(env, secrets), Given: req.Environment, Redactor: redactor, Offline: req.Mode == sdk.ModeAirgapped, Grace: req.Grace,
+		Environ: withoutVariables(env, secrets), AddedEnviron: req.Environment, Redactor: redactor, Offline: req.Mode == sdk.ModeAirgapped, Grace: req.Grace,
 		Reports:  []string{req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
 		Readable: []string{req.Paths.Context, req.Paths.InputArtifact}, Protected: req.Tools.Protected,
 		Progress: func(message string) { x.Progress(sdk.Progress{Message: message}) },
 		Retry:    []time.Duration{},
 	}
-	for i := range value(c.ToolRetries, defaultToolRetries) {
+	for i := range valueOr(c.ToolRetries, defaultToolRetries) {
 		o.Retry = append(o.Retry, time.Second<<i)
 	}
 	if req.Mode == sdk.ModeBurst {
@@ -102,8 +102,8 @@ func (c Config) tools(req sdk.ExecuteRequest, x sdk.Exchange, env []string, reda
 	return o
 }
 
-// known are the secrets of a service as variables that a redactor takes for secret by their names.
-func known(e model.Endpoint) []string {
+// serviceSecrets returns a service's secrets as variables whose names make a redactor treat the values as secret.
+func serviceSecrets(e model.Endpoint) []string {
 	all := []string{"SERVICE_API_KEY=" + e.Key}
 	for _, value := range e.Headers {
 		all = append(all, "SERVICE_SECRET="+value)
@@ -111,8 +111,8 @@ func known(e model.Endpoint) []string {
 	return all
 }
 
-// without is an environment without some of its variables.
-func without(env, names []string) []string {
+// withoutVariables returns an environment without the named variables.
+func withoutVariables(env, names []string) []string {
 	var rest []string
 	for _, entry := range env {
 		if !slices.ContainsFunc(names, func(n string) bool { return n != "" && len(entry) > len(n) && entry[:len(n)+1] == n+"=" }) {
@@ -122,9 +122,10 @@ func without(env, names []string) []string {
 	return rest
 }
 
-func value(given *int, otherwise int) int {
-	if given == nil {
-		return otherwise
+// valueOr returns *value, or fallback if value is nil.
+func valueOr(value *int, fallback int) int {
+	if value == nil {
+		return fallback
 	}
-	return *given
+	return *value
 }

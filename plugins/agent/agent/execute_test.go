@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -18,10 +19,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
 
-// environ has what commands need, and nothing of whoever runs the tests.
+func TestMain(m *testing.M) { os.Exit(stub.Main(m, func() error { return goleak.Find() })) }
+
+// environ returns the variables that commands need, and no others of the tests' environment.
 func environ() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()} }
 
-// settings is a configuration for a script's address.
+// settings returns a configuration for the address of a script.
 func settings(api, base, more string) json.RawMessage {
 	if api == "openai" {
 		base += "/v1"
@@ -29,7 +32,7 @@ func settings(api, base, more string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"api":%q,"base_url":%q,"model":"stub-model"%s}`, api, base, more))
 }
 
-// request is an attempt in a fresh workspace.
+// request returns an attempt in a new workspace.
 func request(t *testing.T, config json.RawMessage) sdk.ExecuteRequest {
 	t.Helper()
 	run := t.TempDir()
@@ -40,7 +43,7 @@ func request(t *testing.T, config json.RawMessage) sdk.ExecuteRequest {
 	}
 }
 
-// hello writes a file and is done.
+// hello is a script that writes a file and finishes.
 const hello = `{"turns":[
 	{"text":"I write it.","tool_calls":[{"name":"write_file","input":{"path":"hello.txt","content":"hello\n"}}],"usage":{"input":100,"output":10,"cache_read":5}},
 	{"tool_calls":[{"name":"finish","input":{"outcome":"success","summary":"Wrote hello.txt."}}],"usage":{"input":200,"output":20,"cache_read":7},
@@ -77,7 +80,7 @@ func TestExecute(t *testing.T) { // U163, U168, U176, U182
 			}
 			in, out, read, cost := int64(300), int64(30), int64(12), (300*2+30*10+12*1)/1e6
 			want := &sdk.Usage{InputTokens: &in, OutputTokens: &out, CacheReadTokens: &read, CostUSD: &cost}
-			got.Usage.CacheWriteTokens, got.Usage.ReasoningTokens = nil, nil // Anthropic's API tells of zero, OpenAI's does not
+			got.Usage.CacheWriteTokens, got.Usage.ReasoningTokens = nil, nil // Anthropic's API reports zero, OpenAI's nothing
 			if diff := cmp.Diff(want, got.Usage); diff != "" {
 				t.Errorf("usage (-want +got):\n%s", diff)
 			}
@@ -114,7 +117,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// Keys come from the environment, and go neither to commands nor into what the kernel keeps.
+// TestKeyStaysInside: keys come from the environment, and reach neither commands nor checkpoints.
 func TestKeyStaysInside(t *testing.T) { // U180
 	const key = "made-up-key-0123456789"
 	env := append(environ(), "TEAM_MODEL="+key)

@@ -22,13 +22,13 @@ func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{NewProvider(os.Environ)}}
 }
 
-// Provider is the provider agent. It is safe for concurrent use: an attempt shares nothing with another one.
+// Provider is the provider "agent". It is safe for concurrent use: attempts share no state.
 type Provider struct {
 	environ func() []string
 }
 
-// NewProvider returns a provider that takes keys from the environment that environ returns, usually os.Environ, and
-// starts commands in it, without the keys.
+// NewProvider returns a provider that reads API keys from the environment that environ returns, usually os.Environ.
+// Commands start in the same environment without the keys.
 func NewProvider(environ func() []string) *Provider { return &Provider{environ: environ} }
 
 // Describe implements [sdk.Provider].
@@ -51,15 +51,15 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.model(req.Model); err != nil {
+	if _, err := c.modelName(req.Model); err != nil {
 		return err
 	}
 	_, err = c.endpoint(req.Mode, p.environ())
 	return err
 }
 
-// model is the one that the pipeline names, or the configuration.
-func (c Config) model(asked string) (string, error) {
+// modelName returns the model that the pipeline names, or else the model of the configuration.
+func (c Config) modelName(asked string) (string, error) {
 	if m := cmp.Or(asked, c.Model); m != "" {
 		return m, nil
 	}
@@ -67,7 +67,7 @@ func (c Config) model(asked string) (string, error) {
 		WithHint("name it with --model, `model` beside the provider in the pipeline, or model in config.yaml under providers.%s.config", name)
 }
 
-// endpoint is the service, with its secrets out of env, if the mode allows it.
+// endpoint returns the model service with its secrets from env. The service must be allowed by the mode.
 func (c Config) endpoint(mode sdk.Mode, env []string) (model.Endpoint, error) {
 	networks, err := c.networks()
 	if err != nil {
@@ -75,30 +75,31 @@ func (c Config) endpoint(mode sdk.Mode, env []string) (model.Endpoint, error) {
 	}
 	e := model.Endpoint{
 		API: c.API, BaseURL: c.BaseURL, Headers: map[string]string{},
-		Reach: model.Reach{Local: mode.Local(), Networks: networks, Mode: string(mode)},
+		Network: model.NetworkPolicy{Local: mode.Local(), Networks: networks, Mode: string(mode)},
 	}
 	if err := e.Check(); err != nil {
 		return e, err
 	}
-	if e.Key, err = secret(env, c.APIKeyEnv, "api_key_env"); err != nil {
+	if e.Key, err = lookupSecret(env, c.APIKeyEnv, "api_key_env"); err != nil {
 		return e, err
 	}
 	for header, variable := range c.Headers {
-		if e.Headers[header], err = secret(env, variable, "headers."+header); err != nil {
+		if e.Headers[header], err = lookupSecret(env, variable, "headers."+header); err != nil {
 			return e, err
 		}
 	}
 	return e, nil
 }
 
-// secret is the value of a variable that has to have one, "" for no variable.
-func secret(env []string, variable, key string) (string, error) {
+// lookupSecret returns the value of the variable, or "" if variable is empty. An unset variable is an error that names
+// the configuration key.
+func lookupSecret(env []string, variable, key string) (string, error) {
 	if variable == "" {
 		return "", nil
 	}
 	if value := cliagent.Getenv(env, variable); value != "" {
 		return value, nil
 	}
-	return "", invalid("%s: the environment variable %s is not set", key, variable).
-		WithHint("export %s with its value; where policy.env lists variables, it has to list this one", variable)
+	return "", configError("%s: the environment variable %s is not set", key, variable).
+		WithHint("export %s with its value; where policy.env lists variables, it must list this one", variable)
 }

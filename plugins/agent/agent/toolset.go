@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// toolset is the tools as the loop meets them.
+// toolset adapts a tool.Set to [loop.Tools].
 type toolset struct{ set *tool.Set }
 
 // Definitions implements [loop.Tools].
@@ -27,27 +27,23 @@ func (t toolset) Definitions() []model.Tool {
 func (t toolset) Keep(keys []string) { t.set.Keep(keys) }
 
 // Prepare implements [loop.Tools].
-func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.Prepared, *loop.Refusal) {
-	prepare := t.set.Prepare
-	if again {
-		prepare = t.set.PrepareAgain
-	}
-	p, err := prepare(name, args)
+func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.PreparedCall, *loop.Refusal) {
+	p, err := t.set.Prepare(name, args, again)
 	if err != nil {
 		var r *tool.Refusal
 		if !errors.As(err, &r) {
 			r = &tool.Refusal{Status: sdk.ToolError, Code: tool.CodeFailed, Message: err.Error()}
 		}
-		return loop.Prepared{}, &loop.Refusal{Status: r.Status, Code: r.Code, Message: r.Message}
+		return loop.PreparedCall{}, &loop.Refusal{Status: r.Status, Code: r.Code, Message: r.Message}
 	}
-	return loop.Prepared{
+	return loop.PreparedCall{
 		Call: sdk.ToolCall{
 			Tool: p.Tool, Args: p.Args, Effect: p.Effect, Category: p.Category, Paths: p.Paths,
 			Command: p.Command, Preview: p.Preview, Reason: p.Reason,
 		},
-		Run: func(ctx context.Context) loop.Done {
+		Run: func(ctx context.Context) loop.CallResult {
 			r := p.Run(ctx)
-			return loop.Done{Status: r.Status, Data: r.Data, Changed: r.Changed, Key: r.Key}
+			return loop.CallResult{Status: r.Status, Data: r.Data, Changed: r.Changed, Key: r.Key}
 		},
 	}, nil
 }

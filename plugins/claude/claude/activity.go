@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// effect is what a tool of Claude Code does to the world; the careful assumption where it is unknown.
-func effect(tool string) sdk.Effect {
+// toolEffect returns the effect of a tool of Claude Code. Unknown tools have the effect with the strictest handling.
+func toolEffect(tool string) sdk.Effect {
 	switch tool {
 	case "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "ToolSearch", "BashOutput":
 		return sdk.EffectNone
@@ -20,7 +20,7 @@ func effect(tool string) sdk.Effect {
 	}
 }
 
-// categories are those of the tools of Claude Code.
+// categories are the categories of the known tools.
 var categories = map[string]sdk.Category{
 	"Read": sdk.CategoryFileRead, "Glob": sdk.CategoryFileRead, "Grep": sdk.CategoryFileRead, "LS": sdk.CategoryFileRead,
 	"NotebookRead": sdk.CategoryFileRead, "Write": sdk.CategoryFileWrite, "Edit": sdk.CategoryFileWrite,
@@ -28,9 +28,9 @@ var categories = map[string]sdk.Category{
 	"WebFetch": sdk.CategoryExternal, "WebSearch": sdk.CategoryExternal,
 }
 
-// toolCall is the call that a block tells of, by an agent that works in a directory.
+// toolCall returns the call in a content block. dir is the agent's working directory, for relative paths.
 func toolCall(b block, dir string, turn int) sdk.ToolCall {
-	c := sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: effect(b.Name), Category: categories[b.Name], Turn: turn}
+	c := sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: toolEffect(b.Name), Category: categories[b.Name], Turn: turn}
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`
@@ -47,7 +47,7 @@ func toolCall(b block, dir string, turn int) sdk.ToolCall {
 	return c
 }
 
-// activity says in a few words what a tool call is about: "Write main.go", "Bash go test ./...".
+// activity summarizes a tool call: "Write main.go", "Bash go test ./...".
 func activity(b block) string {
 	var in struct {
 		FilePath    string `json:"file_path"`

@@ -2,9 +2,9 @@ package claude
 
 import "github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 
-// agent is what Claude Code calls its errors and what to do about them, beyond what all agents share.
-// Words and signs are those of version 2.1.329; older ones used some of them.
-var agent = outcome.Agent{
+// classifier maps the errors of Claude Code to classes and hints, in addition to those of all agents. Words and signs are
+// those of version 2.1.329; older versions use a subset.
+var classifier = outcome.Agent{
 	Name:  name,
 	Final: "its result event",
 	Words: map[string]outcome.Class{
@@ -33,7 +33,7 @@ var agent = outcome.Agent{
 			Class: outcome.Config, Texts: []string{
 				"error: unknown option", "error: option '", "requires --verbose", "is already in use", "no conversation found",
 			},
-			Hint: "check args in the configuration of provider claude, or update Claude Code: " + install,
+			Hint: "check args in the configuration of provider claude, or update Claude Code: " + installCommand,
 		},
 		{
 			Class: outcome.Config, Texts: []string{"input must be provided either through stdin"},

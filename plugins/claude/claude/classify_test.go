@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classes what Claude Code was seen to say.
+// TestMessages classifies error messages of Claude Code.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"Invalid API key · Fix external API key":                                  outcome.Login,
@@ -29,13 +29,13 @@ func TestMessages(t *testing.T) {
 		"I fixed the tests":                                                       outcome.Failed,
 	}
 	for text, want := range tests {
-		if got := agent.Classify(outcome.Fault{Message: text}, time.Time{}).Class; got != want {
+		if got := classifier.Classify(outcome.Fault{Message: text}, time.Time{}).Class; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
 
-// TestWords has the error words of the version whose streams are recorded.
+// TestWords classifies the error words of the version whose streams are recorded.
 func TestWords(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"authentication_failed": outcome.Login, "oauth_org_not_allowed": outcome.Login, "cloud_credential_error": outcome.Login,
@@ -46,7 +46,7 @@ func TestWords(t *testing.T) {
 		"error_max_turns": outcome.TurnLimit, "error_max_budget_usd": outcome.CostLimit, "error_during_execution": outcome.Failed,
 	}
 	for word, want := range tests {
-		if got := agent.Classify(outcome.Fault{Words: []string{word}}, time.Time{}).Class; got != want {
+		if got := classifier.Classify(outcome.Fault{Words: []string{word}}, time.Time{}).Class; got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}

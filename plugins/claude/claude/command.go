@@ -9,18 +9,17 @@ import (
 
 const defaultModel = "opus"
 
-// contextTokens is what the models of Claude Code take in; those with more have to be asked for by name.
+// contextTokens is the context size of Claude Code's models. Larger contexts must be requested by the model's name.
 const contextTokens = 200_000
 
-// shortNames are the models that the Bash engine wrote in other ways; all other names are passed on as
-// they are (REQUIREMENTS K39).
+// shortNames maps model names of the Bash engine to current ones. All other names stay unchanged (REQUIREMENTS K39).
 var shortNames = map[string]string{
 	"claude-opus": "opus", "opus-4": "opus", "opus-4.5": "opus",
 	"claude-sonnet": "sonnet", "sonnet-4": "sonnet",
 	"claude-haiku": "haiku",
 }
 
-// modelName is what the command line is told.
+// modelName returns the model's name for the command line.
 func modelName(model string) string {
 	if model == "" {
 		return defaultModel
@@ -31,11 +30,11 @@ func modelName(model string) string {
 	return model
 }
 
-// arguments is the command line. stream-json needs --verbose in print mode. The prompt is no argument:
-// one of more than 128 KiB could not be started.
+// arguments returns the arguments of the command line. stream-json needs --verbose in print mode. The prompt goes to stdin,
+// because a program cannot start with an argument of more than 128 KiB.
 func arguments(cfg Config, req sdk.ExecuteRequest) []string {
 	args := []string{"--print"}
-	if cfg.PermissionMode == bypass {
+	if cfg.PermissionMode == bypassPermissions {
 		args = append(args, "--dangerously-skip-permissions")
 	} else {
 		args = append(args, "--permission-mode", cfg.PermissionMode)
@@ -53,8 +52,8 @@ func arguments(cfg Config, req sdk.ExecuteRequest) []string {
 	return append(args, cfg.Args...)
 }
 
-// maxBudget is the smaller one of what the configuration and the run allow, in dollars; 0 is no limit. The command
-// line takes no limit in tokens.
+// maxBudget returns the smaller limit of the configuration and the run in US dollars; 0 is no limit. The command line has
+// no limit in tokens.
 func maxBudget(cfg Config, run *sdk.Budget) float64 {
 	if run == nil || run.MaxUSD == nil || cfg.MaxBudgetUSD > 0 && cfg.MaxBudgetUSD < *run.MaxUSD {
 		return cfg.MaxBudgetUSD
@@ -64,14 +63,14 @@ func maxBudget(cfg Config, run *sdk.Budget) float64 {
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
 
-// environment is what the agent gets of the plugin's own and of what is added for it.
+// environment returns the agent's environment: the plugin's own with the added variables.
 func (p *Provider) environment(added map[string]string, cfg Config) []string {
 	cfg.IsSandbox = cfg.IsSandbox || p.contained.Load()
 	return environment(p.environ(), added, cfg)
 }
 
-// environment is the agent's. Claude Code retries a failing service ten times by itself, which takes
-// minutes; the kernel retries attempts, so once is enough unless the user says otherwise.
+// environment returns the agent's environment. Claude Code retries a failing service ten times, which takes minutes. The
+// kernel retries attempts, so the default here is one retry.
 func environment(base []string, added map[string]string, cfg Config) []string {
 	env := cliagent.Environ(base, added)
 	if cliagent.Getenv(env, retriesVariable) == "" {
@@ -83,10 +82,10 @@ func environment(base []string, added map[string]string, cfg Config) []string {
 	return env
 }
 
-// command puts an attempt's command line together.
+// command returns the command of an attempt.
 func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, error) {
 	env := p.environment(req.Environment, cfg)
-	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
 	if err != nil {
 		return cliagent.Command{}, err
 	}

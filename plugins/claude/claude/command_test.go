@@ -10,6 +10,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestModelName(t *testing.T) {
@@ -115,31 +116,16 @@ func TestValidate(t *testing.T) {
 
 // TestSchemaMatchesConfig: the schema and the struct name the same keys and modes.
 func TestSchemaMatchesConfig(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct {
-			Enum []string `json:"enum"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(configSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for key := range fields {
-		if _, ok := schema.Properties[key]; !ok {
-			t.Errorf("the schema lacks %s", key)
-		}
-	}
-	if len(fields) != len(schema.Properties) {
-		t.Errorf("the schema has %d keys, the struct %d", len(schema.Properties), len(fields))
-	}
-	if diff := cmp.Diff(permissionModes, schema.Properties["permission_mode"].Enum); diff != "" {
+	words := clitest.SchemaKeys(t, configSchema, Config{})
+	if diff := cmp.Diff(permissionModes, words["permission_mode"]); diff != "" {
 		t.Errorf("modes (-struct +schema):\n%s", diff)
 	}
+}
+
+// TestExamine tests the findings that doctor shows.
+func TestExamine(t *testing.T) {
+	clitest.Examine{
+		Command: "claude", Key: "ANTHROPIC_API_KEY", Found: "version", Measured: measured.Version,
+		New: func(environ func() []string) sdk.Examiner { return New(environ) },
+	}.Run(t)
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is the provider's configuration; config.schema.json says the same to others.
+// Config is the provider's configuration. config.schema.json describes the same keys.
 type Config struct {
-	// Command is the executable's name, searched in PATH, or absolute path. Default "claude".
+	// Command is the executable's name, searched in PATH, or its absolute path. Default "claude".
 	Command string `json:"command"`
-	// Args are further arguments, placed after ours.
+	// Args are further arguments, placed after the provider's.
 	Args []string `json:"args"`
-	// MaxTurns ends the agent after so many replies of the model; 0 is no limit.
+	// MaxTurns limits the replies of the model; 0 is no limit.
 	MaxTurns int `json:"max_turns"`
-	// MaxBudgetUSD ends the agent when its own count of the cost passes it; 0 is no limit.
+	// MaxBudgetUSD limits the cost in US dollars, as Claude Code counts it; 0 is no limit.
 	MaxBudgetUSD float64 `json:"max_budget_usd"`
-	// AppendSystemPrompt is added to Claude Code's system prompt.
+	// AppendSystemPrompt is appended to Claude Code's system prompt.
 	AppendSystemPrompt string `json:"append_system_prompt"`
-	// PermissionMode is Claude Code's. Default "bypassPermissions": nobody is there to be asked.
+	// PermissionMode is Claude Code's permission mode. Default "bypassPermissions": no user is present to answer.
 	PermissionMode string `json:"permission_mode"`
-	// IsSandbox asserts that the process is contained, so that Claude Code, run by root, lets permissions
-	// be bypassed. It contains nothing itself.
+	// IsSandbox asserts that the process is confined, so that Claude Code as root allows bypassed permissions. It does not
+	// confine the process.
 	IsSandbox bool `json:"is_sandbox"`
 }
 
-const bypass = "bypassPermissions"
+const bypassPermissions = "bypassPermissions"
 
-// permissionModes are those of claude --help.
-var permissionModes = []string{"acceptEdits", "auto", bypass, "default", "dontAsk", "manual", "plan"}
+// permissionModes are the modes of claude --help.
+var permissionModes = []string{"acceptEdits", "auto", bypassPermissions, "default", "dontAsk", "manual", "plan"}
 
-// readConfig reads and checks a configuration. Errors are of kind config_invalid.
+// readConfig decodes and checks a configuration. Errors are of kind config_invalid.
 func readConfig(raw json.RawMessage) (Config, error) {
-	cfg := Config{Command: "claude", PermissionMode: bypass}
+	cfg := Config{Command: "claude", PermissionMode: bypassPermissions}
 	if err := config.Decode(raw, &cfg); err != nil {
 		return Config{}, err
 	}

@@ -1,22 +1,11 @@
 package claude
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
-// The events of --output-format stream-json, one JSON object a line, as far as they are used here.
+// The events of --output-format stream-json, one JSON object per line, with the fields that the provider uses.
 
-// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
-// events change between releases.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
-
-// anyEvent is what all events have.
-type anyEvent struct {
+// eventHead has the fields of all events.
+type eventHead struct {
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
 }
@@ -27,14 +16,14 @@ type initEvent struct {
 	Version string `json:"claude_code_version"`
 }
 
-// retryEvent is system/api_retry: the command line tries a failed request again.
+// retryEvent is system/api_retry: the command line retries a failed request.
 type retryEvent struct {
 	RetryDelayMS float64 `json:"retry_delay_ms"`
 	ErrorStatus  int     `json:"error_status"`
 	Error        string  `json:"error"`
 }
 
-// rateLimitEvent tells a subscriber how a limit of the plan stands, when that changes.
+// rateLimitEvent reports a change in the state of a subscription's limit.
 type rateLimitEvent struct {
 	Info rateLimit `json:"rate_limit_info"`
 }
@@ -58,11 +47,11 @@ type messageEvent struct {
 		Content json.RawMessage `json:"content"` // a string, or an array of blocks
 		Usage   *usage          `json:"usage"`
 	} `json:"message"`
-	ParentToolUseID string `json:"parent_tool_use_id"` // set for what a sub-agent says
-	Error           string `json:"error"`              // a class of errors; the content is its message then
+	ParentToolUseID string `json:"parent_tool_use_id"` // set for messages of sub-agents
+	Error           string `json:"error"`              // a class of errors; the content is then the error's message
 }
 
-// block is a piece of content.
+// block is a block of content.
 type block struct {
 	Type      string          `json:"type"` // text, thinking, tool_use, tool_result
 	Text      string          `json:"text"`
@@ -74,7 +63,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// resultEvent is the agent's last word.
+// resultEvent is the last event of the agent.
 type resultEvent struct {
 	Subtype           string               `json:"subtype"` // success, error_max_turns, error_max_budget_usd, error_during_execution
 	IsError           bool                 `json:"is_error"`
@@ -91,12 +80,12 @@ type resultEvent struct {
 	ModelUsage        map[string]modelCost `json:"modelUsage"`
 }
 
-// denial is a tool call that was refused.
+// denial is a refused tool call.
 type denial struct {
 	ToolName string `json:"tool_name"`
 }
 
-// modelCost is what one model was used for in the whole run, sub-agents included.
+// modelCost is the usage of one model in the whole run, including sub-agents.
 type modelCost struct {
 	CostUSD          float64 `json:"costUSD"`
 	InputTokens      int64   `json:"inputTokens"`
@@ -105,7 +94,7 @@ type modelCost struct {
 	CacheWriteTokens int64   `json:"cacheCreationInputTokens"`
 }
 
-// usage counts as Anthropic's API does: cache reads and writes are not part of the input.
+// usage follows Anthropic's API: cache reads and writes are not part of the input.
 type usage struct {
 	Input      *int64 `json:"input_tokens"`
 	CacheWrite *int64 `json:"cache_creation_input_tokens"`
@@ -116,7 +105,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// UnmarshalJSON takes a usage that cannot be read for unknown, not for zero.
+// UnmarshalJSON treats an unreadable usage as unknown, not as zero.
 func (u *usage) UnmarshalJSON(raw []byte) error {
 	type plain usage
 	var p plain

@@ -10,13 +10,11 @@ import (
 
 // Execute runs Claude Code once, with the prompt on stdin.
 //
-// The output of an attempt is: what the agent said, each text a paragraph, without its thoughts, its
-// tools' results and what its sub-agents said; for a question only its last text, the answer. Where it
-// said nothing on the way, its final result stands alone; where it prints no events, its stdout does.
-// The agent's own stream of events goes out as raw chunks.
+// The output of an attempt is the agent's texts, each one a paragraph, without thoughts, tool results and texts of
+// sub-agents; for a question only the last text. Without texts the output is the final result, and without events it is
+// stdout. The agent's own event stream is passed on as raw chunks.
 //
-// An attempt that a deadline or the caller ended is an error; one that ended by itself, however badly,
-// is a result with its Outcome and Error.
+// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
@@ -40,7 +38,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		Usage:        s.usage,
 		Model:        s.model(),
 		AgentVersion: s.version,
-		Conversation: s.session,
+		Conversation: s.sessionID,
 	}
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure

@@ -15,13 +15,14 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestCommandIsCalledAsDocumented(t *testing.T) {
 	dir := t.TempDir()
-	req := request(t, map[string]string{"FAKE_DIR": dir, "MORE": "yes"})
+	req := clitest.Request(t, map[string]string{"FAKE_DIR": dir, "MORE": "yes"})
 	req.Prompt = "  first line\nlast line"
 	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
 		t.Fatal(err)
@@ -50,99 +51,47 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 }
 
 func TestPlainTextCommands(t *testing.T) {
-	tests := []struct {
-		name    string
-		env     map[string]string
-		output  string
-		outcome sdk.Outcome
-		kind    failure.Kind
-		hint    string
-	}{
-		{"answers", map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, "  two\nlines\n\n", sdk.OutcomeSucceeded, "", ""},
-		{"answers in JSON", map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"}, "{\"stop\": true}\n", sdk.OutcomeSucceeded, "", ""},
-		{"says nothing, may have written files", nil, "", sdk.OutcomeEmpty, failure.ProviderFailed, ""},
-		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
-		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+	clitest.PlainText(t, func(tb testing.TB) sdk.Provider { return fake(tb) }, []clitest.PlainCase{
+		{Name: "answers", Env: map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, Output: "  two\nlines\n\n", Outcome: sdk.OutcomeSucceeded},
 		{
-			"has no login",
-			map[string]string{"FAKE_STDOUT": "Not logged in · Please run /login\n", "FAKE_EXIT": "1"},
-			"Not logged in · Please run /login\n", sdk.OutcomeNeedsPerson, failure.ProviderFailed, "ANTHROPIC_API_KEY",
+			Name: "answers in JSON", Env: map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"},
+			Output: "{\"stop\": true}\n", Outcome: sdk.OutcomeSucceeded,
+		},
+		{Name: "empty output, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
+		{
+			Name: "fails", Env: map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"},
+			Output: "part", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
+		},
+		{Name: "is killed", Env: map[string]string{"FAKE_SIGNAL": "KILL"}, Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed},
+		{
+			Name: "has no login", Env: map[string]string{"FAKE_STDOUT": "Not logged in · Please run /login\n", "FAKE_EXIT": "1"},
+			Output: "Not logged in · Please run /login\n", Outcome: sdk.OutcomeNeedsPerson, Kind: failure.ProviderFailed, Hint: "ANTHROPIC_API_KEY",
 		},
 		{
-			"reports the service",
-			map[string]string{"FAKE_STDOUT": "API Error: 529 Overloaded", "FAKE_EXIT": "1"},
-			"API Error: 529 Overloaded", sdk.OutcomeInfrastructure, failure.ProviderFailed, "network",
+			Name: "reports the service", Env: map[string]string{"FAKE_STDOUT": "API Error: 529 Overloaded", "FAKE_EXIT": "1"},
+			Output: "API Error: 529 Overloaded", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderFailed, Hint: "network",
 		},
 		{
-			"reports a limit",
-			map[string]string{"FAKE_STDOUT": "Claude usage limit reached.", "FAKE_EXIT": "1"},
-			"Claude usage limit reached.", sdk.OutcomeRateLimited, failure.ProviderFailed, "wait",
+			Name: "reports a limit", Env: map[string]string{"FAKE_STDOUT": "Claude usage limit reached.", "FAKE_EXIT": "1"},
+			Output: "Claude usage limit reached.", Outcome: sdk.OutcomeRateLimited, Kind: failure.ProviderFailed, Hint: "wait",
 		},
 		{
-			"refuses root",
-			map[string]string{"FAKE_STDERR": "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeNeedsPerson, failure.ConfigInvalid, "is_sandbox: true",
+			Name: "refuses root", Env: map[string]string{"FAKE_STDERR": "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeNeedsPerson, Kind: failure.ConfigInvalid, Hint: "is_sandbox: true",
 		},
 		{
-			"does not know a flag",
-			map[string]string{"FAKE_STDERR": "some warning\nerror: unknown option '--frobnicate'", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, "npm install -g @anthropic-ai/claude-code",
+			Name: "does not know a flag", Env: map[string]string{"FAKE_STDERR": "some warning\nerror: unknown option '--frobnicate'", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: "npm install -g @anthropic-ai/claude-code",
 		},
 		{
-			"wants a prompt",
-			map[string]string{"FAKE_STDERR": "Error: Input must be provided either through stdin or as a prompt argument when using --print", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, "prompt is empty",
+			Name: "wants a prompt", Env: map[string]string{"FAKE_STDERR": "Error: Input must be provided either through stdin or as a prompt argument when using --print", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: "prompt is empty",
 		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			x := &plugintest.Exchange{}
-			result, err := fake(t).Execute(t.Context(), request(t, tt.env), x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if result.Output != tt.output || x.Record().Text(sdk.StreamText) != tt.output {
-				t.Errorf("output = %q, shown %q, want %q", result.Output, x.Record().Text(sdk.StreamText), tt.output)
-			}
-			if result.Outcome != tt.outcome {
-				t.Errorf("outcome = %q, want %q (%+v)", result.Outcome, tt.outcome, result.Error)
-			}
-			if result.AgentVersion != "9.8.7" {
-				t.Errorf("version = %q", result.AgentVersion)
-			}
-			explains(t, result.Error, tt.kind, tt.hint)
-		})
-	}
-}
-
-// explains demands a failure of a kind whose hint holds a text; none at all for the empty kind.
-func explains(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
-	t.Helper()
-	if got == nil {
-		if kind != "" {
-			t.Errorf("no failure, want %q", kind)
-		}
-		return
-	}
-	if got.Kind != kind || !strings.Contains(got.Hint, hint) {
-		t.Errorf("failure %+v, want kind %q and a hint with %q", got, kind, hint)
-	}
+	})
 }
 
 func TestQuestionsGetTheAnswerAlone(t *testing.T) {
-	stream, err := filepath.Abs("testdata/tools.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := request(t, map[string]string{"FAKE_STREAM": stream})
-	req.Purpose = sdk.PurposeQuestion
-	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "Done: a.txt is written."; result.Output != want {
-		t.Errorf("output = %q, want %q", result.Output, want)
-	}
+	clitest.Question(t, fake(t), "testdata/tools.jsonl", "Done: a.txt is written.")
 }
 
 func TestAttemptsThatAreEnded(t *testing.T) {
@@ -164,7 +113,7 @@ func TestAttemptsThatAreEnded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			req := request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_HANG": "1"})
+			req := clitest.Request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_HANG": "1"})
 			tt.change(&req)
 			x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) {
 				if tt.cancel {
@@ -190,26 +139,26 @@ func TestExecuteDoesNotStart(t *testing.T) {
 		want   failure.Kind
 		hint   string
 	}{
-		{"missing command", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
-		{"missing path", `{"command": "/nowhere/claude"}`, nil, failure.ProviderMissing, install},
+		{"missing command", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, installCommand},
+		{"missing path", `{"command": "/nowhere/claude"}`, nil, failure.ProviderMissing, installCommand},
 		{"unknown key", `{"comand": "claude"}`, nil, failure.ConfigInvalid, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			req := request(t, tt.env)
+			req := clitest.Request(t, tt.env)
 			req.Config = json.RawMessage(tt.config)
 			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-			explains(t, failure.From(err), tt.want, tt.hint)
+			clitest.WantFailure(t, failure.From(err), tt.want, tt.hint)
 		})
 	}
 }
 
-// TestVerdict plays ends that no recorded stream has.
+// TestVerdict tests ends that no recorded stream has.
 func TestVerdict(t *testing.T) {
 	const (
-		said     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
+		text     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
 		trouble  = `{"type":"assistant","error":"rate_limit","message":{"id":"m2","content":[{"type":"text","text":"API Error: slow down"}]}}`
-		beneath  = `{"type":"assistant","error":"rate_limit","parent_tool_use_id":"t1","message":{"id":"m3","content":[]}}`
+		nested   = `{"type":"assistant","error":"rate_limit","parent_tool_use_id":"t1","message":{"id":"m3","content":[]}}`
 		rejected = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795183200,"rateLimitType":"five_hour"}}`
 		allowed  = `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795183200}}`
 		good     = `{"type":"result","subtype":"success","result":"done"}`
@@ -224,16 +173,16 @@ func TestVerdict(t *testing.T) {
 		want   sdk.Outcome
 		wait   float64
 	}{
-		{"both well", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
-		{"put away after its last word", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
+		{"success and exit code 0", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"ended after its last event", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
 		{"success, but another exit code", []string{good}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, 0},
-		{"exit code 0 without a result", []string{said}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
+		{"exit code 0 without a result", []string{text}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
 		{"exit code 0 after an interrupt", []string{stopped}, cliagent.End{Final: true}, sdk.OutcomeInfrastructure, 0},
-		{"an error and no result", []string{said, trouble}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, 0},
-		{"an error and a signal", []string{said, trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, 0},
-		{"an error, then success", []string{said, trouble, good}, cliagent.End{Final: true}, sdk.OutcomeRateLimited, 0},
-		{"an error that it got over", []string{trouble, said, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
-		{"an error of a sub-agent", []string{said, beneath, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"an error and no result", []string{text, trouble}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, 0},
+		{"an error and a signal", []string{text, trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, 0},
+		{"an error, then success", []string{text, trouble, good}, cliagent.End{Final: true}, sdk.OutcomeRateLimited, 0},
+		{"an error and then a message", []string{trouble, text, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"an error of a sub-agent", []string{text, nested, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
 		{"a limit of the subscription", []string{rejected, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 3600},
 		{"a limit of another kind", []string{allowed, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 0},
 	}
@@ -251,5 +200,19 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("wait %g s, want %g s", f.RetryAfterSeconds, tt.wait)
 			}
 		})
+	}
+}
+
+// TestEndingWithoutMessage: a result event without a message is described by its subtype and terminal reason.
+func TestEndingWithoutMessage(t *testing.T) {
+	for want, r := range map[string]resultEvent{
+		"ended with error_max_turns":             {Subtype: "error_max_turns", IsError: true},
+		"ended with error_max_turns (max_turns)": {Subtype: "error_max_turns", TerminalReason: "max_turns", IsError: true},
+	} {
+		var e outcome.Evidence
+		r.addEvidence(&e)
+		if e.Fault.Message != want {
+			t.Errorf("%q, want %q", e.Fault.Message, want)
+		}
 	}
 }

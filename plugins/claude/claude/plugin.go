@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	name    = "claude"
-	install = "npm install -g @anthropic-ai/claude-code"
+	name           = "claude"
+	installCommand = "npm install -g @anthropic-ai/claude-code"
 )
 
 //go:embed config.schema.json
@@ -28,19 +28,19 @@ func Plugin(version string) sdk.Plugin {
 type Provider struct {
 	environ  func() []string
 	versions cliagent.Versions
-	// contained: the kernel confines the process, so that Claude Code, run by root, may let permissions be bypassed.
+	// contained: the kernel confines the process, so that Claude Code as root may bypass permissions.
 	contained atomic.Bool
 }
 
-// New returns a provider whose agents start from the environment that environ returns, usually
-// os.Environ; it is asked once for each call.
+// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
+// provider calls it once.
 func New(environ func() []string) *Provider {
 	return &Provider{environ: environ}
 }
 
-// Describe says what a pipeline may ask of the provider. Models are not listed: the command line takes
-// any name and only the service knows which exist. Usage and cost are Claude Code's own count, of its last
-// event; where that does not come, only what was sent is known.
+// Describe returns the provider's traits. Models are not listed: the command line accepts any name, and only the service
+// knows the valid ones. Usage and cost are Claude Code's own count in its last event; without this event only the input
+// is known.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         name,
@@ -71,6 +71,36 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = cliagent.Lookup(name, cfg.Command, install, p.environment(nil, cfg))
+	_, err = cliagent.Lookup(name, cfg.Command, installCommand, p.environment(nil, cfg))
 	return err
+}
+
+// login describes the evidence of a login to Claude Code. On macOS the login is in the keychain.
+var login = cliagent.Login{
+	Variables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"},
+	Files:     []string{"${CLAUDE_CONFIG_DIR}/.credentials.json", "~/.claude/.credentials.json"},
+	Hint:      "log in: run claude and type /login, or set ANTHROPIC_API_KEY",
+}
+
+// measured is the version that the plugin was tested with; test/e2ereal pins it.
+var measured = cliagent.Measured{Version: "2.1.329", Update: "npm install -g @anthropic-ai/claude-code, or claude update"}
+
+// Examine implements [sdk.Examiner].
+func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	cfg, err := readConfig(req.Config)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := p.command(sdk.ExecuteRequest{Model: req.Model}, cfg)
+	if err != nil {
+		return nil, err
+	}
+	findings := []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(cmd.Env)}
+	if os.Geteuid() == 0 && cfg.PermissionMode == bypassPermissions && cliagent.Getenv(cmd.Env, "IS_SANDBOX") != "1" {
+		findings = append(findings, sdk.Finding{
+			About: "permissions", State: sdk.FindingBad, Detail: "Claude Code refuses to bypass permissions as root",
+			Hint: "run as another user, ask for isolation (--sandbox workspace), or in a container set is_sandbox: true in the configuration of provider claude",
+		})
+	}
+	return findings, nil
 }

@@ -11,45 +11,45 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// stream turns the agent's events into reports on the exchange and remembers what the result needs.
-// It belongs to one attempt and is not safe for concurrent use.
+// stream converts the agent's events to reports on the exchange and keeps the data for the result. It belongs to one
+// attempt and is not safe for concurrent use.
 type stream struct {
-	x      sdk.Exchange
-	dir    string // where the agent works
-	events *cliagent.Events
-	said   cliagent.Transcript // what the agent said
+	x          sdk.Exchange
+	dir        string // the agent's working directory
+	events     *cliagent.Events
+	transcript cliagent.Transcript // the agent's texts
 
-	session string
-	version string
-	named   string // the model of system/init
-	replies map[string]bool
-	tools   int
-	denied  map[string]bool // calls that were refused
-	usage   *sdk.Usage
-	failed  struct{ word, message string } // the last error, unless the agent went on after it
-	retry   *retryEvent                    // the last one
-	limit   *rateLimit                     // the last one
-	final   *resultEvent
+	sessionID string
+	version   string
+	initModel string // the model of system/init
+	replies   map[string]bool
+	tools     int
+	denied    map[string]bool // refused calls
+	usage     *sdk.Usage
+	lastError struct{ word, message string } // the last error, unless the agent continued after it
+	retry     *retryEvent                    // the last one
+	limit     *rateLimit                     // the last one
+	final     *resultEvent
 }
 
 func newStream(x sdk.Exchange) *stream {
-	s := &stream{x: x, said: cliagent.Transcript{X: x}, replies: map[string]bool{}, denied: map[string]bool{}}
-	s.events = &cliagent.Events{Begins: begins, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
+	s := &stream{x: x, transcript: cliagent.Transcript{X: x}, replies: map[string]bool{}, denied: map[string]bool{}}
+	s.events = &cliagent.Events{Begins: isFirstEvent, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
 	return s
 }
 
-// begins lists the types that a stream may begin with.
-func begins(kind string) bool {
+// isFirstEvent reports whether a stream may begin with an event of the type.
+func isFirstEvent(kind string) bool {
 	return slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "rate_limit_event"}, kind)
 }
 
-// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+// handle processes one event. An unreadable event is ignored; the raw stream has it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
-	var e anyEvent
-	if !read(raw, &e) {
+	var e eventHead
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
-	s.session = cmp.Or(e.SessionID, s.session)
+	s.sessionID = cmp.Or(e.SessionID, s.sessionID)
 	switch kind {
 	case "system":
 		s.system(e.Subtype, raw)
@@ -59,7 +59,7 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 		s.user(raw)
 	case "rate_limit_event":
 		var e rateLimitEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.limit = &e.Info
 		}
 	case "result":
@@ -72,17 +72,17 @@ func (s *stream) system(subtype string, raw []byte) {
 	switch subtype {
 	case "init":
 		var e initEvent
-		if read(raw, &e) {
-			s.named, s.version = cmp.Or(e.Model, s.named), cmp.Or(e.Version, s.version)
+		if cliagent.DecodeEvent(raw, &e) {
+			s.initModel, s.version = cmp.Or(e.Model, s.initModel), cmp.Or(e.Version, s.version)
 		}
 	case "permission_denied":
 		var e deniedEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.denied[e.ToolUseID] = true
 		}
 	case "api_retry":
 		var e retryEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.retry = &e
 			s.progress("the service failed ("+cmp.Or(e.Error, "unknown")+"), trying again", "")
 		}
@@ -91,25 +91,25 @@ func (s *stream) system(subtype string, raw []byte) {
 
 func (s *stream) assistant(raw []byte) {
 	var e messageEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
-	content := blocks(e.Message.Content)
-	switch ofAgent := e.ParentToolUseID == ""; { // what a sub-agent does not get over is for its agent to judge
+	content := parseBlocks(e.Message.Content)
+	switch ofAgent := e.ParentToolUseID == ""; { // errors of a sub-agent are left to its agent
 	case e.Error != "":
 		if ofAgent {
-			s.failed.word, s.failed.message = e.Error, textOf(content)
+			s.lastError.word, s.lastError.message = e.Error, joinTexts(content)
 		}
 		return
 	case ofAgent:
-		s.failed.word, s.failed.message = "", ""
+		s.lastError.word, s.lastError.message = "", ""
 	}
 	s.reply(e)
 	for _, b := range content {
 		switch b.Type {
 		case "text":
 			if e.ParentToolUseID == "" {
-				s.said.Paragraph(b.Text)
+				s.transcript.Paragraph(b.Text)
 				s.progress(b.Text, "")
 			}
 		case "tool_use":
@@ -120,8 +120,8 @@ func (s *stream) assistant(raw []byte) {
 	}
 }
 
-// reply counts a reply of the model once, though each of its blocks is an event. The input is known
-// from its beginning, the output only from the result.
+// reply counts a reply of the model once, although each of its blocks is an event. The input is known from the first
+// event, the output only from the result.
 func (s *stream) reply(e messageEvent) {
 	if s.replies[e.Message.ID] {
 		return
@@ -135,10 +135,10 @@ func (s *stream) reply(e messageEvent) {
 
 func (s *stream) user(raw []byte) {
 	var e messageEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
-	for _, b := range blocks(e.Message.Content) {
+	for _, b := range parseBlocks(e.Message.Content) {
 		if b.Type != "tool_result" {
 			continue
 		}
@@ -159,11 +159,11 @@ func (s *stream) status(b block) sdk.ToolStatus {
 
 func (s *stream) result(raw []byte) (final bool) {
 	var e resultEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
 	s.final = &e
-	if u := totals(e); u != nil {
+	if u := totalUsage(e); u != nil {
 		s.usage = u
 		s.x.Usage(*u)
 	}
@@ -171,50 +171,50 @@ func (s *stream) result(raw []byte) (final bool) {
 }
 
 func (s *stream) progress(message, tool string) {
-	s.x.Progress(sdk.Progress{Message: oneLine(message), Turn: len(s.replies), Tool: tool})
+	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Turn: len(s.replies), Tool: tool})
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
-	switch said := s.said.String(); {
+	switch text := s.transcript.String(); {
 	case !s.events.Seen():
 		return s.events.Plain.String()
-	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || said == ""):
+	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || text == ""):
 		return s.final.Result
 	default:
-		return said
+		return text
 	}
 }
 
-// model is what really ran: the command line maps names, and may use a second model for side tasks.
+// model returns the model that answered. It may differ from the requested one, and a second model may do side tasks.
 func (s *stream) model() string {
 	if s.final == nil || len(s.final.ModelUsage) == 0 {
-		return s.named
+		return s.initModel
 	}
 	used := s.final.ModelUsage
-	if _, ok := used[s.named]; ok {
-		return s.named
+	if _, ok := used[s.initModel]; ok {
+		return s.initModel
 	}
 	return slices.MaxFunc(slices.Sorted(maps.Keys(used)), func(a, b string) int {
 		return cmp.Or(cmp.Compare(used[a].CostUSD, used[b].CostUSD), cmp.Compare(used[a].OutputTokens, used[b].OutputTokens))
 	})
 }
 
-// blocks reads content; a string is one text.
-func blocks(content json.RawMessage) []block {
+// parseBlocks decodes content; a string is one text block.
+func parseBlocks(content json.RawMessage) []block {
 	var list []block
-	if read(content, &list); list != nil {
+	if cliagent.DecodeEvent(content, &list); list != nil {
 		return list
 	}
 	var text string
-	if read(content, &text); text != "" {
+	if cliagent.DecodeEvent(content, &text); text != "" {
 		return []block{{Type: "text", Text: text}}
 	}
 	return nil
 }
 
-// textOf joins the texts of a message.
-func textOf(content []block) string {
+// joinTexts joins the texts of a message.
+func joinTexts(content []block) string {
 	var texts []string
 	for _, b := range content {
 		if b.Type == "text" {
@@ -222,17 +222,4 @@ func textOf(content []block) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

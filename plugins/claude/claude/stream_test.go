@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,22 +9,13 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-// FuzzStream: whatever an agent prints, the stream is read to its end, a verdict comes with a failure
-// unless it is success, and nobody succeeds who reported an error.
+// FuzzStream: any output is read to its end. A verdict other than success has a failure, and a reported error is never a
+// success.
 func FuzzStream(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
+	clitest.AddStreams(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		x := &plugintest.Exchange{}
 		s := newStream(x)

@@ -2,11 +2,12 @@ package claude
 
 import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// totals is the usage of a whole run, nil if the result does not tell. The counts by model come first:
-// when a budget ends the run, usage itself is all zeros.
-func totals(e resultEvent) *sdk.Usage {
+// totalUsage returns the usage of a whole run, nil if the result has none. Counts by model take precedence: when a budget
+// ends the run, usage itself is all zeros.
+func totalUsage(e resultEvent) *sdk.Usage {
 	if e.Usage == nil && len(e.ModelUsage) == 0 {
 		return nil
 	}
@@ -32,27 +33,15 @@ func totals(e resultEvent) *sdk.Usage {
 	return t
 }
 
-// addInput is a new usage, the input of a reply added. The output of a reply is not known when its
-// events come, so it stays unknown until the result: an attempt that is cut off has used at least this.
+// addInput returns a new usage with the input of a reply added. The output stays unknown until the result, because the
+// reply's events do not have it: an interrupted attempt has used at least this much.
 func addInput(sum *sdk.Usage, u usage) *sdk.Usage {
 	if sum == nil {
 		sum = &sdk.Usage{}
 	}
 	return &sdk.Usage{
-		InputTokens:      add(sum.InputTokens, u.Input),
-		CacheReadTokens:  add(sum.CacheReadTokens, u.CacheRead),
-		CacheWriteTokens: add(sum.CacheWriteTokens, u.CacheWrite),
+		InputTokens:      cliagent.AddCounts(sum.InputTokens, u.Input),
+		CacheReadTokens:  cliagent.AddCounts(sum.CacheReadTokens, u.CacheRead),
+		CacheWriteTokens: cliagent.AddCounts(sum.CacheWriteTokens, u.CacheWrite),
 	}
-}
-
-// add takes unknown for nothing unless both are.
-func add(a, b *int64) *int64 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	sum := *a + *b
-	return &sum
 }

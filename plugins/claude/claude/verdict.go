@@ -13,29 +13,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that ended by itself at now went. Neither the exit code nor the result's
-// word is enough: an API error comes with subtype "success", an interrupted run with exit code 0.
+// verdict returns the outcome of an attempt that ended by itself at the time now. Exit code and subtype are unreliable
+// alone: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
-	e := outcome.Evidence{
-		Spoke: s.events.Seen(), Process: end.Process(), Detail: end.Stderr, Now: now,
-		Did: s.tools > 0 || s.said.String() != "",
-	}
+	e := end.Evidence(s.events, s.tools > 0 || s.transcript.String() != "", now)
 	if !e.Spoke {
-		printed := s.events.Plain.String()
-		e.Did = strings.TrimSpace(printed) != ""
-		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(printed), "\n")
-		return agent.Decide(e)
+		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(s.events.Plain.String()), "\n")
+		return classifier.Decide(e)
 	}
-	e.Fault = outcome.Fault{Words: []string{s.failed.word}, Message: s.failed.message}
+	e.Fault = outcome.Fault{Words: []string{s.lastError.word}, Message: s.lastError.message}
 	if s.final != nil {
-		s.final.judge(&e)
-		e.Fault.RetryAfter = s.wait(now)
+		s.final.addEvidence(&e)
+		e.Fault.RetryAfter = s.retryWait(now)
 	}
-	return agent.Decide(e)
+	return classifier.Decide(e)
 }
 
-// judge adds what the result event says to what the events before it said.
-func (r *resultEvent) judge(e *outcome.Evidence) {
+// addEvidence adds the result event to the evidence of the earlier events.
+func (r *resultEvent) addEvidence(e *outcome.Evidence) {
 	e.LastWord = outcome.Success
 	e.Did = e.Did || strings.TrimSpace(r.Result) != ""
 	for _, d := range r.PermissionDenials {
@@ -54,13 +49,12 @@ func (r *resultEvent) judge(e *outcome.Evidence) {
 	}
 }
 
-// isDiagnostic tells lines that Claude Code writes for its own makers.
+// isDiagnostic reports whether a line is for the developers of Claude Code.
 func isDiagnostic(line string) bool { return strings.HasPrefix(line, "[ede_diagnostic]") }
 
-// wait is how long the service wants to be left alone: until the limit of a subscription is lifted, or
-// as long as Claude Code waited before its last try, which is what a limiting service asked for if it
-// asked. 0 if neither is known.
-func (s *stream) wait(now time.Time) time.Duration {
+// retryWait returns the wait that the service asks for: until a subscription's limit ends, or Claude Code's own last wait
+// for a rate limit, which follows the service's request. 0 if neither is known.
+func (s *stream) retryWait(now time.Time) time.Duration {
 	switch {
 	case s.limit != nil && s.limit.Status == "rejected" && s.limit.ResetsAt > 0:
 		return time.Unix(s.limit.ResetsAt, 0).Sub(now)
@@ -70,7 +64,7 @@ func (s *stream) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// lastBytes is the end of a text, where a command says why it ended.
+// lastBytes returns the end of a text, where a command prints the reason of its end.
 func lastBytes(text string) string {
 	const limit = 1 << 10
 	return text[max(0, len(text)-limit):]

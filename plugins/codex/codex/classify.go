@@ -7,9 +7,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// agent is how Codex words its errors and what to do about them, beyond what all agents share. Its
-// events have no codes: what an error is can only be read from its message.
-var agent = outcome.Agent{
+// classifier maps the errors of Codex to classes and hints, in addition to those of all agents. The events have no codes:
+// only the message identifies an error.
+var classifier = outcome.Agent{
 	Name:  name,
 	Final: "completing its turn",
 	Signs: []outcome.Sign{
@@ -23,24 +23,24 @@ var agent = outcome.Agent{
 	Hints: map[outcome.Class]string{
 		outcome.Login:     "log in: run codex login, or set OPENAI_API_KEY",
 		outcome.Forbidden: "use an account that may do this: run codex login, or set OPENAI_API_KEY",
-		outcome.Config:    "check args in the configuration of provider codex and ~/.codex/config.toml, or update Codex: " + install,
+		outcome.Config:    "check args in the configuration of provider codex and ~/.codex/config.toml, or update Codex: " + installCommand,
 	},
 }
 
-// notice matches errors that Codex is about to get over: it tries again.
-var notice = regexp.MustCompile(`(?i)^reconnecting\b|\bretrying (?:sampling request )?\(?\d+/\d+`)
+// retryNotice matches errors that Codex retries by itself.
+var retryNotice = regexp.MustCompile(`(?i)^reconnecting\b|\bretrying (?:sampling request )?\(?\d+/\d+`)
 
-// graver is the one of two messages of error events that says more: the newer one, unless only the
-// older one is final.
-func graver(older, newer string) string {
-	if newer == "" || older != "" && notice.MatchString(newer) && !notice.MatchString(older) {
+// pickMessage returns the more informative of two error messages: the newer one, unless it is a retry notice and the older
+// one is not.
+func pickMessage(older, newer string) string {
+	if newer == "" || older != "" && retryNotice.MatchString(newer) && !retryNotice.MatchString(older) {
 		return older
 	}
 	return newer
 }
 
-// isMessage tells Codex's own error messages from the work that it logs between them in text mode.
-func isMessage(line string) bool {
+// isErrorMessage reports whether a line of the text mode is an error of Codex itself, not a log of its work.
+func isErrorMessage(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	return strings.HasPrefix(line, "error") || strings.HasPrefix(line, "not inside a trusted directory")
 }

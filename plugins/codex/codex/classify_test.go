@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classes what Codex was seen to say.
+// TestMessages classifies error messages of Codex.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"unexpected status 401 Unauthorized: Incorrect API key provided":                 outcome.Login,
@@ -33,13 +33,13 @@ func TestMessages(t *testing.T) {
 		"":                                                                               outcome.Failed,
 	}
 	for text, want := range tests {
-		if got := agent.Classify(outcome.Fault{Message: text}, time.Time{}).Class; got != want {
+		if got := classifier.Classify(outcome.Fault{Message: text}, time.Time{}).Class; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
 
-func TestGraver(t *testing.T) {
+func TestPickMessage(t *testing.T) {
 	const (
 		first  = "Reconnecting... 1/2 (unexpected status 503)"
 		second = "Reconnecting... 2/2 (unexpected status 503)"
@@ -56,7 +56,7 @@ func TestGraver(t *testing.T) {
 		{final, "another", "another"},
 	}
 	for _, tt := range tests {
-		if got := graver(tt.older, tt.newer); got != tt.want {
+		if got := pickMessage(tt.older, tt.newer); got != tt.want {
 			t.Errorf("graver(%q, %q) = %q, want %q", tt.older, tt.newer, got, tt.want)
 		}
 	}

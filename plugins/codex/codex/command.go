@@ -9,14 +9,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// exitParagraph ends every prompt, in the words of the Bash engine: Codex likes to wait for more.
+// exitParagraph ends every prompt, with the text of the Bash engine: without it Codex often waits for more.
 const exitParagraph = "\n\n---\n" +
 	"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
 	"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
 
-// arguments is the command line; "-" takes the prompt from stdin. Without a network Codex may try for
-// ever; our deadlines end that, and a network that comes back in the meantime is made use of.
-func arguments(cfg Config, c choice) []string {
+// arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may retry
+// forever; the attempt's deadlines end that, and a restored network is used before.
+func arguments(cfg Config, c modelChoice) []string {
 	args := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
 		"--model", c.model, "-c", fmt.Sprintf("model_reasoning_effort=%q", c.effort),
@@ -24,30 +24,30 @@ func arguments(cfg Config, c choice) []string {
 	return append(append(args, cfg.Args...), "-")
 }
 
-// planned is what an attempt was put together from, as far as it is needed afterwards.
-type planned struct {
-	choice
+// attemptPlan is the part of an attempt's settings that is needed after its start.
+type attemptPlan struct {
+	modelChoice
 	watch watchTiming
 }
 
-// command puts an attempt's command line together.
-func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, planned, error) {
+// command returns the command of an attempt.
+func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, attemptPlan, error) {
 	env := cliagent.Environ(p.environ(), req.Environment)
-	c, err := choose(req.Model, cfg, env)
+	c, err := chooseModel(req.Model, cfg, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
-	l, err := timing(req.Timeout, cfg, env)
+	l, err := readLimits(req.Timeout, cfg, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
-	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
 	if err != nil {
-		return cliagent.Command{}, planned{}, err
+		return cliagent.Command{}, attemptPlan{}, err
 	}
 	return cliagent.Command{
-		Name: name, Path: native(path, runtime.GOOS, runtime.GOARCH), Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
+		Name: name, Path: nativeProgram(path, runtime.GOOS, runtime.GOARCH), Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
 		Stdin:   req.Prompt + exitParagraph,
 		Timeout: l.total, IdleTimeout: req.IdleTimeout, Grace: req.Grace, TimeoutGrace: cmp.Or(req.Grace, l.grace),
-	}, planned{c, l.watch}, nil
+	}, attemptPlan{c, l.watch}, nil
 }

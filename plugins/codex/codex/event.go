@@ -1,23 +1,12 @@
 package codex
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
-// The events of codex exec --json, one JSON object a line, as far as they are used here. Commands that
-// fail at once may leave no item: the stream is no complete record of what the agent did.
+// The events of codex exec --json, one JSON object per line, with the fields that the provider uses. Commands that fail at
+// once may have no item, so the stream is not a complete record of the agent's actions.
 
-// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
-// events change between releases.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
-
-// anEvent has the fields of all events.
-type anEvent struct {
+// event has the fields of all events.
+type event struct {
 	ThreadID string `json:"thread_id"` // thread.started
 	Item     item   `json:"item"`      // item.started, item.updated, item.completed
 	Message  string `json:"message"`   // error
@@ -27,7 +16,7 @@ type anEvent struct {
 	} `json:"error"` // turn.failed
 }
 
-// item is something that the agent says or does; its id is the same from started to completed.
+// item is a message or an action of the agent. Its id is the same from started to completed.
 type item struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -45,7 +34,7 @@ type item struct {
 	Query   string          `json:"query"` // web_search
 }
 
-// usage counts as OpenAI's API does: what was cached is part of the input. It is the sum of the thread.
+// usage follows OpenAI's API: cached tokens are part of the input. It is the sum of the thread.
 type usage struct {
 	Input      *int64 `json:"input_tokens"`
 	CacheRead  *int64 `json:"cached_input_tokens"`
@@ -54,7 +43,7 @@ type usage struct {
 	Reasoning  *int64 `json:"reasoning_output_tokens"`
 }
 
-// UnmarshalJSON takes a usage that cannot be read for unknown, not for zero.
+// UnmarshalJSON treats an unreadable usage as unknown, not as zero.
 func (u *usage) UnmarshalJSON(raw []byte) error {
 	type plain usage
 	var p plain

@@ -11,14 +11,13 @@ import (
 
 // Execute runs codex exec once, with the prompt and the exit paragraph on stdin.
 //
-// The output of an attempt is what the agent said, each message a paragraph; for a question only its
-// last message, the answer. Where it prints no events, its stdout is. The agent's own stream of events
-// goes out as raw chunks. The model is the one that Codex was told to use: its events name none.
+// The output of an attempt is the agent's messages, each one a paragraph; for a question only the last message. Without
+// events the output is stdout. The agent's own event stream is passed on as raw chunks. The result's model is the requested
+// one, because the events name none.
 //
-// An attempt that a deadline or the caller ended is an error; one that ended by itself, however badly,
-// is a result with its Outcome and Error. The time limit is the shorter of the attempt's own and
-// CODEX_TIMEOUT; the exit code is 124 then, or 137 if Codex had to be killed. A Codex that stays after
-// its work is done is ended by the watchdog, which is a success.
+// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error. The
+// time limit is the shorter of the attempt's own and CODEX_TIMEOUT; the exit code is then 124, or 137 if Codex was killed.
+// A Codex that stays after its work is done is ended by the watchdog, which is a success.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
@@ -30,11 +29,11 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	s := newStream(x)
 	s.dir = req.WorkDir
-	if price, ok := priceOf(plan.model, cfg); ok {
+	if price, ok := findPrice(plan.model, cfg); ok {
 		s.price = &price
 	}
 	w := newWatchdog(req, plan.watch)
-	cmd.Line, cmd.Exchange, cmd.Done = s.events.Line, x, w.sign(s.busy)
+	cmd.Line, cmd.Exchange, cmd.Done = s.events.Line, x, w.newSign(s.busy)
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
@@ -44,7 +43,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		ExitCode:     end.ExitCode,
 		Duration:     end.Duration,
 		Usage:        s.usage,
-		Conversation: s.thread,
+		Conversation: s.threadID,
 	}
 	if s.events.Seen() {
 		result.Model = plan.model
@@ -58,11 +57,11 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if end.Cut == cliagent.CutDone {
 		s.progress("the work is done; Codex stayed and was ended", "")
 	}
-	result.Outcome, result.Error = w.settle(s, end)
+	result.Outcome, result.Error = w.verdict(s, end)
 	return result, nil
 }
 
-// exitCode is the one that timeout(1) would have given.
+// exitCode returns the exit code that timeout(1) would return.
 func exitCode(end cliagent.End) int {
 	switch {
 	case end.Cut != cliagent.CutTimeout:

@@ -3,8 +3,6 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,125 +13,71 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestCommandIsCalledAsDocumented(t *testing.T) {
 	dir := t.TempDir()
-	req := request(t, map[string]string{"FAKE_DIR": dir})
+	req := clitest.Request(t, map[string]string{"FAKE_DIR": dir})
 	req.Prompt = "do\nit"
 	req.Model = "gpt-5.1-codex:low"
 	req.Config = json.RawMessage(`{"args": ["--add-dir", "x"]}`)
 	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
 		t.Fatal(err)
 	}
-	read := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	call := clitest.ReadCall(t, dir)
 	want := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
 		"--model", "gpt-5.1-codex", "-c", `model_reasoning_effort="low"`,
-		"--add-dir", "x", "-", "",
+		"--add-dir", "x", "-",
 	}
-	if diff := cmp.Diff(want, strings.Split(read("args"), "\n")); diff != "" {
+	if diff := cmp.Diff(want, call.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 	wantPrompt := "do\nit\n\n---\n" +
 		"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
 		"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
-	if diff := cmp.Diff(wantPrompt, read("prompt")); diff != "" {
+	if diff := cmp.Diff(wantPrompt, call.Prompt); diff != "" {
 		t.Errorf("prompt (-want +got):\n%s", diff)
 	}
-	if strings.Contains(read("env"), "PLUGIN_") {
+	if strings.Contains(strings.Join(call.Env, "\n"), "PLUGIN_") {
 		t.Error("the environment has variables of the handshake")
 	}
-	if got := strings.TrimSpace(read("pwd")); got != req.WorkDir {
-		t.Errorf("working directory = %q, want %q", got, req.WorkDir)
+	if call.WorkDir != req.WorkDir {
+		t.Errorf("working directory = %q, want %q", call.WorkDir, req.WorkDir)
 	}
 }
 
 func TestPlainTextCommands(t *testing.T) {
-	tests := []struct {
-		name    string
-		env     map[string]string
-		output  string
-		outcome sdk.Outcome
-		kind    failure.Kind
-		hint    string
-	}{
-		{"answers", map[string]string{"FAKE_STDOUT": "two\nlines\n"}, "two\nlines\n", sdk.OutcomeSucceeded, "", ""},
-		{"says nothing, may have written files", nil, "", sdk.OutcomeEmpty, failure.ProviderFailed, ""},
-		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
-		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+	clitest.PlainText(t, func(tb testing.TB) sdk.Provider { return fake(tb) }, []clitest.PlainCase{
+		{Name: "answers", Env: map[string]string{"FAKE_STDOUT": "two\nlines\n"}, Output: "two\nlines\n", Outcome: sdk.OutcomeSucceeded},
+		{Name: "empty output, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
 		{
-			"does not know a flag",
-			map[string]string{"FAKE_STDERR": "error: unexpected argument '--frob' found", "FAKE_EXIT": "2"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, install,
+			Name: "fails", Env: map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"},
+			Output: "part", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
+		},
+		{Name: "is killed", Env: map[string]string{"FAKE_SIGNAL": "KILL"}, Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed},
+		{
+			Name: "does not know a flag", Env: map[string]string{"FAKE_STDERR": "error: unexpected argument '--frob' found", "FAKE_EXIT": "2"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: installCommand,
 		},
 		{
-			"cannot read its settings",
-			map[string]string{"FAKE_STDERR": "Error loading config.toml: invalid type", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, "config.toml",
+			Name: "cannot read its settings", Env: map[string]string{"FAKE_STDERR": "Error loading config.toml: invalid type", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: "config.toml",
 		},
 		{
-			"logs an error of its work",
-			map[string]string{"FAKE_STDERR": "curl: connection refused", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeInfrastructure, failure.ProviderCrashed, "",
+			Name: "logs an error of its work", Env: map[string]string{"FAKE_STDERR": "curl: connection refused", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
 		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			x := &plugintest.Exchange{}
-			result, err := fake(t).Execute(t.Context(), request(t, tt.env), x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if result.Output != tt.output || x.Record().Text(sdk.StreamText) != tt.output {
-				t.Errorf("output = %q, shown %q, want %q", result.Output, x.Record().Text(sdk.StreamText), tt.output)
-			}
-			if result.Outcome != tt.outcome || result.AgentVersion != "9.8.7" || result.Model != "" {
-				t.Errorf("outcome %q (want %q), version %q, model %q; %+v", result.Outcome, tt.outcome, result.AgentVersion, result.Model, result.Error)
-			}
-			explains(t, result.Error, tt.kind, tt.hint)
-		})
-	}
-}
-
-// explains demands a failure of a kind whose hint holds a text; none at all for the empty kind.
-func explains(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
-	t.Helper()
-	if got == nil {
-		if kind != "" {
-			t.Errorf("no failure, want %q", kind)
-		}
-		return
-	}
-	if got.Kind != kind || !strings.Contains(got.Hint, hint) {
-		t.Errorf("failure %+v, want kind %q and a hint with %q", got, kind, hint)
-	}
+	})
 }
 
 func TestQuestionsGetTheAnswerAlone(t *testing.T) {
-	stream, err := filepath.Abs("testdata/tools.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := request(t, map[string]string{"FAKE_STREAM": stream})
-	req.Purpose = sdk.PurposeQuestion
-	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "Done: both files are written."; result.Output != want {
-		t.Errorf("output = %q, want %q", result.Output, want)
-	}
+	clitest.Question(t, fake(t), "testdata/tools.jsonl", "Done: both files are written.")
 }
 
 func TestTimeLimit(t *testing.T) {
-	req := request(t, map[string]string{"FAKE_HANG": "1", "CODEX_TIMEOUT": "0.3"})
+	req := clitest.Request(t, map[string]string{"FAKE_HANG": "1", "CODEX_TIMEOUT": "0.3"})
 	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
 	if failure.KindOf(err) != failure.ProviderTimeout || result.ExitCode != 124 {
 		t.Errorf("error %v, exit code %d; want provider_timeout, 124", err, result.ExitCode)
@@ -147,7 +91,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) { cancel() }}
-	result, err := fake(t).Execute(ctx, request(t, map[string]string{"FAKE_STDOUT": "up\n", "FAKE_HANG": "1"}), x)
+	result, err := fake(t).Execute(ctx, clitest.Request(t, map[string]string{"FAKE_STDOUT": "up\n", "FAKE_HANG": "1"}), x)
 	if failure.KindOf(err) != failure.SignalInterrupt || result.ExitCode != -1 || result.Outcome != sdk.OutcomeInfrastructure {
 		t.Errorf("error %v, result %+v", err, result)
 	}
@@ -181,7 +125,7 @@ func TestExecuteDoesNotStart(t *testing.T) {
 		want   failure.Kind
 		hint   string
 	}{
-		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
+		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, installCommand},
 		{"unknown key", "", `{"comand": "codex"}`, nil, failure.ConfigInvalid, ""},
 		{"unknown model", "gpt-5.1-codx", ``, nil, failure.ConfigInvalid, `did you mean gpt-5.1-codex? `},
 		{"how to allow a model", "mine", ``, nil, failure.ConfigInvalid, `config.yaml: providers: {codex: {config: {models: ["mine"]}}}`},
@@ -194,15 +138,15 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			req := request(t, tt.env)
+			req := clitest.Request(t, tt.env)
 			req.Model, req.Config = tt.model, json.RawMessage(tt.config)
 			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-			explains(t, failure.From(err), tt.want, tt.hint)
+			clitest.WantFailure(t, failure.From(err), tt.want, tt.hint)
 		})
 	}
 }
 
-func TestVerdictNeedsBothWords(t *testing.T) {
+func TestVerdictNeedsEventAndExit(t *testing.T) {
 	const message = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
 	const completed = `{"type":"turn.completed","usage":{}}`
 	tests := []struct {
@@ -211,9 +155,9 @@ func TestVerdictNeedsBothWords(t *testing.T) {
 		end    cliagent.End
 		want   sdk.Outcome
 	}{
-		{"both well", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
+		{"completed and exit code 0", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
 		{
-			"put away after its last word",
+			"ended after its last event",
 			[]string{message, completed},
 			cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM},
 			sdk.OutcomeSucceeded,

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// defaultLimit bounds an attempt: without a network Codex has been seen to try for ever.
+	// defaultLimit limits an attempt: without a network Codex may retry forever.
 	defaultLimit = 15 * time.Minute
-	// killDelay is the time between SIGTERM and SIGKILL when CODEX_TIMEOUT is over (REQUIREMENTS U271).
+	// killDelay is the time between SIGTERM and SIGKILL at the end of CODEX_TIMEOUT (REQUIREMENTS U271).
 	killDelay = 30 * time.Second
-	// exitTimeout and exitKilled are what timeout(1), which the Bash engine used, exits with.
+	// exitTimeout and exitKilled are the exit codes of timeout(1), which the Bash engine used.
 	exitTimeout = 124
 	exitKilled  = 137
-	// defaultGracePeriod is how long Codex may stay when its work is done.
+	// defaultGracePeriod is the time that Codex may stay after its work is done.
 	defaultGracePeriod = 5 * time.Second
 )
 
 // limits are the times of an attempt.
 type limits struct {
 	total time.Duration // 0 is none
-	// grace is the time between the signals when total is over, 0 for the usual one. Where total is the
-	// attempt's own limit the kernel counts too, and waits no longer than usual.
+	// grace is the time between the signals at the end of total, 0 for the default. If total is the attempt's own limit, the
+	// kernel has the same deadline and waits only the default time.
 	grace time.Duration
 	watch watchTiming
 }
 
-// watchTiming says how the watchdog watches.
+// watchTiming is the configuration of the watchdog.
 type watchTiming struct {
 	off    bool
-	every  time.Duration // between two looks
-	linger time.Duration // how long Codex may stay when its work is done
+	every  time.Duration // between two checks
+	linger time.Duration // how long Codex may stay after its work is done
 }
 
-// timing reads the times of an attempt. Total is the shorter of the attempt's own limit and
-// CODEX_TIMEOUT. The watchdog is off if the configuration or CODEX_WATCHDOG says so. All variables are
-// taken from env. Errors are of kind config_invalid.
-func timing(attempt time.Duration, cfg Config, env []string) (limits, error) {
-	own, err := duration(env, "CODEX_TIMEOUT", defaultLimit)
+// readLimits returns the times of an attempt. total is the shorter of the attempt's own limit and CODEX_TIMEOUT. The
+// watchdog is off if the configuration or CODEX_WATCHDOG disables it. All variables are read from env. Errors are of kind
+// config_invalid.
+func readLimits(attempt time.Duration, cfg Config, env []string) (limits, error) {
+	own, err := readDuration(env, "CODEX_TIMEOUT", defaultLimit)
 	if err != nil {
 		return limits{}, err
 	}
@@ -49,24 +49,24 @@ func timing(attempt time.Duration, cfg Config, env []string) (limits, error) {
 	if attempt > 0 && (own == 0 || attempt <= own) {
 		l.total, l.grace = attempt, 0
 	}
-	on, err := switchedOn(env, "CODEX_WATCHDOG")
+	on, err := readSwitch(env, "CODEX_WATCHDOG")
 	if err != nil {
 		return limits{}, err
 	}
 	l.watch.off = !on || !cfg.Watchdog
-	if l.watch.every, err = duration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
+	if l.watch.every, err = readDuration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
 		return limits{}, err
 	}
 	if l.watch.every == 0 {
 		return limits{}, failure.New(failure.ConfigInvalid, "CODEX_POLL_INTERVAL is 0").
 			WithHint("set it to seconds (15); CODEX_WATCHDOG=false switches the watchdog off")
 	}
-	l.watch.linger, err = duration(env, "CODEX_GRACE_PERIOD", defaultGracePeriod)
+	l.watch.linger, err = readDuration(env, "CODEX_GRACE_PERIOD", defaultGracePeriod)
 	return l, err
 }
 
-// duration reads a variable that holds seconds, or a number with s, m, h or d, as timeout(1) reads it.
-func duration(env []string, variable string, otherwise time.Duration) (time.Duration, error) {
+// readDuration reads a variable with seconds, or with a number and s, m, h or d, as for timeout(1).
+func readDuration(env []string, variable string, otherwise time.Duration) (time.Duration, error) {
 	text := cliagent.Getenv(env, variable)
 	if text == "" {
 		return otherwise, nil
@@ -95,8 +95,8 @@ func parseSeconds(text string) (time.Duration, bool) {
 	return time.Duration(n * float64(unit)), true
 }
 
-// switchedOn reads a variable that is on unless it says otherwise.
-func switchedOn(env []string, variable string) (bool, error) {
+// readSwitch reads a variable that is on by default.
+func readSwitch(env []string, variable string) (bool, error) {
 	switch value := cliagent.Getenv(env, variable); strings.ToLower(value) {
 	case "", "true", "1", "yes", "on":
 		return true, nil

@@ -32,7 +32,7 @@ func TestTimeLimitOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := timing(tt.attempt, Config{Watchdog: true}, []string{"CODEX_TIMEOUT=" + tt.value})
+			got, err := readLimits(tt.attempt, Config{Watchdog: true}, []string{"CODEX_TIMEOUT=" + tt.value})
 			if got.total != tt.want || got.grace != tt.grace || failure.KindOf(err) != tt.kind {
 				t.Errorf("timing = %+v, %v; want %s, grace %s, kind %q", got, err, tt.want, tt.grace, tt.kind)
 			}
@@ -67,7 +67,7 @@ func TestWatchTiming(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := timing(0, Config{Watchdog: tt.config}, tt.env)
+			got, err := readLimits(0, Config{Watchdog: tt.config}, tt.env)
 			if got.watch != tt.want || failure.KindOf(err) != tt.kind {
 				t.Errorf("timing = %+v, %v; want %+v, kind %q", got.watch, err, tt.want, tt.kind)
 			}
@@ -75,7 +75,7 @@ func TestWatchTiming(t *testing.T) {
 	}
 }
 
-// FuzzSeconds: a time that is taken is none before now and fits a clock.
+// FuzzSeconds: an accepted time is not negative and does not overflow.
 func FuzzSeconds(f *testing.F) {
 	for _, text := range []string{"900", "0.5", "15m", "1e300d", "nan", "-1", "s", "infs", "0x1p-2h"} {
 		f.Add(text)

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestChoose(t *testing.T) {
@@ -16,25 +17,25 @@ func TestChoose(t *testing.T) {
 		model  string
 		config Config
 		env    []string
-		want   choice
+		want   modelChoice
 		kind   failure.Kind
 	}{
-		{"default", "", Config{}, nil, choice{"gpt-5.2-codex", "high"}, ""},
-		{"model", "gpt-5-codex-mini", Config{}, nil, choice{"gpt-5-codex-mini", "high"}, ""},
-		{"model and effort", "gpt-5.2-codex:xhigh", Config{ReasoningEffort: "low"}, []string{"CODEX_REASONING_EFFORT=medium"}, choice{"gpt-5.2-codex", "xhigh"}, ""},
-		{"effort alone", ":minimal", Config{}, nil, choice{"gpt-5.2-codex", "minimal"}, ""},
-		{"effort from the configuration", "gpt-5.5", Config{ReasoningEffort: "low"}, []string{"CODEX_REASONING_EFFORT=medium"}, choice{"gpt-5.5", "low"}, ""},
-		{"effort from the environment", "gpt-5.5", Config{}, []string{"CODEX_REASONING_EFFORT=medium"}, choice{"gpt-5.5", "medium"}, ""},
-		{"model from the environment", "", Config{}, []string{"CODEX_MODEL=gpt-5.1-codex-max:low"}, choice{"gpt-5.1-codex-max", "low"}, ""},
-		{"user's own model", "mine", Config{Models: []string{"mine"}}, nil, choice{"mine", "high"}, ""},
-		{"unknown model", "mine", Config{}, nil, choice{}, failure.ConfigInvalid},
-		{"unknown effort", "gpt-5.5:most", Config{}, nil, choice{}, failure.ConfigInvalid},
-		{"second colon", "gpt-5.5:low:high", Config{}, nil, choice{}, failure.ConfigInvalid},
-		{"unknown effort in the environment", "", Config{}, []string{"CODEX_REASONING_EFFORT=most"}, choice{}, failure.ConfigInvalid},
+		{"default", "", Config{}, nil, modelChoice{"gpt-5.2-codex", "high"}, ""},
+		{"model", "gpt-5-codex-mini", Config{}, nil, modelChoice{"gpt-5-codex-mini", "high"}, ""},
+		{"model and effort", "gpt-5.2-codex:xhigh", Config{ReasoningEffort: "low"}, []string{"CODEX_REASONING_EFFORT=medium"}, modelChoice{"gpt-5.2-codex", "xhigh"}, ""},
+		{"effort alone", ":minimal", Config{}, nil, modelChoice{"gpt-5.2-codex", "minimal"}, ""},
+		{"effort from the configuration", "gpt-5.5", Config{ReasoningEffort: "low"}, []string{"CODEX_REASONING_EFFORT=medium"}, modelChoice{"gpt-5.5", "low"}, ""},
+		{"effort from the environment", "gpt-5.5", Config{}, []string{"CODEX_REASONING_EFFORT=medium"}, modelChoice{"gpt-5.5", "medium"}, ""},
+		{"model from the environment", "", Config{}, []string{"CODEX_MODEL=gpt-5.1-codex-max:low"}, modelChoice{"gpt-5.1-codex-max", "low"}, ""},
+		{"user's own model", "mine", Config{Models: []string{"mine"}}, nil, modelChoice{"mine", "high"}, ""},
+		{"unknown model", "mine", Config{}, nil, modelChoice{}, failure.ConfigInvalid},
+		{"unknown effort", "gpt-5.5:most", Config{}, nil, modelChoice{}, failure.ConfigInvalid},
+		{"second colon", "gpt-5.5:low:high", Config{}, nil, modelChoice{}, failure.ConfigInvalid},
+		{"unknown effort in the environment", "", Config{}, []string{"CODEX_REASONING_EFFORT=most"}, modelChoice{}, failure.ConfigInvalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := choose(tt.model, tt.config, tt.env)
+			got, err := chooseModel(tt.model, tt.config, tt.env)
 			if got != tt.want || failure.KindOf(err) != tt.kind {
 				t.Errorf("choose = %+v, %v; want %+v, kind %q", got, err, tt.want, tt.kind)
 			}
@@ -73,31 +74,16 @@ func TestValidate(t *testing.T) {
 
 // TestSchemaMatchesConfig: the schema and the struct name the same keys and efforts.
 func TestSchemaMatchesConfig(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct {
-			Enum []string `json:"enum"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(configSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for key := range fields {
-		if _, ok := schema.Properties[key]; !ok {
-			t.Errorf("the schema lacks %s", key)
-		}
-	}
-	if len(fields) != len(schema.Properties) {
-		t.Errorf("the schema has %d keys, the struct %d", len(schema.Properties), len(fields))
-	}
-	if diff := cmp.Diff(efforts, schema.Properties["reasoning_effort"].Enum); diff != "" {
+	words := clitest.SchemaKeys(t, configSchema, Config{})
+	if diff := cmp.Diff(efforts, words["reasoning_effort"]); diff != "" {
 		t.Errorf("efforts (-code +schema):\n%s", diff)
 	}
+}
+
+// TestExamine tests the findings that doctor shows.
+func TestExamine(t *testing.T) {
+	clitest.Examine{
+		Command: "codex", Key: "OPENAI_API_KEY", Found: "version", Measured: measured.Version,
+		New: func(environ func() []string) sdk.Examiner { return New(environ) },
+	}.Run(t)
 }

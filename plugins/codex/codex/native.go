@@ -7,13 +7,12 @@ import (
 	"regexp"
 )
 
-// native finds the program that npm's wrapper script bin/codex.js would start, so that the process we
-// control is the agent itself: under an older Node the wrapper is its parent, and killed leaves it
-// running. Everything else is returned as it is, also where the program is not in one of the places that
-// the wrapper looks in.
-func native(path, goos, goarch string) string {
+// nativeProgram returns the program that npm's wrapper script bin/codex.js would start, so that the started process is the
+// agent itself: with an older Node the wrapper is the agent's parent, and leaves it running when killed. Any other path is
+// returned unchanged, also if the program is not in one of the wrapper's directories.
+func nativeProgram(path, goos, goarch string) string {
 	platform, triple := npmPlatform(goos, goarch)
-	wrapper := wrapperOf(path)
+	wrapper := findWrapper(path)
 	if platform == "" || wrapper == "" {
 		return path
 	}
@@ -34,15 +33,15 @@ func native(path, goos, goarch string) string {
 	return path
 }
 
-// wrapperOf is the wrapper script that a command leads to, "" if it is another one: npm and bun make a
-// symbolic link to it, pnpm a shell script that starts it.
-func wrapperOf(path string) string {
+// findWrapper returns the wrapper script behind a command, "" for another command. npm and bun install a symbolic link to
+// the wrapper, pnpm a shell script that starts it.
+func findWrapper(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
 	}
 	if filepath.Base(target) != "codex.js" {
-		rel := startedBy(beginning(target))
+		rel := shimTarget(readStart(target))
 		if rel == "" {
 			return ""
 		}
@@ -53,10 +52,10 @@ func wrapperOf(path string) string {
 	return target
 }
 
-// shimBytes is more than pnpm's shell scripts have.
+// shimBytes exceeds the size of pnpm's shell scripts.
 const shimBytes = 16 << 10
 
-func beginning(path string) string {
+func readStart(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -69,13 +68,12 @@ func beginning(path string) string {
 	return string(text)
 }
 
-// shim is the line of pnpm's script that starts the wrapper; basedir is the script's own directory.
-var shim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
+// pnpmShim matches pnpm's script that starts the wrapper; basedir is the script's own directory.
+var pnpmShim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
 
-// startedBy is the wrapper that a shell script starts, relative to the script's directory, "" if it is
-// no such script.
-func startedBy(script string) string {
-	m := shim.FindStringSubmatch(script)
+// shimTarget returns the wrapper that pnpm's shell script starts, relative to the script's directory, "" for another script.
+func shimTarget(script string) string {
+	m := pnpmShim.FindStringSubmatch(script)
 	if m == nil {
 		return ""
 	}
@@ -87,7 +85,7 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// npmPlatform is how the npm packages name a system and its programs, "" where there is none.
+// npmPlatform returns the names of a system in npm packages and of its programs, "" for an unsupported system.
 func npmPlatform(goos, goarch string) (platform, triple string) {
 	switch goos + "/" + goarch {
 	case "linux/amd64":

@@ -13,7 +13,7 @@ func TestNative(t *testing.T) {
 		name  string
 		files []string // below node_modules; executable
 		arch  string
-		want  string // below node_modules; "" is the path as it was given
+		want  string // below node_modules; "" is the unchanged path
 	}{
 		{"beside", []string{"@openai/codex/bin/codex.js", "@openai/codex-linux-x64/" + program}, "amd64", "@openai/codex-linux-x64/" + program},
 		{
@@ -58,7 +58,7 @@ func TestNative(t *testing.T) {
 			if tt.want != "" {
 				want = filepath.Join(modules, tt.want)
 			}
-			if got := native(link, "linux", tt.arch); got != want {
+			if got := nativeProgram(link, "linux", tt.arch); got != want {
 				t.Errorf("native = %s, want %s", got, want)
 			}
 		})
@@ -73,12 +73,12 @@ func TestNative(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := native(filepath.Join(modules, "codex/bin/codex.js"), "darwin", "arm64")
+		got := nativeProgram(filepath.Join(modules, "codex/bin/codex.js"), "darwin", "arm64")
 		if want := "codex-darwin-arm64/vendor/aarch64-apple-darwin/bin/codex"; !strings.HasSuffix(got, want) {
 			t.Errorf("native = %s, want …/%s", got, want)
 		}
 	})
-	if got := native("/nowhere/codex", "linux", "amd64"); got != "/nowhere/codex" {
+	if got := nativeProgram("/nowhere/codex", "linux", "amd64"); got != "/nowhere/codex" {
 		t.Errorf("native of a missing file = %s", got)
 	}
 }
@@ -123,26 +123,26 @@ else
 fi
 `)
 	want := filepath.Join(root, "nm/.pnpm/codex@1/node_modules/@openai/codex-linux-x64", program)
-	if got := native(command, "linux", "amd64"); got != want {
+	if got := nativeProgram(command, "linux", "amd64"); got != want {
 		t.Errorf("native = %s, want %s", got, want)
 	}
 
 	broken := file("bin/codex", "#!/bin/sh\nexec node \"$basedir/../@openai/codex/bin/codex.js\" \"$@\"\n")
 	other := file("other/codex", "#!/bin/sh\nexec node \"$basedir/../@openai/codex/bin/other.js\" \"$@\"\n")
 	for _, path := range []string{broken, other} {
-		if got := native(path, "linux", "amd64"); got != path {
+		if got := nativeProgram(path, "linux", "amd64"); got != path {
 			t.Errorf("native = %s, want the script %s itself", got, path)
 		}
 	}
 }
 
-// FuzzStartedBy: what is taken for the wrapper's place stands in the script, and is the wrapper.
-func FuzzStartedBy(f *testing.F) {
+// FuzzShimTarget: a detected wrapper's path is in the script, and is the wrapper's.
+func FuzzShimTarget(f *testing.F) {
 	f.Add("#!/bin/sh\nexec node  \"$basedir/../@openai/codex/bin/codex.js\" \"$@\"\n")
 	f.Add("#!/bin/sh\n")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, script string) {
-		got := startedBy(script)
+		got := shimTarget(script)
 		if got != "" && (!strings.HasSuffix(got, "/@openai/codex/bin/codex.js") || !strings.Contains(script, "$basedir/"+got)) {
 			t.Errorf("%q starts %q", script, got)
 		}

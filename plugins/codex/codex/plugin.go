@@ -3,16 +3,18 @@ package codex
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"os"
 	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
 const (
-	name    = "codex"
-	install = "npm install -g @openai/codex"
+	name           = "codex"
+	installCommand = "npm install -g @openai/codex"
 )
 
 //go:embed config.schema.json
@@ -30,14 +32,13 @@ type Provider struct {
 	versions cliagent.Versions
 }
 
-// New returns a provider whose agents start from the environment that environ returns, usually
-// os.Environ; it is asked once for each call.
+// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
+// provider calls it once.
 func New(environ func() []string) *Provider {
 	return &Provider{environ: environ}
 }
 
-// Describe says what a pipeline may ask of the provider. The models are those known to work; the
-// configuration may add others.
+// Describe returns the provider's traits. The models are the known ones; the configuration may add others.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         name,
@@ -60,12 +61,66 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 		return err
 	}
 	env := cliagent.Environ(p.environ(), nil)
-	if _, err := choose(req.Model, cfg, env); err != nil {
+	if _, err := chooseModel(req.Model, cfg, env); err != nil {
 		return err
 	}
-	if _, err := timing(0, cfg, env); err != nil {
+	if _, err := readLimits(0, cfg, env); err != nil {
 		return err
 	}
-	_, err = cliagent.Lookup(name, cfg.Command, install, env)
+	_, err = cliagent.Lookup(name, cfg.Command, installCommand, env)
 	return err
+}
+
+// login describes the evidence of a login to Codex.
+var login = cliagent.Login{
+	Variables: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+	Files:     []string{"${CODEX_HOME}/auth.json", "~/.codex/auth.json"},
+	Hint:      "log in: run codex login, or set OPENAI_API_KEY",
+}
+
+// measured is the version that the plugin was tested with; test/e2ereal pins it.
+var measured = cliagent.Measured{Version: "0.169.0", Update: "npm install -g @openai/codex"}
+
+// Examine implements [sdk.Examiner].
+func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	cfg, err := readConfig(req.Config)
+	if err != nil {
+		return nil, err
+	}
+	env := cliagent.Environ(p.environ(), nil)
+	path, err := cliagent.Lookup(name, cfg.Command, installCommand, env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := cliagent.Command{Name: name, Path: path, Env: env}
+	return []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(env)}, nil
+}
+
+// Config is the provider's configuration. config.schema.json describes the same keys.
+type Config struct {
+	// Command is the executable's name, searched in PATH, or its absolute path. Default "codex".
+	Command string `json:"command"`
+	// Args are further arguments of codex exec, placed after the provider's.
+	Args []string `json:"args"`
+	// Models are allowed model names besides the known ones.
+	Models []string `json:"models"`
+	// ReasoningEffort applies to models without an effort in their name ("gpt-5.2-codex:low"). Default: the variable
+	// CODEX_REASONING_EFFORT, else "high".
+	ReasoningEffort string `json:"reasoning_effort"`
+	// Watchdog ends a Codex that stays after its work is done. Default true; CODEX_WATCHDOG=false disables it too.
+	Watchdog bool `json:"watchdog"`
+	// Prices add to the list prices by model, and replace them; null makes a price unknown.
+	Prices map[string]*Price `json:"prices"`
+}
+
+// readConfig decodes and checks a configuration. Errors are of kind config_invalid.
+func readConfig(raw json.RawMessage) (Config, error) {
+	cfg := Config{Command: "codex", Watchdog: true}
+	if err := config.Decode(raw, &cfg); err != nil {
+		return Config{}, err
+	}
+	if err := checkPrices(cfg.Prices); err != nil {
+		return Config{}, err
+	}
+	return cfg, nil
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -9,45 +10,43 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Price is what tokens of a model cost, in US dollars for a million.
+// Price is the price of a model's tokens, in US dollars per million tokens.
 type Price struct {
-	// Input and Output are needed.
+	// Input and Output are required.
 	Input  *float64 `json:"input"`
 	Output *float64 `json:"output"`
-	// CachedInput is for input that was read from the cache, CacheWrite for input that was written to it.
-	// Default for both: Input.
+	// CachedInput applies to input read from the cache, CacheWrite to input written to it. Default for both: Input.
 	CachedInput *float64 `json:"cached_input"`
 	CacheWrite  *float64 `json:"cache_write"`
 }
 
-// listPrices are those of OpenAI's API on 2026-11-21: standard processing, requests of up to 272,000
-// tokens of input. Longer ones and other service tiers cost more or less, and with a ChatGPT plan
-// nobody pays by the token, so that a cost is an estimate. Where no price of a model could be found out
-// (gpt-5-codex-mini) it is not listed: its cost is unknown.
+// listPrices are the prices of OpenAI's API on 2026-11-21: standard processing, requests of up to 272,000 tokens of input.
+// Longer requests and other service tiers have other prices, and a ChatGPT plan is not billed by token, so a cost is an
+// estimate. Models without a published price (gpt-5-codex-mini) are not listed: their cost is unknown.
 var listPrices = map[string]Price{
-	"gpt-5-codex":        price(1.25, 0.125, 1.25, 10),
-	"gpt-5.1-codex":      price(1.25, 0.125, 1.25, 10),
-	"gpt-5.1-codex-max":  price(1.25, 0.125, 1.25, 10),
-	"gpt-5.1-codex-mini": price(0.25, 0.025, 0.25, 2),
-	"gpt-5.2-codex":      price(1.75, 0.175, 1.75, 14),
-	"gpt-5.5":            price(5, 0.50, 5, 30),
-	"gpt-5.6-sol":        price(5, 0.50, 6.25, 30),
-	"gpt-5.6-terra":      price(2, 0.20, 2.50, 12),
-	"gpt-5.6-luna":       price(0.20, 0.02, 0.25, 1.20),
-	"gpt-6-astra":        price(10, 1, 12.50, 50),
-	"gpt-6-sol":          price(2, 0.20, 2.50, 10),
-	"gpt-6-luna":         price(0.10, 0.01, 0.125, 0.50),
-	"gpt-6.1-sol":        price(2, 0.10, 2.50, 10),
-	"gpt-6.1-terra":      price(1, 0.05, 1.25, 5),
+	"gpt-5-codex":        newPrice(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex":      newPrice(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex-max":  newPrice(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex-mini": newPrice(0.25, 0.025, 0.25, 2),
+	"gpt-5.2-codex":      newPrice(1.75, 0.175, 1.75, 14),
+	"gpt-5.5":            newPrice(5, 0.50, 5, 30),
+	"gpt-5.6-sol":        newPrice(5, 0.50, 6.25, 30),
+	"gpt-5.6-terra":      newPrice(2, 0.20, 2.50, 12),
+	"gpt-5.6-luna":       newPrice(0.20, 0.02, 0.25, 1.20),
+	"gpt-6-astra":        newPrice(10, 1, 12.50, 50),
+	"gpt-6-sol":          newPrice(2, 0.20, 2.50, 10),
+	"gpt-6-luna":         newPrice(0.10, 0.01, 0.125, 0.50),
+	"gpt-6.1-sol":        newPrice(2, 0.10, 2.50, 10),
+	"gpt-6.1-terra":      newPrice(1, 0.05, 1.25, 5),
 }
 
-func price(input, cachedInput, cacheWrite, output float64) Price {
+func newPrice(input, cachedInput, cacheWrite, output float64) Price {
 	return Price{Input: &input, CachedInput: &cachedInput, CacheWrite: &cacheWrite, Output: &output}
 }
 
-// priceOf is a model's price, false if it is unknown. The user's list goes first; null in it makes a
+// findPrice returns a model's price, false if it is unknown. The configured prices take precedence; null in them makes a
 // listed price unknown.
-func priceOf(model string, cfg Config) (Price, bool) {
+func findPrice(model string, cfg Config) (Price, bool) {
 	if own, ok := cfg.Prices[model]; ok {
 		if own == nil {
 			return Price{}, false
@@ -78,25 +77,18 @@ func checkPrices(prices map[string]*Price) error {
 	return nil
 }
 
-// cost is what a usage costs in US dollars, exact to a billionth, nil where the tokens are unknown.
+// cost returns the price of a usage in US dollars, rounded to a billionth, nil if the input or output count is unknown.
 func cost(u sdk.Usage, p Price) *float64 {
 	if u.InputTokens == nil || u.OutputTokens == nil {
 		return nil
 	}
 	sum := float64(*u.InputTokens)**p.Input + float64(*u.OutputTokens)**p.Output
 	if n := u.CacheReadTokens; n != nil {
-		sum += float64(*n) * *first(p.CachedInput, p.Input)
+		sum += float64(*n) * *cmp.Or(p.CachedInput, p.Input)
 	}
 	if n := u.CacheWriteTokens; n != nil {
-		sum += float64(*n) * *first(p.CacheWrite, p.Input)
+		sum += float64(*n) * *cmp.Or(p.CacheWrite, p.Input)
 	}
-	sum = math.Round(sum*1e3) / 1e9 // the prices are for a million tokens
+	sum = math.Round(sum*1e3) / 1e9 // prices are per million tokens
 	return &sum
-}
-
-func first(a, otherwise *float64) *float64 {
-	if a != nil {
-		return a
-	}
-	return otherwise
 }

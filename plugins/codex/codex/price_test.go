@@ -21,19 +21,19 @@ func TestCost(t *testing.T) {
 		{
 			"all kinds of tokens",
 			sdk.Usage{InputTokens: count(1e6), OutputTokens: count(2e6), CacheReadTokens: count(4e6), CacheWriteTokens: count(8e6), ReasoningTokens: count(1e6)},
-			price(1, 0.25, 1.25, 10),
+			newPrice(1, 0.25, 1.25, 10),
 			1 + 20 + 1 + 10,
 		},
-		{"nothing used", sdk.Usage{InputTokens: count(0), OutputTokens: count(0)}, price(1, 1, 1, 1), 0},
-		{"no cache", sdk.Usage{InputTokens: count(500), OutputTokens: count(100)}, price(2, 1, 1, 10), 0.002},
+		{"nothing used", sdk.Usage{InputTokens: count(0), OutputTokens: count(0)}, newPrice(1, 1, 1, 1), 0},
+		{"no cache", sdk.Usage{InputTokens: count(500), OutputTokens: count(100)}, newPrice(2, 1, 1, 10), 0.002},
 		{
 			"cached costs as the rest",
 			sdk.Usage{InputTokens: count(1e6), OutputTokens: count(1e6), CacheReadTokens: count(1e6), CacheWriteTokens: count(1e6)},
 			Price{Input: &two, Output: &eight},
 			14,
 		},
-		{"input unknown", sdk.Usage{OutputTokens: count(1)}, price(1, 1, 1, 1), math.NaN()},
-		{"output unknown", sdk.Usage{InputTokens: count(1)}, price(1, 1, 1, 1), math.NaN()},
+		{"input unknown", sdk.Usage{OutputTokens: count(1)}, newPrice(1, 1, 1, 1), math.NaN()},
+		{"output unknown", sdk.Usage{InputTokens: count(1)}, newPrice(1, 1, 1, 1), math.NaN()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,17 +52,17 @@ func TestCost(t *testing.T) {
 }
 
 func TestPriceOf(t *testing.T) {
-	own := price(3, 3, 3, 3)
+	own := newPrice(3, 3, 3, 3)
 	cfg := Config{Prices: map[string]*Price{"mine": &own, "gpt-5.5": nil, "gpt-5.2-codex": &own}}
 	for model, want := range map[string]float64{"mine": 3, "gpt-5.2-codex": 3, "gpt-5.1-codex": 1.25, "gpt-5.5": -1, "gpt-5-codex-mini": -1} {
-		p, ok := priceOf(model, cfg)
+		p, ok := findPrice(model, cfg)
 		if ok != (want >= 0) || ok && *p.Input != want {
 			t.Errorf("%s: %+v, %t; want %g", model, p, ok, want)
 		}
 	}
 }
 
-// TestListPrices: a list price is of a known model, and reading a cache is no dearer than reading at all.
+// TestListPrices: every list price is of a known model, and cached input costs at most as much as other input.
 func TestListPrices(t *testing.T) {
 	known := map[string]bool{}
 	for _, model := range knownModels {
@@ -78,10 +78,10 @@ func TestListPrices(t *testing.T) {
 	}
 }
 
-// TestUsageOfSeveralTurns: each end of a turn tells the sum of the thread.
+// TestUsageOfSeveralTurns: each end of a turn reports the sum of the thread.
 func TestUsageOfSeveralTurns(t *testing.T) {
 	s := newStream(&plugintest.Exchange{})
-	p := price(1, 0.1, 1, 10)
+	p := newPrice(1, 0.1, 1, 10)
 	s.price = &p
 	for _, event := range []string{
 		`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":0,"output_tokens":10}}`,

@@ -3,66 +3,65 @@ package codex
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// stream turns the agent's events into reports on the exchange and remembers what the result needs.
-// It belongs to one attempt and is not safe for concurrent use.
+// stream converts the agent's events to reports on the exchange and keeps the data for the result. It belongs to one
+// attempt and is not safe for concurrent use.
 type stream struct {
-	x      sdk.Exchange
-	dir    string // where the agent works
-	events *cliagent.Events
-	said   cliagent.Transcript // the agent's messages
+	x          sdk.Exchange
+	dir        string // the agent's working directory
+	events     *cliagent.Events
+	transcript cliagent.Transcript // the agent's messages
 
-	price     *Price       // of the model's tokens; nil is unknown
-	running   atomic.Int32 // tool calls that have begun and not ended
-	thread    string
-	last      string          // the last message
-	calls     map[string]bool // reported, by item id; true while the tool is at work
-	usage     *sdk.Usage
-	completed bool   // turn.completed came
-	failed    bool   // turn.failed came
-	trouble   string // the message of turn.failed, else of the last error after which no message came
+	price       *Price       // of the model's tokens; nil if unknown
+	running     atomic.Int32 // number of running tool calls
+	threadID    string
+	lastMessage string          // the last message
+	calls       map[string]bool // reported calls by item id; true while the tool runs
+	usage       *sdk.Usage
+	completed   bool   // turn.completed came
+	failed      bool   // turn.failed came
+	lastError   string // the message of turn.failed, else of the last error without a later message
 }
 
 func newStream(x sdk.Exchange) *stream {
-	s := &stream{x: x, said: cliagent.Transcript{X: x}, calls: map[string]bool{}}
-	s.events = &cliagent.Events{Begins: begins, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
+	s := &stream{x: x, transcript: cliagent.Transcript{X: x}, calls: map[string]bool{}}
+	s.events = &cliagent.Events{Begins: isFirstEvent, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
 	return s
 }
 
-// begins lists the types that a stream may begin with.
-func begins(kind string) bool {
+// isFirstEvent reports whether a stream may begin with an event of the type.
+func isFirstEvent(kind string) bool {
 	return slices.Contains([]string{
 		"thread.started", "turn.started", "turn.completed", "turn.failed",
 		"item.started", "item.updated", "item.completed",
 	}, kind)
 }
 
-// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+// handle processes one event. An unreadable event is ignored; the raw stream has it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
-	var e anEvent
-	if !read(raw, &e) {
+	var e event
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
 	switch kind {
 	case "thread.started":
-		s.thread = e.ThreadID
+		s.threadID = e.ThreadID
 	case "item.started", "item.updated":
-		s.begin(e.Item)
+		s.beginCall(e.Item)
 	case "item.completed":
-		s.end(e.Item)
+		s.endItem(e.Item)
 	case "error":
-		s.trouble = graver(s.trouble, e.Message)
+		s.lastError = pickMessage(s.lastError, e.Message)
 		s.progress(e.Message, "")
 	case "turn.completed":
 		s.completed = true
 		if e.Usage != nil {
-			s.usage = totals(*e.Usage)
+			s.usage = newUsage(*e.Usage)
 			if s.price != nil {
 				s.usage.CostUSD = cost(*s.usage, *s.price)
 			}
@@ -70,14 +69,14 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 		}
 		return true
 	case "turn.failed":
-		s.failed, s.trouble = true, cmp.Or(e.Error.Message, s.trouble)
+		s.failed, s.lastError = true, cmp.Or(e.Error.Message, s.lastError)
 		return true
 	}
 	return false
 }
 
-// begin reports a tool call, once. An item may come without its beginning.
-func (s *stream) begin(it item) {
+// beginCall reports a tool call once. An item may be completed without a started event.
+func (s *stream) beginCall(it item) {
 	call, about, ok := toolCall(it, s.dir)
 	if _, known := s.calls[it.ID]; !ok || known {
 		return
@@ -88,18 +87,18 @@ func (s *stream) begin(it item) {
 	s.progress(about, call.Tool)
 }
 
-func (s *stream) end(it item) {
+func (s *stream) endItem(it item) {
 	switch it.Type {
 	case "agent_message":
-		s.last, s.trouble = it.Text, "" // it went on: the error is overcome
-		s.said.Paragraph(it.Text)
+		s.lastMessage, s.lastError = it.Text, "" // the agent continued: the error is resolved
+		s.transcript.Paragraph(it.Text)
 		s.progress(it.Text, "")
 	case "reasoning":
 		s.progress(it.Text, "")
 	case "error":
 		s.progress(it.Message, "")
 	}
-	s.begin(it)
+	s.beginCall(it)
 	if s.calls[it.ID] {
 		s.calls[it.ID] = false
 		s.running.Add(-1)
@@ -107,27 +106,27 @@ func (s *stream) end(it item) {
 	}
 }
 
-// busy reports whether a tool is at work. It may be called from any goroutine.
+// busy reports whether a tool is running. It may be called from any goroutine.
 func (s *stream) busy() bool { return s.running.Load() > 0 }
 
 func (s *stream) progress(message, tool string) {
-	s.x.Progress(sdk.Progress{Message: oneLine(message), Tool: tool})
+	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Tool: tool})
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
 	switch {
 	case !s.events.Seen():
 		return s.events.Plain.String()
 	case purpose == sdk.PurposeQuestion && s.completed:
-		return s.last
+		return s.lastMessage
 	default:
-		return s.said.String()
+		return s.transcript.String()
 	}
 }
 
-// totals takes what was cached out of the input.
-func totals(u usage) *sdk.Usage {
+// newUsage returns a usage with cached tokens subtracted from the input.
+func newUsage(u usage) *sdk.Usage {
 	t := &sdk.Usage{
 		OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Reasoning,
 	}
@@ -142,17 +141,4 @@ func totals(u usage) *sdk.Usage {
 		t.InputTokens = &fresh
 	}
 	return t
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

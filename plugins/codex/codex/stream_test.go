@@ -1,8 +1,6 @@
 package codex
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,22 +8,13 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-// FuzzStream: whatever an agent prints, the stream is read to its end, a verdict comes with a failure
-// unless it is success, nobody succeeds whose turn failed, and each result has its call.
+// FuzzStream: any output is read to its end. A verdict other than success has a failure, a failed turn is never a success,
+// and each result has its call.
 func FuzzStream(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
+	clitest.AddStreams(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		x := &plugintest.Exchange{}
 		s := newStream(x)

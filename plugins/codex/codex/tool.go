@@ -8,30 +8,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// toolCall is the call that an item tells of, with a few words about it; false for items that are no
-// calls and for unknown ones. The tool is named as the item's type, or server/tool for MCP.
+// toolCall returns the call of an item and its summary; false for other items and unknown ones. The tool's name is the
+// item's type, or server/tool for MCP.
 func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
 	switch it.Type {
 	case "command_execution":
-		call.Args, about = object(map[string]any{"command": it.Command}), it.Command
+		call.Args, about = encodeObject(map[string]any{"command": it.Command}), it.Command
 		call.Category, call.Command = sdk.CategoryTerminal, it.Command
 	case "file_change":
-		call.Args, about = object(map[string]any{"changes": it.Changes}), "edit "+changed(it.Changes)
-		call.Category, call.Paths = sdk.CategoryFileWrite, cliagent.Paths(dir, files(it.Changes)...)
+		call.Args, about = encodeObject(map[string]any{"changes": it.Changes}), "edit "+changedName(it.Changes)
+		call.Category, call.Paths = sdk.CategoryFileWrite, cliagent.Paths(dir, changedFiles(it.Changes)...)
 	case "mcp_tool_call":
 		call.Tool = it.Server + "/" + it.Tool
 		call.Args, about = it.Args, call.Tool
 	case "web_search":
 		call.Effect, call.Category = sdk.EffectNone, sdk.CategoryExternal
-		call.Args, about = object(map[string]any{"query": it.Query}), "search "+it.Query
+		call.Args, about = encodeObject(map[string]any{"query": it.Query}), "search "+it.Query
 	default:
 		return sdk.ToolCall{}, "", false
 	}
 	return call, about, true
 }
 
-// toolResult is the end of a call.
+// toolResult returns the result of a call.
 func toolResult(it item) sdk.ToolResult {
 	r := sdk.ToolResult{CallID: it.ID, Status: sdk.ToolSuccess}
 	switch it.Status {
@@ -42,16 +42,16 @@ func toolResult(it item) sdk.ToolResult {
 	}
 	switch it.Type {
 	case "command_execution":
-		r.Result = object(map[string]any{"exit_code": it.Exit, "output": it.Output})
+		r.Result = encodeObject(map[string]any{"exit_code": it.Exit, "output": it.Output})
 	case "mcp_tool_call":
 		r.Result = it.Result
 	}
 	return r
 }
 
-// changed names the file that a change is about, or the first of several.
-func changed(changes json.RawMessage) string {
-	list := files(changes)
+// changedName returns the name of the changed file, or of the first of several.
+func changedName(changes json.RawMessage) string {
+	list := changedFiles(changes)
 	if len(list) == 0 {
 		return "files"
 	}
@@ -62,12 +62,12 @@ func changed(changes json.RawMessage) string {
 	return file
 }
 
-// files are the paths that a change is about.
-func files(changes json.RawMessage) []string {
+// changedFiles returns the paths of a change.
+func changedFiles(changes json.RawMessage) []string {
 	var list []struct {
 		Path string `json:"path"`
 	}
-	if !read(changes, &list) {
+	if !cliagent.DecodeEvent(changes, &list) {
 		return nil
 	}
 	paths := make([]string, len(list))
@@ -77,8 +77,8 @@ func files(changes json.RawMessage) []string {
 	return paths
 }
 
-// object encodes what was decoded from JSON, which cannot fail.
-func object(fields map[string]any) json.RawMessage {
+// encodeObject encodes values that were decoded from JSON, which cannot fail.
+func encodeObject(fields map[string]any) json.RawMessage {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return nil

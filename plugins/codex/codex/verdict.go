@@ -10,42 +10,36 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that has just ended by itself went. Success takes turn.completed without
-// turn.failed or an error that stood last, and a clean end of the process. Failed commands of the agent
-// are its own affair.
+// verdict returns the outcome of an attempt that has just ended by itself. Success requires turn.completed without
+// turn.failed or a last error, and a clean end of the process. Failed commands of the agent do not matter.
 func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
-	e := outcome.Evidence{
-		Spoke: s.events.Seen(), Process: end.Process(), Detail: end.Stderr, Now: time.Now(),
-		Did:   len(s.calls) > 0 || s.said.String() != "",
-		Fault: outcome.Fault{Message: s.trouble},
-	}
+	e := end.Evidence(s.events, len(s.calls) > 0 || s.transcript.String() != "", time.Now())
+	e.Fault.Message = s.lastError
 	switch {
 	case !e.Spoke:
-		printed := s.events.Plain.String()
-		e.Did = strings.TrimSpace(printed) != ""
-		e.Printed = messages(end.Stderr + "\n" + printed)
+		e.Printed = errorMessages(end.Stderr + "\n" + s.events.Plain.String())
 	case s.failed:
 		e.LastWord = outcome.Failure
 	case s.completed:
 		e.LastWord = outcome.Success
-		if notice.MatchString(s.trouble) {
+		if retryNotice.MatchString(s.lastError) {
 			e.Fault = outcome.Fault{}
 		}
 	}
-	return agent.Decide(e)
+	return classifier.Decide(e)
 }
 
-// messagesMax is more than Codex ever tells of; a command that prints nothing else is no Codex.
-const messagesMax = 100
+// maxMessages exceeds the number of errors that Codex reports; a command that prints more is not Codex.
+const maxMessages = 100
 
-// messages are the lines in which Codex itself tells of an error, the first of them.
-func messages(printed string) []string {
+// errorMessages returns the first lines that are errors of Codex itself.
+func errorMessages(printed string) []string {
 	var found []string
 	for line := range strings.Lines(printed) {
-		if isMessage(line) {
+		if isErrorMessage(line) {
 			found = append(found, line)
 		}
-		if len(found) == messagesMax {
+		if len(found) == maxMessages {
 			break
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestVerdictWeighsErrorEvents: Codex writes error events also for what it gets over.
+// TestVerdictWeighsErrorEvents: Codex writes error events also for errors that it recovers from.
 func TestVerdictWeighsErrorEvents(t *testing.T) {
 	const (
 		message   = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
@@ -28,13 +28,13 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 		want    sdk.Outcome
 		message string
 	}{
-		{"an error that stands last", []string{message, trouble, completed}, good, sdk.OutcomeInfrastructure, "503"},
-		{"an odd error that stands last", []string{message, odd, completed}, good, sdk.OutcomeFailed, "something odd"},
+		{"an error at the end", []string{message, trouble, completed}, good, sdk.OutcomeInfrastructure, "503"},
+		{"an odd error at the end", []string{message, odd, completed}, good, sdk.OutcomeFailed, "something odd"},
 		{"an error before a message", []string{trouble, message, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again", []string{message, retrying, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again after an error", []string{message, odd, retrying, completed}, good, sdk.OutcomeFailed, "something odd"},
+		{"a retry", []string{message, retrying, completed}, good, sdk.OutcomeSucceeded, ""},
+		{"a retry after an error", []string{message, odd, retrying, completed}, good, sdk.OutcomeFailed, "something odd"},
 		{"a warning", []string{message, warning, completed}, good, sdk.OutcomeSucceeded, ""},
-		{"a try again and then nothing", []string{retrying}, cliagent.End{ExitCode: 1}, sdk.OutcomeNeedsPerson, "401"},
+		{"a retry and then nothing", []string{retrying}, cliagent.End{ExitCode: 1}, sdk.OutcomeNeedsPerson, "401"},
 		{"an error and a signal", []string{trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, "signal 9"},
 		{"nothing but an end", []string{completed}, good, sdk.OutcomeEmpty, "nothing"},
 	}
@@ -55,10 +55,10 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 	}
 }
 
-// A command that prints errors without end does not keep the verdict waiting.
+// TestMessagesAreBounded: a command that prints endless errors does not delay the verdict.
 func TestMessagesAreBounded(t *testing.T) {
-	got := messages("at work\nerror: first\n" + strings.Repeat("ERROR: more\n", 2*messagesMax))
-	if len(got) != messagesMax || got[0] != "error: first\n" {
-		t.Errorf("%d messages that begin with %q, want %d", len(got), got[0], messagesMax)
+	got := errorMessages("at work\nerror: first\n" + strings.Repeat("ERROR: more\n", 2*maxMessages))
+	if len(got) != maxMessages || got[0] != "error: first\n" {
+		t.Errorf("%d messages that begin with %q, want %d", len(got), got[0], maxMessages)
 	}
 }

@@ -10,79 +10,78 @@ import (
 )
 
 const (
-	// doneGrace is the time between SIGTERM and SIGKILL for a Codex whose work is done.
+	// doneGrace is the time between SIGTERM and SIGKILL after the work is done.
 	doneGrace = time.Second
-	// quietLooks is for how many intervals Codex has to be silent before a result counts.
-	quietLooks = 4
+	// quietIntervals is the number of silent intervals before a result counts.
+	quietIntervals = 4
 )
 
-// watchdog tells by the files that the agent writes that its work is done, because Codex has been seen
-// to stay for good after it had written everything. Two files count:
+// watchdog detects finished work by the files that the agent writes, because Codex sometimes stays after it has written
+// everything. Two files count:
 //
-//   - status.json with the decision continue or stop, at once: it is the agent's own word that this
-//     iteration is over (the Bash engine's rule; BASH-BEHAVIOUR section 6 and D32);
-//   - result.json, which says nothing of an end and may be written early: only when it is whole, has
-//     not changed since the last look, no tool is at work, and Codex has been silent for four intervals.
+//   - status.json with the decision continue or stop, at once: it is the agent's statement that this iteration is over (the
+//     Bash engine's rule; BASH-BEHAVIOUR section 6 and D32);
+//   - result.json, which may be written early: only when it is complete, unchanged since the last check, no tool is
+//     running, and Codex has been silent for four intervals.
 //
-// What lay there before the attempt does not count, nor does a file that is written in part. It belongs
-// to one attempt; a nil watchdog sees nothing.
+// Files from before the attempt and incomplete files do not count. A watchdog belongs to one attempt; a nil watchdog
+// detects nothing.
 type watchdog struct {
-	status, result watched
+	status, result watchedFile
 	timing         watchTiming
-	// busy reports whether a tool is at work.
+	// busy reports whether a tool is running.
 	busy func() bool
 
-	last string // the result at the last look
+	lastResult string // the result at the last check
 }
 
-// newWatchdog looks at what is there before the attempt. Nil: it is switched off, or there is no file to
-// look at, as for a question.
+// newWatchdog records the files before the attempt. It returns nil if the watchdog is off or there is no file to watch, as
+// for a question.
 func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
-	// The kernel says the same in both places. The user's own variable, or one inherited from a run
-	// around this one, names another attempt's file and is not asked.
+	// The kernel sets the same path in both places. A variable of the user, or one inherited from an outer run, names
+	// another attempt's file and is ignored.
 	status := cmp.Or(req.Paths.Status, req.Environment["CODEX_STATUS_FILE"])
 	if t.off || status == "" && req.Paths.Result == "" {
 		return nil
 	}
-	return &watchdog{status: watch(status), result: watch(req.Paths.Result), timing: t}
+	return &watchdog{status: watchFile(status), result: watchFile(req.Paths.Result), timing: t}
 }
 
-// sign is the watchdog in the form of package cliagent. Busy may be called from another goroutine than
-// the one that reads the stream.
-func (w *watchdog) sign(busy func() bool) *cliagent.Sign {
+// newSign returns the watchdog as a sign for package cliagent. busy may be called from another goroutine than the stream's.
+func (w *watchdog) newSign(busy func() bool) *cliagent.Sign {
 	if w == nil {
 		return nil
 	}
 	w.busy = busy
-	return &cliagent.Sign{Holds: w.done, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
+	return &cliagent.Sign{Holds: w.isDone, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
 }
 
-func (w *watchdog) done(silence time.Duration) bool {
-	if w.decided() {
+func (w *watchdog) isDone(silence time.Duration) bool {
+	if w.hasDecision() {
 		return true
 	}
 	result := w.result.read()
-	same := string(result) == w.last
-	w.last = string(result)
-	return same && isObject(result) && !w.busy() && silence >= quietLooks*w.timing.every
+	same := string(result) == w.lastResult
+	w.lastResult = string(result)
+	return same && isObject(result) && !w.busy() && silence >= quietIntervals*w.timing.every
 }
 
-// decided reports whether the agent has written that the iteration is over.
-func (w *watchdog) decided() bool {
+// hasDecision reports whether the agent has written that the iteration is over.
+func (w *watchdog) hasDecision() bool {
 	return w != nil && isDecision(w.status.read())
 }
 
-// settle is the verdict on an attempt in the light of the watchdog. A Codex that it ended, or that
-// exited with a code after the agent's decision, did its work (D32). Evidence against that counts more:
-// a failed turn, an error that Codex reported before it exited, a signal that was not ours.
-func (w *watchdog) settle(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
+// verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that exited
+// with a code after the agent's decision, did its work (D32). Contrary evidence takes precedence: a failed turn, an error
+// reported before the exit, a foreign signal.
+func (w *watchdog) verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	outcome, f := verdict(s, end)
 	switch {
 	case f == nil || s.failed:
 		return outcome, f
 	case end.Cut == cliagent.CutDone:
 		return sdk.OutcomeSucceeded, nil
-	case end.Cut == cliagent.CutNone && end.ExitCode > 0 && (s.trouble == "" || notice.MatchString(s.trouble)) && w.decided():
+	case end.Cut == cliagent.CutNone && end.ExitCode > 0 && (s.lastError == "" || retryNotice.MatchString(s.lastError)) && w.hasDecision():
 		return sdk.OutcomeSucceeded, nil
 	}
 	return outcome, f

@@ -11,14 +11,15 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-const minute = watchTestEvery * quietLooks
+const minute = watchTestEvery * quietIntervals
 
 const watchTestEvery = 15 * time.Second
 
-// dog is a watchdog over status.json and result.json of a new directory, with what lay there before.
-func dog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
+// newTestWatchdog returns a watchdog over status.json and result.json in a new directory with files from before.
+func newTestWatchdog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, content string) {
@@ -40,7 +41,7 @@ func dog(t *testing.T, before map[string]string) (*watchdog, func(name, content 
 	return w, write
 }
 
-func TestWatchdogTakesADecision(t *testing.T) {
+func TestWatchdogAcceptsADecision(t *testing.T) {
 	tests := []struct {
 		name, status string
 		want         bool
@@ -56,39 +57,39 @@ func TestWatchdogTakesADecision(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w, write := dog(t, nil)
-			if w.done(0) {
+			w, write := newTestWatchdog(t, nil)
+			if w.isDone(0) {
 				t.Error("done before there is a status")
 			}
 			write("status.json", tt.status)
-			if got := w.done(0); got != tt.want {
+			if got := w.isDone(0); got != tt.want {
 				t.Errorf("done = %t, want %t", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestWatchdogTakesNothingOfBefore(t *testing.T) {
+func TestWatchdogIgnoresEarlierFiles(t *testing.T) {
 	const stop = `{"decision": "stop"}`
-	w, write := dog(t, map[string]string{"status.json": stop, "result.json": `{"summary": "old"}`})
+	w, write := newTestWatchdog(t, map[string]string{"status.json": stop, "result.json": `{"summary": "old"}`})
 	for look := range 3 {
-		if w.done(minute) {
-			t.Errorf("look %d: what lay there before counts", look)
+		if w.isDone(minute) {
+			t.Errorf("look %d: a file from before counts", look)
 		}
 	}
 	write("status.json", stop)
-	if !w.done(0) {
+	if !w.isDone(0) {
 		t.Error("the same decision, written again, does not count")
 	}
 }
 
-func TestWatchdogTakesAQuietResult(t *testing.T) {
-	w, write := dog(t, nil)
+func TestWatchdogAcceptsAQuietResult(t *testing.T) {
+	w, write := newTestWatchdog(t, nil)
 	working := false
 	w.busy = func() bool { return working }
 	steps := []struct {
 		name    string
-		result  string // written before the look; "" is nothing
+		result  string // written before the check; "" for none
 		busy    bool
 		silence time.Duration
 		want    bool
@@ -107,33 +108,33 @@ func TestWatchdogTakesAQuietResult(t *testing.T) {
 			write("result.json", step.result)
 		}
 		working = step.busy
-		if got := w.done(step.silence); got != step.want {
+		if got := w.isDone(step.silence); got != step.want {
 			t.Errorf("%s: done = %t, want %t", step.name, got, step.want)
 		}
 	}
 }
 
 func TestWatchdogReadsRegularFilesOnly(t *testing.T) {
-	w, write := dog(t, nil)
+	w, write := newTestWatchdog(t, nil)
 	if err := syscall.Mkfifo(w.status.path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(w.result.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if w.done(minute) {
+	if w.isDone(minute) {
 		t.Error("a pipe and a directory count")
 	}
 	if err := os.Remove(w.status.path); err != nil {
 		t.Fatal(err)
 	}
 	write("status.json", `{"decision": "stop", "reason": "`+string(make([]byte, watchedBytes))+`"}`)
-	if w.done(0) {
+	if w.isDone(0) {
 		t.Error("a huge file counts")
 	}
 }
 
-func TestWhatIsWatched(t *testing.T) {
+func TestNewWatchdog(t *testing.T) {
 	tests := []struct {
 		name string
 		req  sdk.ExecuteRequest
@@ -157,7 +158,7 @@ func TestWhatIsWatched(t *testing.T) {
 			w := newWatchdog(tt.req, watchTiming{off: tt.off})
 			switch {
 			case tt.none:
-				if w != nil || w.sign(nil) != nil {
+				if w != nil || w.newSign(nil) != nil {
 					t.Error("there is a watchdog")
 				}
 			case w == nil || w.status.path != tt.want:
@@ -167,7 +168,7 @@ func TestWhatIsWatched(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestWatchdogVerdict(t *testing.T) {
 	const (
 		message   = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
 		completed = `{"type":"turn.completed","usage":{}}`
@@ -183,12 +184,12 @@ func TestSettle(t *testing.T) {
 		want    sdk.Outcome
 	}{
 		{"ended by the watchdog", []string{message}, true, ended, sdk.OutcomeSucceeded},
-		{"ended by the watchdog without a word", nil, true, ended, sdk.OutcomeSucceeded},
+		{"ended by the watchdog without a message", nil, true, ended, sdk.OutcomeSucceeded},
 		{"ended by the watchdog while it tried to reconnect", []string{message, trouble}, true, ended, sdk.OutcomeSucceeded},
 		{"ended by the watchdog after its turn failed", []string{message, failed}, true, ended, sdk.OutcomeFailed},
 		{"exit code after a decision", []string{message}, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
 		{"exit code after a decision and a whole turn", []string{message, completed}, true, cliagent.End{Final: true, ExitCode: 3}, sdk.OutcomeSucceeded},
-		{"exit code without a word, after a decision", nil, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
+		{"exit code without a message, after a decision", nil, true, cliagent.End{ExitCode: 3}, sdk.OutcomeSucceeded},
 		{"exit code without a decision", []string{message}, false, cliagent.End{ExitCode: 3}, sdk.OutcomeInfrastructure},
 		{"exit code after a failed turn", []string{message, failed}, true, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeFailed},
 		{"exit code after an error", []string{message, trouble}, true, cliagent.End{ExitCode: 1}, sdk.OutcomeInfrastructure},
@@ -196,7 +197,7 @@ func TestSettle(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w, write := dog(t, nil)
+			w, write := newTestWatchdog(t, nil)
 			if tt.decided {
 				write("status.json", `{"decision": "continue"}`)
 			}
@@ -204,19 +205,19 @@ func TestSettle(t *testing.T) {
 			for _, event := range tt.events {
 				s.events.Line([]byte(event))
 			}
-			got, f := w.settle(s, tt.end)
+			got, f := w.verdict(s, tt.end)
 			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
 				t.Errorf("outcome = %q, %v; want %q", got, f, tt.want)
 			}
 		})
 	}
 	var none *watchdog
-	if got, _ := none.settle(newStream(&plugintest.Exchange{}), cliagent.End{ExitCode: 3}); got != sdk.OutcomeInfrastructure {
+	if got, _ := none.verdict(newStream(&plugintest.Exchange{}), cliagent.End{ExitCode: 3}); got != sdk.OutcomeInfrastructure {
 		t.Errorf("without a watchdog: outcome = %q", got)
 	}
 }
 
-// TestBusy: a tool is at work between the beginning and the end of its item, whatever is repeated.
+// TestBusy: a tool is running between the start and the end of its item, despite repeated events.
 func TestBusy(t *testing.T) {
 	s := newStream(&plugintest.Exchange{})
 	steps := []struct {
@@ -238,7 +239,7 @@ func TestBusy(t *testing.T) {
 }
 
 func TestWatchdogEndsALingeringCodex(t *testing.T) {
-	req := request(t, map[string]string{"FAKE_STDOUT": "all done\n", "FAKE_HANG": "1", "CODEX_POLL_INTERVAL": "0.01", "CODEX_GRACE_PERIOD": "0"})
+	req := clitest.Request(t, map[string]string{"FAKE_STDOUT": "all done\n", "FAKE_HANG": "1", "CODEX_POLL_INTERVAL": "0.01", "CODEX_GRACE_PERIOD": "0"})
 	req.Paths.Status = filepath.Join(t.TempDir(), "status.json")
 	x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) {
 		if err := os.WriteFile(req.Paths.Status, []byte(`{"decision":"stop"}`), 0o600); err != nil {
@@ -249,16 +250,16 @@ func TestWatchdogEndsALingeringCodex(t *testing.T) {
 	if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Error != nil || result.Output != "all done\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
-	told := false
+	reported := false
 	for _, p := range x.Record().Progress {
-		told = told || p.Message == "the work is done; Codex stayed and was ended"
+		reported = reported || p.Message == "the work is done; Codex stayed and was ended"
 	}
-	if !told {
-		t.Errorf("nothing is said of it: %+v", x.Record().Progress)
+	if !reported {
+		t.Errorf("no progress about it: %+v", x.Record().Progress)
 	}
 }
 
-// FuzzWatchedFiles: a decision is a JSON object that ends; whatever is cut off of one is none.
+// FuzzWatchedFiles: a decision is a complete JSON object; a truncated one is not accepted.
 func FuzzWatchedFiles(f *testing.F) {
 	for _, text := range []string{`{"decision":"stop"}`, `{"decision":"continue","reason":"é"}`, `{"decision":1}`, `[]`, ``, "null", `{"a":1} {"b":2}`} {
 		f.Add([]byte(text), 3)
@@ -276,7 +277,7 @@ func FuzzWatchedFiles(f *testing.F) {
 				end--
 			}
 			if part := whole[:max(0, end-cut%(end+1))]; isObject(part) || isDecision(part) {
-				t.Errorf("%q, part of %q, is taken for whole", part, whole)
+				t.Errorf("%q, part of %q, is accepted as complete", part, whole)
 			}
 		}
 	})

@@ -7,36 +7,36 @@ import (
 	"syscall"
 )
 
-// watchedBytes bounds what is read of a watched file; agents write a few kilobytes.
+// watchedBytes limits the size of a watched file; agents write a few kilobytes.
 const watchedBytes = 1 << 20
 
-// watched is a file that the agent may write during the attempt.
-type watched struct {
-	path   string      // "": there is none
+// watchedFile is a file that the agent may write during the attempt.
+type watchedFile struct {
+	path   string      // "" for no file
 	before os.FileInfo // nil: it did not exist
 }
 
-func watch(path string) watched {
+func watchFile(path string) watchedFile {
 	info, err := os.Stat(path)
 	if err != nil {
 		info = nil
 	}
-	return watched{path: path, before: info}
+	return watchedFile{path: path, before: info}
 }
 
-// read returns what was written since the attempt began, nil where that is nothing. The agent may have
-// put anything there: what is no regular file, or too large, is nothing too.
-func (w watched) read() []byte {
+// read returns the content that was written since the attempt began, nil if there is none. Irregular and oversized files
+// have none, because the agent may put anything at the path.
+func (w watchedFile) read() []byte {
 	if w.path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(w.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
+	f, err := os.OpenFile(w.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > watchedBytes || w.same(info) {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > watchedBytes || w.isUnchanged(info) {
 		return nil
 	}
 	content, err := io.ReadAll(io.LimitReader(f, watchedBytes))
@@ -46,13 +46,12 @@ func (w watched) read() []byte {
 	return content
 }
 
-// same reports whether a file is still the one that lay there before.
-func (w watched) same(now os.FileInfo) bool {
+// isUnchanged reports whether a file is still the one from before the attempt.
+func (w watchedFile) isUnchanged(now os.FileInfo) bool {
 	return w.before != nil && os.SameFile(w.before, now) && w.before.Size() == now.Size() && w.before.ModTime().Equal(now.ModTime())
 }
 
-// isDecision reports whether a status says that the iteration is over. A status that is written in part
-// is no JSON.
+// isDecision reports whether a status says that the iteration is over. An incomplete status is not JSON.
 func isDecision(status []byte) bool {
 	var s struct {
 		Decision string `json:"decision"`
@@ -63,7 +62,7 @@ func isDecision(status []byte) bool {
 	return s.Decision == "continue" || s.Decision == "stop"
 }
 
-// isObject reports whether a file holds one whole JSON object with something in it.
+// isObject reports whether a file holds one complete, non-empty JSON object.
 func isObject(content []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(content, &members) == nil && len(members) > 0

@@ -15,11 +15,10 @@ import (
 	"syscall"
 )
 
-// LogVariable names a file to which every line that the agent is sent is added.
+// LogVariable names a file to which every line for the agent is appended.
 const LogVariable = "ACP_AGENT_LOG"
 
-// Main plays the script that the first argument names. It calls exit, usually os.Exit, where the script says
-// so and at the end.
+// Main runs the script in the first argument. It calls exit, usually os.Exit, when the script says so and at the end.
 func Main(exit func(code int)) {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: acp-agent SCRIPT")
@@ -32,7 +31,7 @@ func Main(exit func(code int)) {
 	}
 	a := &agent{exit: exit, script: script, answers: map[string]chan json.RawMessage{}, cancelled: make(chan struct{})}
 	for _, s := range script.Start {
-		a.do(s)
+		a.doStep(s)
 	}
 	a.listen(os.Stdin)
 	if script.Stay {
@@ -41,16 +40,16 @@ func Main(exit func(code int)) {
 	exit(0)
 }
 
-// agent is the fake at work.
+// agent is a running fake agent.
 type agent struct {
 	exit   func(int)
 	script Script
 
 	writing sync.Mutex
 
-	mu      sync.Mutex // guards:
-	asked   int
-	answers map[string]chan json.RawMessage
+	mu       sync.Mutex // guards:
+	requests int
+	answers  map[string]chan json.RawMessage
 
 	cancel    sync.Once
 	cancelled chan struct{}
@@ -67,14 +66,14 @@ type line struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// listen reads until stdin ends. Turns run beside it.
+// listen handles messages until stdin ends. Turns run concurrently.
 func (a *agent) listen(in io.Reader) {
 	var turns sync.WaitGroup
 	r := bufio.NewReader(in)
 	for {
 		raw, err := r.ReadBytes('\n')
 		if err != nil {
-			return // whatever turn is under way is left
+			return // a running turn is abandoned
 		}
 		logLine(raw)
 		var m line
@@ -85,7 +84,7 @@ func (a *agent) listen(in io.Reader) {
 		case "session/cancel":
 			a.cancel.Do(func() { close(a.cancelled) })
 		case "":
-			a.settle(m)
+			a.deliver(m)
 		case "session/prompt":
 			turns.Wait()
 			turns.Go(func() { a.turn(m) })
@@ -107,7 +106,7 @@ func logLine(raw []byte) {
 	}
 }
 
-// answer answers everything but prompts.
+// answer answers every request except prompts.
 func (a *agent) answer(m line) {
 	if e, ok := a.script.Errors[m.Method]; ok {
 		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": e})
@@ -132,21 +131,21 @@ func (a *agent) answer(m line) {
 		}
 	case "session/new":
 		a.cwd, a.session = p.Cwd, "session-"+strconv.Itoa(os.Getpid())
-		result = a.opened()
+		result = a.sessionResult()
 	case "session/load", "session/resume":
 		a.cwd, a.session, a.resumed = p.Cwd, p.SessionID, true
 		for _, u := range a.script.Replay {
 			a.update(u)
 		}
-		result = a.opened()
+		result = a.sessionResult()
 	case "session/set_config_option":
-		a.set(p.ConfigID, p.Value)
+		a.setOption(p.ConfigID, p.Value)
 		result = map[string]any{"configOptions": a.script.Session["configOptions"]}
 	}
 	a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 }
 
-func (a *agent) opened() map[string]any {
+func (a *agent) sessionResult() map[string]any {
 	result := map[string]any{"sessionId": a.session}
 	for k, v := range a.script.Session {
 		result[k] = v
@@ -154,7 +153,7 @@ func (a *agent) opened() map[string]any {
 	return result
 }
 
-func (a *agent) set(id string, value any) {
+func (a *agent) setOption(id string, value any) {
 	options, _ := a.script.Session["configOptions"].([]any)
 	for _, o := range options {
 		if o, ok := o.(map[string]any); ok && o["id"] == id {
@@ -163,7 +162,7 @@ func (a *agent) set(id string, value any) {
 	}
 }
 
-// turn plays the turn that is next.
+// turn runs the next turn of the script.
 func (a *agent) turn(m line) {
 	var p struct {
 		Prompt []struct {
@@ -182,7 +181,7 @@ func (a *agent) turn(m line) {
 	turn := turns[min(a.turns, len(turns)-1)]
 	a.turns++
 	for _, s := range turn.Steps {
-		a.do(s)
+		a.doStep(s)
 	}
 	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
 	switch {
@@ -191,15 +190,15 @@ func (a *agent) turn(m line) {
 	case turn.Result != nil:
 		reply["result"] = turn.Result
 	default:
-		reply["result"] = map[string]any{"stopReason": a.reason()}
+		reply["result"] = map[string]any{"stopReason": a.stopReason()}
 	}
 	a.send(reply)
 	for _, s := range turn.After {
-		a.do(s)
+		a.doStep(s)
 	}
 }
 
-func (a *agent) reason() string {
+func (a *agent) stopReason() string {
 	select {
 	case <-a.cancelled:
 		return "cancelled"
@@ -208,7 +207,7 @@ func (a *agent) reason() string {
 	}
 }
 
-func (a *agent) do(s Step) {
+func (a *agent) doStep(s Step) {
 	switch {
 	case s.Say != "":
 		a.update(chunk("agent_message_chunk", s.Say))
@@ -243,7 +242,7 @@ func (a *agent) do(s Step) {
 	}
 }
 
-// permission asks and waits for the answer.
+// permission requests permission and waits for the answer.
 func (a *agent) permission(s Step) {
 	options := s.Options
 	if options == nil {
@@ -251,8 +250,8 @@ func (a *agent) permission(s Step) {
 			`{"optionId":"no","name":"No","kind":"reject_once"},{"optionId":"never","name":"Never","kind":"reject_always"}]`)
 	}
 	a.mu.Lock()
-	a.asked++
-	id := "ask-" + strconv.Itoa(a.asked)
+	a.requests++
+	id := "ask-" + strconv.Itoa(a.requests)
 	answer := make(chan json.RawMessage, 1)
 	a.answers[strconv.Quote(id)] = answer
 	a.mu.Unlock()
@@ -265,11 +264,11 @@ func (a *agent) permission(s Step) {
 		then = s.Allowed
 	}
 	for _, s := range then {
-		a.do(s)
+		a.doStep(s)
 	}
 }
 
-func (a *agent) settle(m line) {
+func (a *agent) deliver(m line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if to := a.answers[string(m.ID)]; to != nil {
@@ -277,7 +276,7 @@ func (a *agent) settle(m line) {
 	}
 }
 
-// spawn leaves a child behind, as agents do that start their tools in sessions of their own.
+// spawn starts a child that stays, like agents that start their tools in sessions of their own.
 func (a *agent) spawn(file string) {
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

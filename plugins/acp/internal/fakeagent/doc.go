@@ -1,5 +1,5 @@
-// Package fakeagent is an agent that speaks the Agent Client Protocol and does what a script says: the stand-in
-// for real ones in tests. It knows no more of the protocol than its lines; what it sends is in the script.
+// Package fakeagent is a scripted agent of the Agent Client Protocol, the stand-in for real ones in tests. It knows only the
+// message format of the protocol; the content of its messages is in the script.
 //
 // Start with [Main]; acp-agent is the program.
 package fakeagent

@@ -8,19 +8,19 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// cargoKnown are the subcommands of cargo that come with it. Others may be aliases or any cargo-... program.
-var cargoKnown = []string{
+// cargoSubcommands are the subcommands that come with cargo. Others may be aliases or any cargo-... program.
+var cargoSubcommands = []string{
 	"add", "b", "bench", "build", "c", "check", "clean", "clippy", "d", "doc", "fetch", "fmt", "generate-lockfile", "init", "metadata", "new", "pkgid",
 	"r", "remove", "run", "rm", "t", "test", "tree", "update", "vendor", "verify-project", "version",
 }
 
-// cargo judges a cargo command. Configuration on the command line could name wrappers and runners.
-func cargo(c *call) error {
+// judgeCargo judges a cargo command. Configuration on the command line could name wrappers and runners.
+func judgeCargo(c *call) error {
 	if len(c.args) == 1 && (c.args[0] == "--version" || c.args[0] == "-V") {
 		c.effect = sdk.EffectNone
 		return nil
 	}
-	sub, err := c.subcommand("cargo", cargoKnown)
+	sub, err := c.subcommand("cargo", cargoSubcommands)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func cargo(c *call) error {
 	for _, arg := range c.args[1:] {
 		if arg == "--" {
 			if sub == "clippy" || sub == "fmt" {
-				continue // what follows is for rustc or rustfmt, which have options of that kind too
+				continue // the rest is for rustc or rustfmt, which have such options too
 			}
 			return nil
 		}
-		name, long := option(arg)
+		name, long := longOption(arg)
 		if long && slices.Contains([]string{"--config", "--config-path", "--open"}, name) || strings.HasPrefix(arg, "-Z") || strings.HasPrefix(arg, "-C") {
 			return refuse("cargo %s %s can name another program", sub, arg)
 		}
@@ -43,19 +43,19 @@ func cargo(c *call) error {
 	return nil
 }
 
-// dotnetKnown are the subcommands of dotnet that work on a project.
-var dotnetKnown = []string{"add", "build", "clean", "format", "list", "new", "pack", "publish", "remove", "restore", "run", "sln", "solution", "test", "--info", "--version", "--list-sdks"}
+// dotnetSubcommands are the subcommands of dotnet that work on a project.
+var dotnetSubcommands = []string{"add", "build", "clean", "format", "list", "new", "pack", "publish", "remove", "restore", "run", "sln", "solution", "test", "--info", "--version", "--list-sdks"}
 
-// dotnetProperties are the properties that may be set: plain facts. Others name files and commands that a build runs.
+// dotnetProperties are the properties that may be set: plain values. Others name files and commands that a build runs.
 var dotnetProperties = strings.Fields("configuration platform version versionprefix versionsuffix assemblyversion fileversion informationalversion targetframework " +
 	"runtimeidentifier treatwarningsaserrors warninglevel nowarn collectcoverage coverletoutputformat threshold debugtype optimize publishsinglefile selfcontained " +
 	"publishtrimmed publishaot deterministic continuousintegrationbuild langversion nullable category priority name fullyqualifiedname displayname testcategory")
 
 var dotnetProperty = regexp.MustCompile(`^(?i)(?:-{1,2}(?:p|property|filter|logger)[:=]?)?([a-z]*)!?[=~]+[a-z0-9_. +-]*$`)
 
-// dotnet judges a dotnet command.
-func dotnet(c *call) error {
-	sub, err := c.subcommand("dotnet", dotnetKnown)
+// judgeDotnet judges a dotnet command.
+func judgeDotnet(c *call) error {
+	sub, err := c.subcommand("dotnet", dotnetSubcommands)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func dotnet(c *call) error {
 		if arg == "--" {
 			return nil
 		}
-		if err := dotnetArgument(sub, arg); err != nil {
+		if err := checkDotnetArgument(sub, arg); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func dotnetArgument(sub, arg string) error {
+func checkDotnetArgument(sub, arg string) error {
 	if strings.HasPrefix(arg, "@") {
 		return refuse("dotnet %s %s reads more arguments from a file", sub, arg)
 	}
@@ -92,7 +92,7 @@ func dotnetArgument(sub, arg string) error {
 	}
 	m := dotnetProperty.FindStringSubmatch(arg)
 	if len(m) == 0 || !slices.Contains(dotnetProperties, strings.ToLower(m[1])) {
-		return refuse("dotnet %s %s sets a property that is not known here", sub, arg)
+		return refuse("dotnet %s %s sets an unknown property", sub, arg)
 	}
 	return nil
 }

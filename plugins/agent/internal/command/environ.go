@@ -11,13 +11,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// Environ is the environment for commands: base without secrets and without what would point a program elsewhere, then
-// given, which the user's policy names and which stays as it is, then what keeps programs quiet. The entry PWD is for who
-// starts the command to add, and [ForGit] is for git.
-func Environ(base []string, given map[string]string, ws *workspace.Dir, offline bool) []string {
+// Environ returns the environment for commands: base without secrets and without variables that redirect programs, then
+// added, which the policy names and which stays unchanged, then settings that keep programs quiet. The caller adds PWD.
+// [GitEnviron] is for git.
+func Environ(base []string, added map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
-		if name, _, _ := strings.Cut(entry, "="); !redact.Secret(name) && !misleads(name) {
+		if name, _, _ := strings.Cut(entry, "="); !redact.Secret(name) && !redirectsPrograms(name) {
 			kept = append(kept, entry)
 		}
 	}
@@ -25,9 +25,9 @@ func Environ(base []string, given map[string]string, ws *workspace.Dir, offline 
 	if cliagent.Getenv(kept, "GIT_SSH_COMMAND") == "" {
 		set["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
 	}
-	maps.Copy(set, given)
+	maps.Copy(set, added)
 	maps.Copy(set, map[string]string{
-		"PATH":   SearchPath(cliagent.Getenv(cliagent.Environ(kept, given), "PATH"), ws),
+		"PATH":   SearchPath(cliagent.Getenv(cliagent.Environ(kept, added), "PATH"), ws),
 		"EDITOR": "true", "VISUAL": "true", "PAGER": "cat", "TERM": "dumb", "NO_COLOR": "1",
 		"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_PAGER": "cat", "GIT_ASKPASS": "true", "GIT_TERMINAL_PROMPT": "0",
 	})
@@ -40,27 +40,27 @@ func Environ(base []string, given map[string]string, ws *workspace.Dir, offline 
 	return cliagent.Environ(kept, set)
 }
 
-// noProtocol is the name of none.
+// noProtocol is not the name of a protocol, so that git may use none.
 const noProtocol = "none"
 
-// ForGit is the environment for git itself: it sees no repository above the workspace, runs nothing of the repository
-// beside itself, and asks none that is only a path, since that may have hooks of its own. What other programs do with git
-// is theirs: a project's tests may need all of that. A GIT_ALLOW_PROTOCOL that is set already stays.
-func ForGit(environ []string, ws *workspace.Dir) []string {
+// GitEnviron returns the environment for git itself: git sees no repository above the workspace, runs no programs of the
+// repository, and uses no repository given by a path, because that one may have hooks. Git that other programs start is
+// not restricted, because tests of a project may need it. A GIT_ALLOW_PROTOCOL that is set already stays.
+func GitEnviron(environ []string, ws *workspace.Dir) []string {
 	set := map[string]string{"GIT_CEILING_DIRECTORIES": filepath.Dir(ws.Path())}
 	if cliagent.Getenv(environ, "GIT_ALLOW_PROTOCOL") == "" {
 		set["GIT_ALLOW_PROTOCOL"] = "git:http:https:ssh"
 	}
-	forceGit(set, cliagent.Getenv(environ, "GIT_CONFIG_COUNT"))
+	addGitSettings(set, cliagent.Getenv(environ, "GIT_CONFIG_COUNT"))
 	return cliagent.Environ(environ, set)
 }
 
-// gitSettings are stronger than those of any file: nothing of the repository runs beside git, and a directory that only
-// looks like a repository is none.
+// gitSettings override the settings of every file: git runs no program of the repository, and a directory that only looks
+// like a bare repository is not used as one.
 var gitSettings = [][2]string{{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"safe.bareRepository", "explicit"}}
 
-// forceGit adds the settings behind those that the environment has already.
-func forceGit(set map[string]string, before string) {
+// addGitSettings adds the settings after those that the environment has already.
+func addGitSettings(set map[string]string, before string) {
 	at, err := strconv.Atoi(before)
 	if err != nil || at < 0 {
 		at = 0
@@ -72,8 +72,8 @@ func forceGit(set map[string]string, before string) {
 	set["GIT_CONFIG_COUNT"] = strconv.Itoa(at)
 }
 
-// misleads reports whether a variable points git to another repository, or a program to code that it runs first.
-func misleads(name string) bool {
+// redirectsPrograms reports whether a variable selects another repository for git, or code that a program runs at start.
+func redirectsPrograms(name string) bool {
 	switch name {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE",
 		"GIT_PREFIX", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_CONFIG_PARAMETERS", "GIT_TEMPLATE_DIR", "SSH_ASKPASS",

@@ -11,13 +11,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 )
 
-// D7: whatever is accepted is words that a shell would read just so.
+// FuzzWords: D7: a shell would split every accepted line into the same words.
 func FuzzWords(f *testing.F) {
 	for _, line := range []string{"git status", `git commit -m "a; b" 'c $d'`, "git status; id", "a\nb", "$(x)", "`x`", `a\ b`, "{a,b}", "a=b c", `"\$x"`, "~", "x # y", `$'a'`, "''", "a''b"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		words, err := command.Words(line)
+		words, err := command.SplitWords(line)
 		if err != nil {
 			return
 		}
@@ -27,14 +27,14 @@ func FuzzWords(f *testing.F) {
 		if bare := strings.NewReplacer("'", "", `"`, "").Replace(line); bare == line && strings.ContainsAny(line, ";&|$`<>*?[\\(){}") && !strings.ContainsAny(line, "{}") {
 			t.Fatalf("%q has an operator and is accepted", line)
 		}
-		again, err := command.Words(command.Line(words))
+		again, err := command.SplitWords(command.JoinWords(words))
 		if diff := cmp.Diff(words, again); diff != "" || err != nil {
-			t.Fatalf("%q comes back as (-want +got), %v:\n%s", command.Line(words), err, diff)
+			t.Fatalf("%q comes back as (-want +got), %v:\n%s", command.JoinWords(words), err, diff)
 		}
 	})
 }
 
-// U174: no line brings the judge down, and what it accepts runs a program of the list, in the workspace.
+// FuzzJudge: U174: no line causes a panic, and every accepted line runs a listed program in the workspace.
 func FuzzJudge(f *testing.F) {
 	for _, line := range []string{
 		"git -C sub log", "git -C", "git commit -am x", "go test -C sub -run X ./...", "go -C", "make -C sub -f x A=b", "python -m", "python -Wm x", "python -m pytest -k", "node --test x", "npm test --", "yarn run", "cargo clippy -- x",
@@ -48,7 +48,7 @@ func FuzzJudge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(c.Args) == 0 || !slices.Contains(command.Default(), c.Args[0]) || filepath.Dir(c.Path) != filepath.Join(base, "bin") || !filepath.IsLocal(c.Dir) {
+		if len(c.Args) == 0 || !slices.Contains(command.DefaultPrograms(), c.Args[0]) || filepath.Dir(c.Path) != filepath.Join(base, "bin") || !filepath.IsLocal(c.Dir) {
 			t.Fatalf("%q in %q: %+v", line, dir, c)
 		}
 		if again, err := rules.Judge(c.Line(), c.Dir); err != nil || cmp.Diff(c, again) != "" {

@@ -9,18 +9,18 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// gitKind is what a subcommand of git does.
+// gitKind classifies a subcommand of git.
 type gitKind int
 
 const (
 	gitReads  gitKind = iota // nothing changes
-	gitWrites                // the repository or the files
-	gitRemote                // it talks to another machine
+	gitWrites                // the repository or its files change
+	gitRemote                // it connects to another machine
 )
 
-// gitKnown are the subcommands that run nothing but git. One that is missing here could also be an alias of the
-// repository, which may be any command; the known ones cannot.
-var gitKnown = map[string]gitKind{
+// gitSubcommands are the subcommands that run nothing but git. An unlisted one could be an alias of the repository for any
+// command; the listed ones cannot be aliases.
+var gitSubcommands = map[string]gitKind{
 	"status": gitReads, "diff": gitReads, "log": gitReads, "show": gitReads, "blame": gitReads, "ls-files": gitReads, "ls-tree": gitReads,
 	"rev-parse": gitReads, "rev-list": gitReads, "describe": gitReads, "shortlog": gitReads, "cat-file": gitReads, "grep": gitReads,
 	"merge-base": gitReads, "for-each-ref": gitReads, "show-ref": gitReads, "check-ignore": gitReads, "version": gitReads, "config": gitReads,
@@ -33,25 +33,25 @@ var gitKnown = map[string]gitKind{
 	"clone": gitRemote, "fetch": gitRemote, "ls-remote": gitRemote, "pull": gitRemote, "push": gitRemote,
 }
 
-// gitRuns are options of subcommands that name a program, or change what git runs. Git takes their beginnings for them.
-var gitRuns = []string{
+// gitUnsafeOptions are options that name a program, or change the programs that git runs. Git accepts abbreviations of them.
+var gitUnsafeOptions = []string{
 	"--config", "--config-env", "--exec", "--exec-path", "--ext-diff", "--extcmd", "--filters", "--git-dir", "--no-index",
 	"--open-files-in-pager", "--output", "--paginate", "--receive-pack", "--separate-git-dir", "--strategy", "--template", "--textconv", "--upload-pack",
 	"--work-tree",
 }
 
-// gitNot are options that only look like the beginning of one of those.
-var gitNot = []string{"--text", "--filter"}
+// gitSafeOptions are options that only look like abbreviations of unsafe ones.
+var gitSafeOptions = []string{"--text", "--filter"}
 
-// gitLetters are short options that do the same, by subcommand. They may stand anywhere in a cluster.
-var gitLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "merge": "s", "pull": "s", "push": "f"}
+// gitUnsafeLetters are the equivalent short options by subcommand, at any position in a cluster.
+var gitUnsafeLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "merge": "s", "pull": "s", "push": "f"}
 
-// git judges a git command. The pager is off in any case, and -C is the directory in which it runs, so that both are
-// taken out: policies see the subcommand first.
-func git(c *call) error {
+// judgeGit judges a git command. It removes the options for no pager, which is off anyway, and -C, which becomes the
+// directory of the command, so that policies see the subcommand first.
+func judgeGit(c *call) error {
 	for len(c.args) > 0 && (c.args[0] == "--no-pager" || c.args[0] == "-P" || c.args[0] == "-C" && len(c.args) > 1) {
 		if c.args[0] == "-C" {
-			c.enter(0, 2, c.args[1])
+			c.enterDirectory(0, 2, c.args[1])
 		} else {
 			c.args = c.args[1:]
 		}
@@ -60,11 +60,11 @@ func git(c *call) error {
 		c.effect = sdk.EffectNone
 		return nil
 	}
-	sub, err := c.subcommand("git", slices.Sorted(maps.Keys(gitKnown)))
+	sub, err := c.subcommand("git", slices.Sorted(maps.Keys(gitSubcommands)))
 	if err != nil {
 		return err
 	}
-	switch gitKnown[sub] {
+	switch gitSubcommands[sub] {
 	case gitReads:
 		c.effect = sdk.EffectNone
 	case gitRemote:
@@ -73,31 +73,31 @@ func git(c *call) error {
 		c.fetches = sub == "remote" && len(c.args) > 1 && (c.args[1] == "update" || c.args[1] == "show" || c.args[1] == "prune")
 	}
 	for _, arg := range c.args[1:] {
-		if err := gitArgument(sub, arg); err != nil {
+		if err := checkGitArgument(sub, arg); err != nil {
 			return err
 		}
 	}
-	c.gitTexts(sub)
-	return gitConfig(sub, c.args[1:])
+	c.markGitTexts(sub)
+	return checkGitConfig(sub, c.args[1:])
 }
 
-func gitArgument(sub, arg string) error {
-	name, long := option(arg)
+func checkGitArgument(sub, arg string) error {
+	name, long := longOption(arg)
 	switch {
-	case long && shortens(name, gitRuns) && !slices.Contains(gitNot, name):
-		return refuse("git %s %s can run another program, write any file, or leave the repository", sub, name)
-	case strings.ContainsAny(short(arg), gitLetters[sub]):
-		return refuse("git %s %s can run another program, or change what others have", sub, arg)
-	case sub == "push" && (long && shortens(name, []string{"--force", "--mirror", "--force-with-lease", "--force-if-includes"}) || strings.HasPrefix(arg, "+")):
-		return refuse("git push %s overwrites what others have; only a person may do that", arg)
+	case long && abbreviates(name, gitUnsafeOptions) && !slices.Contains(gitSafeOptions, name):
+		return refuse("git %s %s can run another program, write any file, or lead out of the repository", sub, name)
+	case strings.ContainsAny(shortLetters(arg), gitUnsafeLetters[sub]):
+		return refuse("git %s %s can run another program, or change the repository of others", sub, arg)
+	case sub == "push" && (long && abbreviates(name, []string{"--force", "--mirror", "--force-with-lease", "--force-if-includes"}) || strings.HasPrefix(arg, "+")):
+		return refuse("git push %s overwrites the work of others; only a user may do that", arg)
 	case strings.Contains(arg, "::"):
 		return refuse("%q names a helper program of git", arg)
 	}
 	return nil
 }
 
-// gitConfig lets configuration be read and not be written: it decides what git runs.
-func gitConfig(sub string, args []string) error {
+// checkGitConfig allows reading the configuration and refuses writing it, because it names programs that git runs.
+func checkGitConfig(sub string, args []string) error {
 	if sub != "config" {
 		return nil
 	}
@@ -113,12 +113,12 @@ func gitConfig(sub string, args []string) error {
 	return nil
 }
 
-// gitMessage is a cluster of options without values before -m.
-var gitMessage = regexp.MustCompile(`^-[asvqeno]*m$`)
+// gitMessageCluster matches a cluster of options without values before -m.
+var gitMessageCluster = regexp.MustCompile(`^-[asvqeno]*m$`)
 
-// gitTexts notes which arguments are messages and search words. Their values may not look like options: then it would
-// take git itself to know which is which.
-func (c *call) gitTexts(sub string) {
+// markGitTexts marks the arguments that are messages and search words. Values that look like options are not marked,
+// because only git itself can tell them apart.
+func (c *call) markGitTexts(sub string) {
 	options := map[string][]string{
 		"commit": {"-m", "--message", "--author", "--date", "--trailer"}, "tag": {"-m", "--message"}, "merge": {"-m", "--message"},
 		"stash": {"-m", "--message"}, "log": {"--grep", "--author", "--committer", "--since", "--until", "--after", "--before", "-S", "-G"},
@@ -129,10 +129,10 @@ func (c *call) gitTexts(sub string) {
 		if arg == "--" {
 			return
 		}
-		if name, long := option(arg); long && strings.Contains(arg, "=") && slices.Contains(append(options, "--format", "--pretty"), name) {
+		if name, long := longOption(arg); long && strings.Contains(arg, "=") && slices.Contains(append(options, "--format", "--pretty"), name) {
 			c.text[i] = true
 		}
-		if !slices.Contains(options, arg) && (sub != "commit" && sub != "tag" || !gitMessage.MatchString(arg)) {
+		if !slices.Contains(options, arg) && (sub != "commit" && sub != "tag" || !gitMessageCluster.MatchString(arg)) {
 			continue
 		}
 		if i+1 < len(c.args) && !strings.HasPrefix(c.args[i+1], "-") {

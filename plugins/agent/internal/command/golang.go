@@ -7,16 +7,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// goKnown are the subcommands of go. Missing are generate and tool, which run the commands that a file names, and install,
-// which writes outside the workspace.
-var goKnown = []string{"build", "clean", "doc", "env", "fix", "fmt", "get", "list", "mod", "run", "test", "version", "vet", "work"}
+// goSubcommands are the allowed subcommands of go. Excluded are generate and tool, which run commands named in a file, and
+// install, which writes outside the workspace.
+var goSubcommands = []string{"build", "clean", "doc", "env", "fix", "fmt", "get", "list", "mod", "run", "test", "version", "vet", "work"}
 
-// goRuns are flags that name a program, a compiler's option that does, or files that stand for others.
-var goRuns = []string{"C", "exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
+// goUnsafeFlags are flags that name a program, a compiler option that names one, or files that replace others.
+var goUnsafeFlags = []string{"C", "exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
 
-// golang judges a go command.
-func golang(c *call) error {
-	sub, err := c.subcommand("go", goKnown)
+// judgeGo judges a go command.
+func judgeGo(c *call) error {
+	sub, err := c.subcommand("go", goSubcommands)
 	if err != nil {
 		return err
 	}
@@ -24,9 +24,9 @@ func golang(c *call) error {
 		if name, dir, glued := strings.Cut(strings.TrimLeft(c.args[1], "-"), "="); name == "C" && c.args[1] != name {
 			switch {
 			case glued:
-				c.enter(1, 1, dir)
+				c.enterDirectory(1, 1, dir)
 			case len(c.args) > 2:
-				c.enter(1, 2, c.args[2])
+				c.enterDirectory(1, 2, c.args[2])
 			}
 		}
 	}
@@ -38,14 +38,14 @@ func golang(c *call) error {
 	}
 	c.fetches = sub == "get" || sub == "mod" && len(c.args) > 1 && slices.Contains([]string{"download", "tidy", "vendor"}, c.args[1])
 	for i := 1; i < len(c.args); i++ {
-		if err := goArgument(c, sub, i); err != nil {
+		if err := checkGoArgument(c, sub, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func goArgument(c *call, sub string, i int) error {
+func checkGoArgument(c *call, sub string, i int) error {
 	arg := c.args[i]
 	if !strings.HasPrefix(arg, "-") || arg == "-" || arg == "--" {
 		if sub == "run" && strings.Contains(arg, "@") {
@@ -60,8 +60,8 @@ func goArgument(c *call, sub string, i int) error {
 	switch {
 	case name == "u" && sub == "get":
 	case name == "w" && sub != "env", name == "u" && sub != "env":
-	case slices.Contains(goRuns, name), sub == "clean" && (name == "cache" || name == "modcache"):
-		return refuse("go %s -%s can run another program, or change what lies outside the workspace", sub, name)
+	case slices.Contains(goUnsafeFlags, name), sub == "clean" && (name == "cache" || name == "modcache"):
+		return refuse("go %s -%s can run another program, or change files outside the workspace", sub, name)
 	case slices.Contains([]string{"ldflags", "gcflags", "asmflags"}, name) && strings.Contains(value, "ext"):
 		return refuse("go %s -%s can name another program", sub, name)
 	case name == "mod", name == "modfile", name == "o", name == "fix":
@@ -69,22 +69,22 @@ func goArgument(c *call, sub string, i int) error {
 			c.effect = sdk.EffectIdempotent
 		}
 	case slices.Contains([]string{"run", "bench", "skip", "fuzz", "tags", "f"}, name) && (sub == "test" || sub == "list" || sub == "vet" || sub == "build"):
-		c.goText(i, glued)
+		c.markGoPattern(i, glued)
 	}
 	return nil
 }
 
-// goText notes that the value of a flag is a pattern, not a path.
-func (c *call) goText(i int, glued bool) {
+// markGoPattern marks the value of a flag as a pattern, not a path.
+func (c *call) markGoPattern(i int, glued bool) {
 	if !glued {
 		i++
 	}
-	if i < len(c.args) && !wayOut(c.args[i]) {
+	if i < len(c.args) && !leavesWorkspace(c.args[i]) {
 		c.text[i] = true
 	}
 }
 
-// wayOut reports whether a text would lead out of the workspace if it were a path after all.
-func wayOut(text string) bool {
+// leavesWorkspace reports whether a text would lead out of the workspace if it were a path.
+func leavesWorkspace(text string) bool {
 	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.HasPrefix(text, "-") && !strings.Contains(text, "=") || strings.Contains(text, "..")
 }

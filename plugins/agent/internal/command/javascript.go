@@ -7,31 +7,31 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// npmKnown are the subcommands of npm: those that keep to the project, and run nothing but what package.json names.
-var npmKnown = []string{
+// npmSubcommands are the subcommands of npm that stay in the project and run only the programs that package.json names.
+var npmSubcommands = []string{
 	"add", "audit", "ci", "dedupe", "explain", "fund", "i", "install", "install-test", "it", "list", "ls", "outdated", "pack", "ping", "prune",
 	"query", "rebuild", "remove", "restart", "rm", "run", "run-script", "search", "start", "stop", "t", "test", "tst", "uninstall", "update", "version", "view", "why",
 }
 
-// yarnKnown are those of yarn. It would take any other word for a script or a program of a dependency.
-var yarnKnown = []string{
+// yarnSubcommands are those of yarn. Yarn runs any other word as a script or a program of a dependency.
+var yarnSubcommands = []string{
 	"add", "audit", "bin", "build", "check", "constraints", "dedupe", "format", "info", "install", "licenses", "lint", "list", "outdated", "pack",
 	"remove", "run", "start", "test", "typecheck", "up", "upgrade", "version", "versions", "why",
 }
 
-// jsRuns are options of npm and yarn that name a program or code, or lead out of the project. Npm takes their beginnings
-// for them.
-var jsRuns = []string{
+// jsUnsafeOptions are options of npm and yarn that name a program or code, or lead out of the project. Npm accepts
+// abbreviations of them.
+var jsUnsafeOptions = []string{
 	"--call", "--global", "--globalconfig", "--location", "--node-options", "--package", "--script-shell", "--shell", "--userconfig", "--editor",
 	"--viewer", "--browser", "--git", "--use-yarnrc", "--init-module", "--node-gyp", "--python",
 }
 
-// npmLetters are the short options that are known; npm reads others as clusters.
+// npmLetters are the known short options. Npm reads others as clusters.
 var npmLetters = []string{"-D", "-S", "-E", "-O", "-P", "-B", "-s", "-d", "-q", "-y", "-f", "-w", "-ws", "-l", "-a"}
 
-// npm judges an npm command.
-func npm(c *call) error {
-	sub, err := c.subcommand("npm", npmKnown)
+// judgeNpm judges an npm command.
+func judgeNpm(c *call) error {
+	sub, err := c.subcommand("npm", npmSubcommands)
 	if err != nil {
 		return err
 	}
@@ -39,16 +39,16 @@ func npm(c *call) error {
 		c.effect = sdk.EffectIdempotent
 	}
 	c.fetches = !slices.Contains([]string{"test", "t", "tst", "run", "run-script", "start", "stop", "restart", "ls", "list", "version", "explain", "why", "query", "pack", "rebuild", "prune"}, sub)
-	return c.jsOptions("npm", npmLetters)
+	return c.checkJSOptions("npm", npmLetters)
 }
 
-// yarn judges a yarn command, of either generation.
-func yarn(c *call) error {
+// judgeYarn judges a yarn command of any version.
+func judgeYarn(c *call) error {
 	if len(c.args) == 0 {
 		c.fetches = true
 		return nil
 	}
-	sub, err := c.subcommand("yarn", yarnKnown)
+	sub, err := c.subcommand("yarn", yarnSubcommands)
 	if err != nil {
 		return err
 	}
@@ -56,16 +56,16 @@ func yarn(c *call) error {
 		c.effect = sdk.EffectIdempotent
 	}
 	if sub == "run" {
-		if err := yarnScript(c.args[1:]); err != nil {
+		if err := checkYarnScript(c.args[1:]); err != nil {
 			return err
 		}
 	}
 	c.fetches = slices.Contains([]string{"add", "audit", "info", "install", "outdated", "remove", "up", "upgrade"}, sub)
-	return c.jsOptions("yarn", nil)
+	return c.checkJSOptions("yarn", nil)
 }
 
-// yarnScript refuses what yarn run would start besides scripts: node, and other programs that take code.
-func yarnScript(args []string) error {
+// checkYarnScript refuses programs that yarn run would start besides scripts: node, and others that take code.
+func checkYarnScript(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -79,32 +79,32 @@ func yarnScript(args []string) error {
 	return nil
 }
 
-// jsOptions refuses options that run or reach something else. What stands behind "--" is for the project's script.
-func (c *call) jsOptions(program string, letters []string) error {
+// checkJSOptions refuses options that run or reach something else. Arguments after "--" belong to the project's script.
+func (c *call) checkJSOptions(program string, letters []string) error {
 	for _, arg := range c.args[1:] {
-		if strings.ContainsAny(arg, "$`;&|<>\\") { // old versions hand arguments to a shell in weak quotes
-			return refuse("the argument %q of %s has characters that its shell may read as more", arg, program)
+		if strings.ContainsAny(arg, "$`;&|<>\\") { // old versions pass arguments to a shell with weak quotes
+			return refuse("the argument %q of %s has characters that its shell may interpret", arg, program)
 		}
 	}
 	for _, arg := range c.args[1:] {
 		if arg == "--" {
 			return nil
 		}
-		name, long := option(arg)
+		name, long := longOption(arg)
 		switch {
-		case long && shortens(strings.Replace(name, "--no-", "--", 1), jsRuns):
+		case long && abbreviates(strings.Replace(name, "--no-", "--", 1), jsUnsafeOptions):
 			return refuse("%s %s can run another program, or leads out of the project", program, name)
-		case letters != nil && short(arg) != "" && !slices.Contains(letters, arg):
-			return refuse("%s %s is not known here; write options out", program, arg)
-		case strings.ContainsAny(short(arg), "gcC") && letters == nil:
-			return refuse("%s %s is not known here; write options out", program, arg)
+		case letters != nil && shortLetters(arg) != "" && !slices.Contains(letters, arg):
+			return refuse("%s %s is not known; use long options", program, arg)
+		case strings.ContainsAny(shortLetters(arg), "gcC") && letters == nil:
+			return refuse("%s %s is not known; use long options", program, arg)
 		}
 	}
 	return nil
 }
 
-// nodeSwitches and nodeValues are options of node that change how a script runs and not which. The value of the latter
-// stands behind "=": in the next argument it would be taken for the script here.
+// nodeSwitches, nodeValues and nodePatterns are options of node that do not choose the code that runs. The value follows
+// "=", because a separate argument would be mistaken for the script.
 var (
 	nodeSwitches = []string{
 		"--test", "--test-only", "--experimental-test-coverage", "--check", "-c", "--version", "-v", "--help", "-h", "--no-warnings",
@@ -118,15 +118,15 @@ var (
 	nodePatterns = []string{"--test-name-pattern", "--test-skip-pattern"}
 )
 
-// node judges a node command: known options, then a script of the workspace. Code as an argument is refused, and so are
-// options that load code from elsewhere.
-func node(c *call) error {
+// judgeNode judges a node command: known options, then a script of the workspace. Code as an argument is refused, and so
+// are options that load code from elsewhere.
+func judgeNode(c *call) error {
 	for i, arg := range c.args {
 		if !strings.HasPrefix(arg, "-") {
 			if arg == "inspect" {
-				return refuse("node inspect is a debugger; run the script")
+				return refuse("node inspect is a debugger; run the script instead")
 			}
-			return nil // the script; what follows is its own
+			return nil // the script; the rest is its arguments
 		}
 		name, value, glued := strings.Cut(arg, "=")
 		switch {
@@ -135,7 +135,7 @@ func node(c *call) error {
 			c.text[i] = true
 		case glued && slices.Contains(nodeValues, name) && !strings.ContainsAny(value, ":/"):
 		default:
-			return refuse("node %s is not known here: it may run code that is no file of the workspace", arg)
+			return refuse("node %s is not known: it may run code that is not a file of the workspace", arg)
 		}
 		if name == "--test" {
 			c.effect = sdk.EffectIdempotent

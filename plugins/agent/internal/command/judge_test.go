@@ -9,13 +9,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// newRules makes a workspace with a link out of it and a PATH with the programs of the list.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newRules returns rules for a workspace with links to the outside, and a PATH with the programs of the list.
 func newRules(t testing.TB) (rules command.Rules, base string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -28,7 +31,7 @@ func newRules(t testing.TB) (rules command.Rules, base string) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range append(command.Default(), "rm", "bash", "env", "sudo", "pip", "perl", "chmod") {
+	for _, name := range append(command.DefaultPrograms(), "rm", "bash", "env", "sudo", "pip", "perl", "chmod") {
 		executable(t, filepath.Join(base, "bin", name))
 	}
 	for file, content := range map[string]string{"proj/script.py": "", "proj/pkg/__main__.py": "", "proj/sub/f.txt": "", "proj-evil/canary": ""} {
@@ -56,14 +59,14 @@ func executable(t testing.TB, file string) {
 	}
 }
 
-// refused reports whether an error is a refusal for reasons of safety.
+// refused reports whether an error is a refusal for safety.
 func refused(err error) bool {
 	var r *command.RefusedError
 	var o *workspace.OutsideError
 	return errors.As(err, &r) || errors.As(err, &o)
 }
 
-// U174, D7, seed 002 Threat 1 and SandboxTests: what is refused, group by group. {base} is the directory of the workspace.
+// TestRefused: U174, D7, seed 002 Threat 1 and SandboxTests: refused lines by group. {base} is the workspace's parent.
 func TestRefused(t *testing.T) {
 	for group, lines := range map[string][]string{
 		"shell": {
@@ -138,7 +141,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// U173, U174: work goes on: these run, as these words, with this effect.
+// TestAllowed: U173, U174: useful commands run, with these words and this effect.
 func TestAllowed(t *testing.T) {
 	none, idempotent, once := sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce
 	rules, base := newRules(t)
@@ -237,9 +240,9 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 			continue
 		}
-		words, err := command.Words(line)
+		words, err := command.SplitWords(line)
 		if want != "" {
-			words, err = command.Words(want)
+			words, err = command.SplitWords(want)
 		}
 		if diff := cmp.Diff(words, got.Args); diff != "" || err != nil {
 			t.Errorf("%q runs as (-want +got), %v:\n%s", line, err, diff)
@@ -250,7 +253,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// U174: the directory is a parameter, or git's -C, and arguments are meant from there.
+// TestDirectory: U174: the directory is a parameter or git's -C, and arguments are relative to it.
 func TestDirectory(t *testing.T) {
 	rules, _ := newRules(t)
 	for _, c := range []struct{ line, dir, want string }{
@@ -277,7 +280,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// K24: a policy's list replaces the default; what runs anything is refused on any list.
+// TestList: K24: a policy's list replaces the default. Programs that run other programs are refused on any list.
 func TestList(t *testing.T) {
 	rules, base := newRules(t)
 	rules.Allowed = []string{"rm", "bash", "env", "sudo", "pip", "perl", "chmod"}
@@ -313,7 +316,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// C5: no argument names what holds secrets, or what says which programs git runs.
+// TestGuarded: C5: no argument names files with secrets, or files that name programs of git.
 func TestGuarded(t *testing.T) {
 	rules, _ := newRules(t)
 	rules.Guarded = func(p string) bool { return strings.HasSuffix(p, ".env") || p == "sub/deep" }
@@ -338,7 +341,7 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// D7: a link whose name has the characters at which arguments are taken apart is still seen.
+// TestOddLinks: D7: links are detected even if their names contain characters at which arguments are split.
 func TestOddLinks(t *testing.T) {
 	rules, _ := newRules(t)
 	for _, name := range []string{"a b", "a=b", "a:b", "a,b", "a@b", "a(b", "-x"} {
@@ -354,7 +357,7 @@ func TestOddLinks(t *testing.T) {
 	}
 }
 
-// D7: programs in the workspace are not found, however they got on PATH.
+// TestPlantedProgram: D7: programs in the workspace are not found, by any entry of PATH.
 func TestPlantedProgram(t *testing.T) {
 	rules, base := newRules(t)
 	root := rules.Workspace.Path()
@@ -382,20 +385,20 @@ func TestPlantedProgram(t *testing.T) {
 	}
 }
 
-// D7: what a policy judges is what runs, however the line is written.
+// TestLine: D7: a policy judges the words that run, in any spelling of the line.
 func TestLine(t *testing.T) {
 	for _, words := range [][]string{{"git", "push"}, {"git", "a b", "it's", `say "hi"`, "", "$x", "a;b", "*", "~", "#", "é", `a\b`, "{a,b}", "!x", "a=b"}} {
-		again, err := command.Words(command.Line(words))
+		again, err := command.SplitWords(command.JoinWords(words))
 		if diff := cmp.Diff(words, again); diff != "" || err != nil {
-			t.Errorf("%q comes back as (-want +got), %v:\n%s", command.Line(words), err, diff)
+			t.Errorf("%q comes back as (-want +got), %v:\n%s", command.JoinWords(words), err, diff)
 		}
 	}
-	if got := command.Line([]string{"git", "push"}); got != "git push" {
+	if got := command.JoinWords([]string{"git", "push"}); got != "git push" {
 		t.Errorf("line %q", got)
 	}
 }
 
-// U173, U180: commands get no secrets but those that were given, and git is kept to the workspace.
+// TestEnviron: U173, U180: commands get only the secrets that are passed explicitly, and git is confined to the workspace.
 func TestEnviron(t *testing.T) {
 	rules, base := newRules(t)
 	root := rules.Workspace.Path()
@@ -403,9 +406,9 @@ func TestEnviron(t *testing.T) {
 		"PATH=" + root + ":" + rules.Path, "API_TOKEN=abc", "DB_PASSWORD=x", "HOME=/h", "GIT_DIR=/x", "GIT_EXTERNAL_DIFF=id", "BASH_ENV=x", "PLUGIN_X=1", "PWD=/", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c",
 	}, map[string]string{"NPM_TOKEN": "given"}, rules.Workspace, false)
 	if slices.ContainsFunc(env, func(entry string) bool { return strings.Contains(entry, "hooksPath") }) {
-		t.Errorf("what a project's tests do with git is not theirs: %q", env)
+		t.Errorf("git in a project's tests is restricted: %q", env)
 	}
-	env = command.ForGit(env, rules.Workspace)
+	env = command.GitEnviron(env, rules.Workspace)
 	for _, want := range []string{
 		"PATH=" + rules.Path, "NPM_TOKEN=given", "HOME=/h", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CEILING_DIRECTORIES=" + base, "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null",
 	} {

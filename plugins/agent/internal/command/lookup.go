@@ -9,28 +9,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// MissingError says that an allowed program is not there.
+// MissingError reports an allowed program that is not installed.
 type MissingError struct{ Program string }
 
 // Error implements error.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("no program %q on PATH outside the workspace; a person has to install it", e.Program)
+	return fmt.Sprintf("no program %q on PATH outside the workspace; ask the user to install it", e.Program)
 }
 
-// SearchPath is the value of PATH without what a project could have put its own programs into: relative entries and
-// those in the workspace.
+// SearchPath returns the value of PATH without entries where a project could place programs: relative entries and
+// directories in the workspace.
 func SearchPath(value string, ws *workspace.Dir) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(value) {
-		if filepath.IsAbs(dir) && !within(ws, dir) {
+		if filepath.IsAbs(dir) && !insideWorkspace(ws, dir) {
 			kept = append(kept, dir)
 		}
 	}
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
-// within reports whether an absolute path lies in the workspace, as it is written or where its links lead.
-func within(ws *workspace.Dir, abs string) bool {
+// insideWorkspace reports whether an absolute path is in the workspace, as text or after its links are followed.
+func insideWorkspace(ws *workspace.Dir, abs string) bool {
 	if _, inside := ws.Rel(abs); inside {
 		return true
 	}
@@ -42,17 +42,17 @@ func within(ws *workspace.Dir, abs string) bool {
 	return inside
 }
 
-// find is the program's file.
-func (r Rules) find(name string) (string, error) {
+// findProgram returns the absolute path of the program's file.
+func (r Rules) findProgram(name string) (string, error) {
 	names := []string{name}
 	if name == "python" {
-		names = append(names, "python3") // some systems have no other
+		names = append(names, "python3") // some systems have only python3
 	}
 	for _, name := range names {
 		for _, dir := range filepath.SplitList(SearchPath(r.Path, r.Workspace)) {
 			file := filepath.Join(dir, name)
 			info, err := os.Stat(file)
-			if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !within(r.Workspace, file) {
+			if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !insideWorkspace(r.Workspace, file) {
 				return file, nil
 			}
 		}

@@ -7,26 +7,26 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// pythonModules are the modules that may be run by -m, besides those of the workspace.
+// pythonModules are the modules that -m may run, besides those of the workspace.
 var pythonModules = strings.Fields("pytest unittest doctest compileall py_compile mypy ruff black flake8 isort pyright build venv pip json.tool tabnanny pycodestyle")
 
-// pythonRuns are options of those modules that name a program or code; argparse takes their beginnings for them.
-var pythonRuns = []string{"--python-executable", "--pythonpath", "--pdbcls", "--init-hook", "--custom-typeshed-dir"}
+// pythonUnsafeOptions are options of these modules that name a program or code; argparse accepts abbreviations of them.
+var pythonUnsafeOptions = []string{"--python-executable", "--pythonpath", "--pdbcls", "--init-hook", "--custom-typeshed-dir"}
 
-// python judges a python command: options that change how a script runs, then -m with a known module, or a script of the
-// workspace. Code as an argument is refused, in whatever cluster of letters it hides.
-func python(c *call) error {
+// judgePython judges a python command: options that change how a script runs, then -m with a known module, or a script of
+// the workspace. Code as an argument is refused, in any cluster of letters.
+func judgePython(c *call) error {
 	for i := 0; i < len(c.args); i++ {
 		arg := c.args[i]
-		letters := short(arg)
+		letters := shortLetters(arg)
 		switch {
 		case arg == "--version" || arg == "--help":
 			c.effect = sdk.EffectNone
 			continue
 		case letters == "" && strings.HasPrefix(arg, "-") && arg != "-":
-			return refuse("python %s is not known here", arg)
+			return refuse("python %s is not known", arg)
 		case letters == "":
-			return nil // the script; what follows is its own
+			return nil // the script; the rest is its arguments
 		}
 		at := strings.IndexFunc(letters, func(r rune) bool { return !strings.ContainsRune("bBdEhOqRsSuvVx", r) })
 		if at < 0 {
@@ -39,37 +39,37 @@ func python(c *call) error {
 				i++
 				value = c.args[i]
 			}
-			return c.pythonModule(value, c.args[i+1:])
+			return c.judgePythonModule(value, c.args[i+1:])
 		case 'W', 'X':
 			if value == "" {
 				i++
 			}
 		default:
-			return refuse("python %s is code as an argument, or not known here; write code to a file and run that", arg)
+			return refuse("python %s passes code as an argument, or is not known; write code to a file and run the file", arg)
 		}
 	}
 	return nil
 }
 
-func (c *call) pythonModule(name string, args []string) error {
+func (c *call) judgePythonModule(name string, args []string) error {
 	for _, arg := range args {
-		if option, long := option(arg); long && shortens(option, pythonRuns) {
+		if option, long := longOption(arg); long && abbreviates(option, pythonUnsafeOptions) {
 			return refuse("python -m %s %s can run another program", name, option)
 		}
 	}
 	switch {
 	case !slices.Contains(pythonModules, name) && !c.hasModule(name):
-		return refuse("python -m %s is not known here; known are: %s", name, strings.Join(pythonModules, ", "))
+		return refuse("python -m %s is not known; known modules are: %s", name, strings.Join(pythonModules, ", "))
 	case name == "pytest" || name == "unittest":
 		c.effect = sdk.EffectIdempotent
-		c.pytestTexts(len(c.args) - len(args))
+		c.markPytestTexts(len(c.args) - len(args))
 	case name == "pip":
-		return c.pip(args)
+		return c.judgePip(args)
 	}
 	return nil
 }
 
-// hasModule reports whether the workspace has a module or package of this name, which then is what runs.
+// hasModule reports whether the workspace has a module or package of this name, which python would run first.
 func (c *call) hasModule(name string) bool {
 	for _, file := range []string{".py", "/__main__.py"} {
 		resolved, err := c.ws.Resolve(c.dir + "/" + strings.ReplaceAll(name, ".", "/") + file)
@@ -83,8 +83,8 @@ func (c *call) hasModule(name string) bool {
 	return false
 }
 
-// pytestTexts notes the expressions that select tests.
-func (c *call) pytestTexts(from int) {
+// markPytestTexts marks the expressions that select tests.
+func (c *call) markPytestTexts(from int) {
 	for i := from; i+1 < len(c.args); i++ {
 		if c.args[i] == "-k" && !strings.HasPrefix(c.args[i+1], "-") {
 			c.text[i+1] = true
@@ -93,15 +93,15 @@ func (c *call) pytestTexts(from int) {
 	}
 }
 
-// pip lets packages be looked at and installed.
-func (c *call) pip(args []string) error {
+// judgePip allows listing and installing packages.
+func (c *call) judgePip(args []string) error {
 	known := []string{"install", "uninstall", "list", "show", "freeze", "check", "download", "--version"}
 	if len(args) == 0 || !slices.Contains(known, args[0]) {
-		return refuse("pip is allowed: %s", strings.Join(known, ", "))
+		return refuse("pip needs a subcommand, one of: %s", strings.Join(known, ", "))
 	}
 	c.fetches = args[0] == "install" || args[0] == "download"
 	for _, arg := range args {
-		if name, long := option(arg); long && shortens(name, []string{"--config-settings", "--python", "--global-option", "--build-option", "--editable-mode", "--log"}) {
+		if name, long := longOption(arg); long && abbreviates(name, []string{"--config-settings", "--python", "--global-option", "--build-option", "--editable-mode", "--log"}) {
 			return refuse("pip %s can run another program, or write elsewhere", name)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// MaxLine is how many bytes a command line has at most (REQUIREMENTS C6).
+// MaxLine limits a command line, in bytes (REQUIREMENTS C6).
 const MaxLine = 8192
 
-// RefusedError says why a command is not run.
+// RefusedError is the reason why a command does not run.
 type RefusedError struct{ Reason string }
 
 // Error implements error.
@@ -22,31 +22,31 @@ func refuse(format string, args ...any) error {
 	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Words are the program and its arguments of a line that is one simple command of literal words. Anything else that a
-// shell could make of the line is a [*RefusedError].
-func Words(line string) ([]string, error) {
-	if err := printable(line); err != nil {
+// SplitWords returns the program and the arguments of a line that is one simple command of literal words. For any other
+// line the error is a [*RefusedError].
+func SplitWords(line string) ([]string, error) {
+	if err := checkPrintable(line); err != nil {
 		return nil, err
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return nil, refuse("it cannot be read: %v", err)
+		return nil, refuse("it cannot be parsed: %v", err)
 	}
-	call, err := simple(file)
+	call, err := singleCommand(file)
 	if err != nil {
 		return nil, err
 	}
 	words := make([]string, len(call.Args))
 	for i, word := range call.Args {
-		if words[i], err = literal(word); err != nil {
+		if words[i], err = literalText(word); err != nil {
 			return nil, err
 		}
 	}
 	return words, nil
 }
 
-// printable refuses what a person who is asked would not see.
-func printable(line string) error {
+// checkPrintable refuses characters that a user who is asked for approval cannot see.
+func checkPrintable(line string) error {
 	switch {
 	case len(line) > MaxLine:
 		return refuse("it is longer than %d bytes", MaxLine)
@@ -63,10 +63,10 @@ func printable(line string) error {
 	return nil
 }
 
-const oneProgram = "run one program with its arguments; no shell is there to read more"
+const oneProgram = "run one program with its arguments; commands run without a shell"
 
-// simple is the one command of the line.
-func simple(file *syntax.File) (*syntax.CallExpr, error) {
+// singleCommand returns the only command of the line.
+func singleCommand(file *syntax.File) (*syntax.CallExpr, error) {
 	if len(file.Last) > 0 {
 		return nil, refuse("it has a comment")
 	}
@@ -96,13 +96,13 @@ func simple(file *syntax.File) (*syntax.CallExpr, error) {
 	return call, nil
 }
 
-// literal is the text of a word in which nothing is expanded.
-func literal(word *syntax.Word) (string, error) {
+// literalText returns the text of a word without expansions.
+func literalText(word *syntax.Word) (string, error) {
 	var b, unquoted strings.Builder
 	for i, part := range word.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			if err := bare(p.Value, i == 0); err != nil {
+			if err := checkUnquoted(p.Value, i == 0); err != nil {
 				return "", err
 			}
 			b.WriteString(p.Value)
@@ -113,7 +113,7 @@ func literal(word *syntax.Word) (string, error) {
 			}
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			text, err := quoted(p)
+			text, err := quotedText(p)
 			if err != nil {
 				return "", err
 			}
@@ -123,16 +123,16 @@ func literal(word *syntax.Word) (string, error) {
 		}
 	}
 	if text := unquoted.String(); strings.Contains(text, "{") && (strings.Contains(text, ",") || strings.Contains(text, "..")) {
-		return "", refuse("it has braces that a shell would expand; quote them, or write the words out")
+		return "", refuse("it has braces that a shell would expand; quote them, or write each word")
 	}
 	return b.String(), nil
 }
 
-// bare refuses what a shell would expand or strip in text without quotes.
-func bare(text string, first bool) error {
+// checkUnquoted refuses unquoted text that a shell would expand or strip.
+func checkUnquoted(text string, first bool) error {
 	switch {
 	case strings.ContainsAny(text, "*?["):
-		return refuse("it has a pattern (* ? [) that no shell is there to expand; name the files, or quote it for the program itself")
+		return refuse("it has a pattern (* ? [) that no shell expands; name the files, or quote it for the program itself")
 	case strings.Contains(text, `\`):
 		return refuse("it has a backslash outside quotes; use quotes")
 	case strings.ContainsAny(text, "$`;&|<>"):
@@ -143,8 +143,8 @@ func bare(text string, first bool) error {
 	return nil
 }
 
-// quoted is the text in double quotes.
-func quoted(q *syntax.DblQuoted) (string, error) {
+// quotedText returns the text in double quotes.
+func quotedText(q *syntax.DblQuoted) (string, error) {
 	if q.Dollar {
 		return "", refuse(`it has $"..."; use plain quotes`)
 	}
@@ -152,14 +152,14 @@ func quoted(q *syntax.DblQuoted) (string, error) {
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
-			return "", refuse("it has an expansion in double quotes; use single quotes where a $ is meant as it is")
+			return "", refuse("it has an expansion in double quotes; use single quotes for a literal $")
 		}
 		b.WriteString(unescape(lit.Value))
 	}
 	return b.String(), nil
 }
 
-// unescape takes away the backslashes that a shell takes away within double quotes.
+// unescape removes the backslashes that a shell removes within double quotes.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -171,8 +171,8 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// Line is the one way to write the words: what a shell would read as them, with as few quotes as possible.
-func Line(words []string) string {
+// JoinWords returns the canonical line of the words: a shell would split it into the same words, with few quotes.
+func JoinWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		text, err := syntax.Quote(word, syntax.LangBash)

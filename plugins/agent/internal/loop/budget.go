@@ -6,36 +6,36 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// tokenBytes is how many bytes a token is taken for where nobody counts.
-const tokenBytes = 4
+// bytesPerToken is the estimated size of a token where the service counts none.
+const bytesPerToken = 4
 
-// leastReply is the smallest reply that is worth asking for, in tokens.
-const leastReply = 64
+// minReplyTokens is the smallest reply worth a request, in tokens.
+const minReplyTokens = 64
 
-// count adds up what a reply took, and tells the kernel.
-func (l *loop) count(r model.Request, reply model.Reply) {
-	l.talk.Asked = true
-	l.talk.Usage = model.Add(l.talk.Usage, reply.Usage)
+// countUsage adds the usage of a reply and reports the sum to the kernel.
+func (l *loop) countUsage(r model.Request, reply model.Reply) {
+	l.conversation.HasReply = true
+	l.conversation.Usage = model.Add(l.conversation.Usage, reply.Usage)
 	if reply.Usage.InputTokens == nil && reply.Usage.OutputTokens == nil {
-		l.talk.Guessed += guess(r) + int64(len(reply.Text)/tokenBytes)
+		l.conversation.GuessedTokens += estimateTokens(r) + int64(len(reply.Text)/bytesPerToken)
 	}
 	if reply.Model != "" {
-		l.talk.Model = reply.Model
+		l.conversation.Model = reply.Model
 	}
 	l.Exchange.Usage(l.usage())
 }
 
-// usage is what the attempt took so far, with its cost where a price is known.
+// usage returns the usage of the attempt so far, with its cost if prices are known.
 func (l *loop) usage() sdk.Usage {
-	u := l.talk.Usage
+	u := l.conversation.Usage
 	if l.Price != nil {
 		u.CostUSD = l.Price(u)
 	}
 	return u
 }
 
-// guess is how many tokens a request has, roughly.
-func guess(r model.Request) int64 {
+// estimateTokens estimates the tokens of a request.
+func estimateTokens(r model.Request) int64 {
 	n := len(r.System)
 	for _, m := range r.Messages {
 		n += len(m.Text)
@@ -49,13 +49,13 @@ func guess(r model.Request) int64 {
 	for _, t := range r.Tools {
 		n += len(t.Description) + len(t.Parameters)
 	}
-	return int64(n / tokenBytes)
+	return int64(n / bytesPerToken)
 }
 
-// spent are the tokens that count against a limit: without what a cache served.
-func (l *loop) spent() int64 {
-	n := l.talk.Guessed
-	for _, part := range []*int64{l.talk.Usage.InputTokens, l.talk.Usage.OutputTokens, l.talk.Usage.CacheWriteTokens} {
+// spentTokens returns the tokens that count against a limit; cache reads do not.
+func (l *loop) spentTokens() int64 {
+	n := l.conversation.GuessedTokens
+	for _, part := range []*int64{l.conversation.Usage.InputTokens, l.conversation.Usage.OutputTokens, l.conversation.Usage.CacheWriteTokens} {
 		if part != nil {
 			n += *part
 		}
@@ -63,45 +63,45 @@ func (l *loop) spent() int64 {
 	return n
 }
 
-// afford refuses a turn that would pass the attempt's budget.
-func (l *loop) afford() error {
+// checkBudget refuses a turn that would exceed the attempt's budget.
+func (l *loop) checkBudget() error {
 	b := l.Request.Budget
 	if b == nil {
 		return nil
 	}
-	next := guess(l.plain())
-	if b.MaxTokens != nil && l.spent()+next+leastReply > *b.MaxTokens {
-		return failure.New(failure.BudgetExceeded, "turn %d would take about %d tokens; %d of %d are used", l.talk.Turn+1, next, l.spent(), *b.MaxTokens).
+	next := estimateTokens(l.baseRequest())
+	if b.MaxTokens != nil && l.spentTokens()+next+minReplyTokens > *b.MaxTokens {
+		return failure.New(failure.BudgetExceeded, "turn %d would take about %d tokens; %d of %d are used", l.conversation.Turn+1, next, l.spentTokens(), *b.MaxTokens).
 			WithHint("raise policy.cost, or give the agent less to do at once")
 	}
 	if b.MaxUSD == nil || l.Price == nil {
 		return nil
 	}
 	zero := int64(0)
-	now, then := l.Price(l.talk.Usage), l.Price(model.Add(l.talk.Usage, sdk.Usage{InputTokens: &next, OutputTokens: &zero}))
+	now, then := l.Price(l.conversation.Usage), l.Price(model.Add(l.conversation.Usage, sdk.Usage{InputTokens: &next, OutputTokens: &zero}))
 	if then != nil && *then > *b.MaxUSD {
 		used := 0.0
 		if now != nil {
 			used = *now
 		}
-		return failure.New(failure.BudgetExceeded, "turn %d would pass $%.4f; $%.4f are used", l.talk.Turn+1, *b.MaxUSD, used).
+		return failure.New(failure.BudgetExceeded, "turn %d would pass $%.4f; $%.4f are used", l.conversation.Turn+1, *b.MaxUSD, used).
 			WithHint("raise policy.cost.max_usd, or give the agent less to do at once")
 	}
 	return nil
 }
 
-// plain is the next request, without a limit of its reply.
-func (l *loop) plain() model.Request {
-	return model.Request{System: l.systemPrompt(), Messages: l.talk.messages(l.Request.Prompt), Tools: l.tools}
+// baseRequest returns the next request without a limit of its reply.
+func (l *loop) baseRequest() model.Request {
+	return model.Request{System: l.systemPrompt(), Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools}
 }
 
-// roomFor is how long a reply may be: as configured, and no more than what the budget leaves.
-func (l *loop) roomFor(configured int) int {
+// replyLimit returns the limit of a reply in tokens: the configured one, reduced to the rest of the budget.
+func (l *loop) replyLimit(configured int) int {
 	b := l.Request.Budget
 	if b == nil || b.MaxTokens == nil {
 		return configured
 	}
-	room := int(max(leastReply, *b.MaxTokens-l.spent()-guess(l.plain())))
+	room := int(max(minReplyTokens, *b.MaxTokens-l.spentTokens()-estimateTokens(l.baseRequest())))
 	switch {
 	case configured > 0:
 		return min(configured, room)

@@ -5,69 +5,70 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// attempt is a call that is about to be made, or answered without that: the i-th of its reply.
-type attempt struct {
+// pendingCall is the i-th call of a reply before its result is recorded.
+type pendingCall struct {
 	i        int
-	refusal  *Refusal         // it is not made
-	known    *sdk.ResumedCall // it was made before a crash
-	prepared Prepared
+	refusal  *Refusal         // the call is not made
+	resumed  *sdk.ResumedCall // the call was made before a crash
+	prepared PreparedCall
 	verdict  sdk.Verdict
-	done     Done
+	result   CallResult
 }
 
-// changes reports whether nothing may happen at the same time.
-func (a *attempt) changes() bool {
-	return a.refusal == nil && a.known == nil && a.prepared.Call.Effect != sdk.EffectNone
+// isExclusive reports whether no other call may run at the same time.
+func (a *pendingCall) isExclusive() bool {
+	return a.refusal == nil && a.resumed == nil && a.prepared.Call.Effect != sdk.EffectNone
 }
 
-// act makes the calls of the last reply that are not made yet, and saves what came of them. The claim is that the work is
-// over, nil if nobody says so or it does not hold.
+// act makes the unanswered calls of the last reply and saves their results. It returns the claim that ends the attempt, or
+// nil without a claim that holds.
 func (l *loop) act(ctx context.Context) (*claim, error) {
-	t := l.talk.last()
+	t := l.conversation.lastTurn()
 	if t == nil {
-		return nil, nil //nolint:nilnil // nobody claims anything
+		return nil, nil //nolint:nilnil // there is no claim
 	}
 	if len(t.Reply.Calls) == 0 {
-		return l.spoken(t), nil
+		return l.textClaim(t), nil
 	}
-	if !t.pending() {
-		return nil, nil //nolint:nilnil // nobody claims anything
+	if !t.isPending() {
+		return nil, nil //nolint:nilnil // there is no claim
 	}
 	if err := l.makeCalls(ctx, t); err != nil {
 		return nil, err
 	}
-	end, err := l.finished(ctx, t)
+	end, err := l.checkFinish(ctx, t)
 	if err != nil || end != nil {
 		return end, err
 	}
 	l.remind(t)
-	l.talk.trim()
+	l.conversation.trim()
 	return nil, l.save(ctx)
 }
 
-// makeCalls makes all calls but finish: reads that follow each other side by side, everything else alone, in order.
+// makeCalls makes all calls except finish: consecutive reads in parallel, everything else alone and in order.
 func (l *loop) makeCalls(ctx context.Context, t *turn) error {
-	l.Tools.Keep(l.talk.reads())
-	var batch []*attempt
+	l.Tools.Keep(l.conversation.readKeys())
+	var batch []*pendingCall
 	for i, call := range t.Reply.Calls {
-		if t.Made[i].Done || call.Name == finishTool {
+		if t.Results[i].Done || call.Name == finishTool {
 			continue
 		}
-		if call.Name == l.finish.tool {
+		if call.Name == l.finish.handover {
 			l.handOver(t, i)
 			continue
 		}
 		a := l.prepare(t, i)
-		if !a.changes() {
+		if !a.isExclusive() {
 			batch = append(batch, a)
 			continue
 		}
-		for _, b := range [][]*attempt{batch, {a}} {
+		for _, b := range [][]*pendingCall{batch, {a}} {
 			if err := l.perform(ctx, t, b); err != nil {
 				return err
 			}
@@ -77,38 +78,38 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 	return l.perform(ctx, t, batch)
 }
 
-// callID is the same whenever the same reply is worked on.
+// callID returns the id of a call. It is the same whenever the same reply is processed.
 func callID(t *turn, i int) string {
-	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, short(t.Reply.Calls[i].ID, 80))
+	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, truncate(t.Reply.Calls[i].ID, 80))
 }
 
-// prepare looks at whether and how a call is to be made.
-func (l *loop) prepare(t *turn, i int) *attempt {
+// prepare checks a call and decides whether and how it is made.
+func (l *loop) prepare(t *turn, i int) *pendingCall {
 	call, id := t.Reply.Calls[i], callID(t, i)
-	wrong := func(format string, args ...any) *attempt {
-		return &attempt{i: i, refusal: &Refusal{sdk.ToolError, codeArgs, fmt.Sprintf(format, args...)}}
+	wrong := func(format string, args ...any) *pendingCall {
+		return &pendingCall{i: i, refusal: &Refusal{sdk.ToolError, codeArgs, fmt.Sprintf(format, args...)}}
 	}
-	known, again := l.known[id]
+	known, again := l.resumedCalls[id]
 	switch {
 	case known.Result != nil:
-		return &attempt{i: i, known: &known}
-	case t.Made[i].Tainted && l.resumed(t):
-		return wrong("the run was interrupted, and this call's arguments held a secret that is not kept over that. " +
-			"It is not known whether it was made. Look, then make it again if it is needed.")
+		return &pendingCall{i: i, resumed: &known}
+	case t.Results[i].HasSecret && l.isResumed(t):
+		return wrong("the run was interrupted, and this call's arguments held a secret that no checkpoint keeps. " +
+			"The call may have been made. Check, then repeat the call if it is needed.")
 	case i >= maxCalls:
 		return wrong("not made: more than %d calls in one reply", maxCalls)
 	case call.Malformed != "":
-		return wrong("the arguments are no JSON object: %s", call.Malformed)
+		return wrong("the arguments are not a JSON object: %s", call.Malformed)
 	}
 	prepared, refusal := l.Tools.Prepare(call.Name, call.Args, again)
 	prepared.Call.CallID, prepared.Call.Turn = id, t.N
-	return &attempt{i: i, prepared: prepared, refusal: refusal}
+	return &pendingCall{i: i, prepared: prepared, refusal: refusal}
 }
 
-// perform asks for the verdicts on calls in order, makes those that may be made side by side, and reports each as it ends.
-func (l *loop) perform(ctx context.Context, t *turn, batch []*attempt) error {
+// perform requests the verdicts on calls in order, makes the allowed calls in parallel, and reports each when it ends.
+func (l *loop) perform(ctx context.Context, t *turn, batch []*pendingCall) error {
 	for _, a := range batch {
-		if err := l.rule(ctx, t, a); err != nil {
+		if err := l.requestVerdict(ctx, t, a); err != nil {
 			return err
 		}
 	}
@@ -116,15 +117,15 @@ func (l *loop) perform(ctx context.Context, t *turn, batch []*attempt) error {
 	for _, a := range batch {
 		if a.verdict.Action == sdk.VerdictRun {
 			running.Go(func() {
-				a.done = a.prepared.Run(ctx)
-				l.Exchange.Result(sdk.ToolResult{CallID: a.prepared.Call.CallID, Status: a.done.Status, Result: a.done.Data})
+				a.result = a.prepared.Run(ctx)
+				l.Exchange.Result(sdk.ToolResult{CallID: a.prepared.Call.CallID, Status: a.result.Status, Result: a.result.Data})
 			})
 		}
 	}
 	running.Wait()
 	for _, a := range batch {
-		if a.refusal == nil && a.known == nil {
-			l.conclude(t, a)
+		if a.refusal == nil && a.resumed == nil {
+			l.recordVerdict(t, a)
 		}
 	}
 	if ctx.Err() != nil {
@@ -133,30 +134,30 @@ func (l *loop) perform(ctx context.Context, t *turn, batch []*attempt) error {
 	return nil
 }
 
-// rule answers a call that is not made, or asks for the verdict on it.
-func (l *loop) rule(ctx context.Context, t *turn, a *attempt) (err error) {
+// requestVerdict answers a call that is not made, or requests the kernel's verdict on it.
+func (l *loop) requestVerdict(ctx context.Context, t *turn, a *pendingCall) (err error) {
 	switch {
-	case a.known != nil:
-		l.answer(t, a.i, a.known.Call, *a.known.Result, "")
+	case a.resumed != nil:
+		l.recordResult(t, a.i, a.resumed.Call, *a.resumed.Result, "")
 	case a.refusal != nil:
 		l.refuse(t, a.i, *a.refusal)
 	default:
-		l.progress(progressOf(a.prepared.Call), a.prepared.Call.Tool)
+		l.progress(progressText(a.prepared.Call), a.prepared.Call.Tool)
 		a.verdict, err = l.Exchange.Call(ctx, a.prepared.Call)
 	}
 	return err
 }
 
-// conclude takes what became of a call into the talk.
-func (l *loop) conclude(t *turn, a *attempt) {
+// recordVerdict records the verdict on a call and the call's result.
+func (l *loop) recordVerdict(t *turn, a *pendingCall) {
 	call := a.prepared.Call
-	result := sdk.ToolResult{CallID: call.CallID, Status: a.done.Status, Result: a.done.Data}
+	result := sdk.ToolResult{CallID: call.CallID, Status: a.result.Status, Result: a.result.Data}
 	switch a.verdict.Action {
 	case sdk.VerdictRun:
 		if a.verdict.Reason != "" {
-			t.Note = addLine(t.Note, "A person allowed "+call.Tool+" and said: "+a.verdict.Reason)
+			t.Note = strings.TrimPrefix(t.Note+"\nThe user allowed "+call.Tool+" with the note: "+a.verdict.Reason, "\n")
 		}
-		l.talk.changed(a.done.Changed)
+		l.conversation.recordChanges(a.result.Changed)
 	case sdk.VerdictUse:
 		if a.verdict.Result != nil {
 			result = *a.verdict.Result
@@ -164,66 +165,66 @@ func (l *loop) conclude(t *turn, a *attempt) {
 		result.CallID = call.CallID
 		l.Exchange.Result(result)
 	case sdk.VerdictSkip:
-		result.Status, result.Result = sdk.ToolDenied, errorData("", "skipped, as a person or the policy wants; go on without it: "+a.verdict.Reason)
+		result.Status, result.Result = sdk.ToolDenied, errorData("", "skipped by the user or the policy; continue without it: "+a.verdict.Reason)
 		l.Exchange.Result(result)
 	default:
 		result.Status, result.Result = sdk.ToolDenied, errorData(codeDenied, "not allowed: "+a.verdict.Reason)
 		l.Exchange.Result(result)
 	}
-	l.answer(t, a.i, call, result, a.done.Key)
+	l.recordResult(t, a.i, call, result, a.result.Key)
 }
 
-// answer takes a result into the talk.
-func (l *loop) answer(t *turn, i int, call sdk.ToolCall, result sdk.ToolResult, key string) {
-	m := made{Done: true, Status: result.Status, Text: string(result.Result), Tainted: t.Made[i].Tainted}
+// recordResult adds a result to the conversation.
+func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolResult, key string) {
+	m := callRecord{Done: true, Status: result.Status, Text: string(result.Result), HasSecret: t.Results[i].HasSecret}
 	if m.Text == "" {
 		m.Text = "{}"
 	}
-	l.talk.refused(errorCode(result.Result))
+	l.conversation.recordRefusal(errorCode(result.Result))
 	if result.Status == sdk.ToolSuccess {
 		if call.Tool != terminalTool || exitCode(result.Result) == 0 {
-			l.talk.did(call.Tool)
+			l.conversation.recordSuccess(call.Tool)
 		}
-		if writes(call.Category) {
-			l.talk.changed(call.Paths)
+		if isWrite(call.Category) {
+			l.conversation.recordChanges(call.Paths)
 		}
 	}
-	if key != "" && !slices.Contains(l.talk.reads(), key) { // else it said "unchanged"
-		m.Read = key
+	if key != "" && !slices.Contains(l.conversation.readKeys(), key) { // else the result was "unchanged"
+		m.ReadKey = key
 	}
-	m.Brief = brief(t.Reply.Calls[i], m)
-	t.Made[i] = m
+	m.Summary = summarize(t.Reply.Calls[i], m)
+	t.Results[i] = m
 }
 
-// reads are the keys of what the model still sees in full.
-func (t *talk) reads() []string {
+// readKeys returns the keys of the reads whose full result the model still has.
+func (t *conversation) readKeys() []string {
 	var keys []string
 	for _, turn := range t.Turns {
-		for _, m := range turn.Made {
-			if m.Read != "" {
-				keys = append(keys, m.Read)
+		for _, m := range turn.Results {
+			if m.ReadKey != "" {
+				keys = append(keys, m.ReadKey)
 			}
 		}
 	}
 	return keys
 }
 
-// refuse answers a call that never reaches the kernel's verdict; the journal hears of it all the same.
+// refuse answers a call that needs no verdict of the kernel; the journal still records it.
 func (l *loop) refuse(t *turn, i int, r Refusal) {
 	call := t.Reply.Calls[i]
 	id, data := callID(t, i), errorData(r.Code, r.Message)
 	l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: call.Name, Args: call.Args, Effect: sdk.EffectNone, Turn: t.N})
 	l.Exchange.ObserveResult(sdk.ToolResult{CallID: id, Status: r.Status, Result: data})
-	l.talk.refused(r.Code)
-	m := made{Done: true, Status: r.Status, Text: string(data), Tainted: t.Made[i].Tainted}
-	m.Brief = brief(call, m)
-	t.Made[i] = m
+	l.conversation.recordRefusal(r.Code)
+	m := callRecord{Done: true, Status: r.Status, Text: string(data), HasSecret: t.Results[i].HasSecret}
+	m.Summary = summarize(call, m)
+	t.Results[i] = m
 }
 
-// terminalTool is the tool whose success is an exit code.
+// terminalTool is the tool whose success depends on an exit code.
 const terminalTool = "run_terminal"
 
-// exitCode is that of a command, 0 where the result has none.
+// exitCode returns the exit code in a result, 0 if it has none.
 func exitCode(result json.RawMessage) int {
 	var ended struct {
 		ExitCode int `json:"exit_code"`
@@ -232,18 +233,18 @@ func exitCode(result json.RawMessage) int {
 	return ended.ExitCode
 }
 
-// errorCode is the code of a result that says what is wrong, "" for any other.
+// errorCode returns the code of an error result, "" for other results.
 func errorCode(result json.RawMessage) string {
 	var data struct{ Error struct{ Code string } }
 	_ = json.Unmarshal(result, &data)
 	return data.Error.Code
 }
 
-func writes(c sdk.Category) bool {
+func isWrite(c sdk.Category) bool {
 	return c == sdk.CategoryFileWrite || c == sdk.CategoryFileDelete || c == sdk.CategoryDirectoryCreate
 }
 
-// errorData is a result that says what is wrong.
+// errorData returns an error result.
 func errorData(code, message string) json.RawMessage {
 	var data struct {
 		Error struct {
@@ -259,27 +260,20 @@ func errorData(code, message string) json.RawMessage {
 	return raw
 }
 
-func progressOf(c sdk.ToolCall) string {
+func progressText(c sdk.ToolCall) string {
 	switch {
 	case c.Command != "":
-		return c.Tool + " " + short(c.Command, 120)
+		return c.Tool + " " + truncate(c.Command, 120)
 	case len(c.Paths) > 0:
-		return c.Tool + " " + short(c.Paths[0], 120)
+		return c.Tool + " " + truncate(c.Paths[0], 120)
 	default:
 		return c.Tool
 	}
 }
 
-func addLine(text, line string) string {
-	if text == "" {
-		return line
-	}
-	return text + "\n" + line
-}
-
-// trouble is the name of the first call of the turn that failed.
-func (t *turn) trouble() (name string, there bool) {
-	for i, m := range t.Made {
+// failedCall returns the name of the first failed call of the turn.
+func (t *turn) failedCall() (name string, there bool) {
+	for i, m := range t.Results {
 		if m.Done && m.Status != sdk.ToolSuccess {
 			return t.Reply.Calls[i].Name, true
 		}

@@ -6,16 +6,17 @@ import (
 	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// save makes a checkpoint of the talk, without secrets; when it returns, it is on disk.
+// save makes a checkpoint of the conversation without secrets. When it returns, the checkpoint is on disk.
 func (l *loop) save(ctx context.Context) error {
-	saved := l.talk
-	saved.Turns = make([]turn, len(l.talk.Turns))
-	for i, t := range l.talk.Turns {
+	saved := l.conversation
+	saved.Turns = make([]turn, len(l.conversation.Turns))
+	for i, t := range l.conversation.Turns {
 		for _, thought := range t.Reply.Thinking {
-			if l.changes(thought.Text) || l.changes(thought.Signature) || l.changes(thought.Data) {
-				t.Reply.Thinking = nil // the service would not take it any more
+			if l.isRedacted(thought.Text) || l.isRedacted(thought.Signature) || l.isRedacted(thought.Data) {
+				t.Reply.Thinking = nil // the service rejects changed blocks
 				break
 			}
 		}
@@ -25,8 +26,39 @@ func (l *loop) save(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.talk.Turn, Blob: l.Redactor.JSON(blob)})
+	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.conversation.Turn, Blob: l.Redactor.JSON(blob)})
 }
 
-// changes reports whether a text does not stay as it is in a checkpoint.
-func (l *loop) changes(text string) bool { return l.Redactor.Text(text) != text }
+// isRedacted reports whether a checkpoint changes a text.
+func (l *loop) isRedacted(text string) bool { return l.Redactor.Text(text) != text }
+
+// resume continues from the checkpoint of an interrupted attempt. The kernel's records of calls override the checkpoint: a
+// call with a result is not repeated, one without is requested again under the same id.
+func (l *loop) resume() error {
+	r := l.Request.Resume
+	if r == nil || len(r.Checkpoint.Blob) == 0 {
+		return nil
+	}
+	saved := newConversation()
+	if err := json.Unmarshal(r.Checkpoint.Blob, &saved); err != nil || saved.Version != conversationVersion {
+		return failure.New(failure.ProviderFailed, "the checkpoint of turn %d cannot be used by this version", r.Checkpoint.Turn).
+			WithHint("retry the attempt; it starts from the beginning")
+	}
+	for i := range saved.Turns {
+		if t := &saved.Turns[i]; len(t.Results) != len(t.Reply.Calls) {
+			return failure.New(failure.ProviderFailed, "the checkpoint of turn %d is damaged", r.Checkpoint.Turn)
+		}
+	}
+	l.conversation = saved
+	l.conversation.Window = max(1, l.conversation.Window)
+	for _, call := range r.Calls {
+		l.resumedCalls[call.Call.CallID] = call
+	}
+	return nil
+}
+
+// isResumed reports whether the turn comes from a checkpoint.
+func (l *loop) isResumed(t *turn) bool {
+	r := l.Request.Resume
+	return r != nil && len(r.Checkpoint.Blob) > 0 && t.N <= r.Checkpoint.Turn
+}

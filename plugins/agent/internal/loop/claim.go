@@ -14,19 +14,19 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// step is what a plan's item may say of how the step is done.
+// step describes the execution of a step, as far as the plan's item does.
 type step struct {
 	Action       string          `json:"action"`
 	Verification json.RawMessage `json:"verification"`
 }
 
-// verification is what a step says of how it is seen to be done; a text is for the agent alone.
+// verification is a step's check. If the item has a text instead, the text is for the agent alone.
 type verification struct {
 	Files   []string `json:"files"`
 	Command string   `json:"command"`
 }
 
-// actionTools are the tools of which one has to have succeeded, by the action of a step (REQUIREMENTS U166).
+// actionTools are the tools of which one must have succeeded, by the action of a step (REQUIREMENTS U166).
 var actionTools = map[string][]string{
 	"READ_FILE":        {"read_file"},
 	"WRITE_FILE":       {"write_file", "modify_file"},
@@ -38,70 +38,70 @@ var actionTools = map[string][]string{
 	"ANALYZE_CODE":     {"read_file", "search_code", "list_directory"},
 }
 
-// early says why a claim of success does not hold, "" if nothing speaks against it. It costs a command where the step
-// names one.
-func (l *loop) early(ctx context.Context, t *turn, c claim) (string, error) {
-	if name, failed := t.trouble(); failed {
-		return "a call of " + name + " in the same reply did not succeed: see what it says first", nil
+// checkClaim returns the reason why a claim of success does not hold, "" if it holds. It runs the step's verification
+// command, if there is one.
+func (l *loop) checkClaim(ctx context.Context, t *turn, c claim) (string, error) {
+	if name, failed := t.failedCall(); failed {
+		return "a call of " + name + " in the same reply did not succeed: read its result first", nil
 	}
 	wanted := actionTools[strings.ToUpper(l.step.Action)]
-	if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(tool string) bool { return slices.Contains(l.talk.Did, tool) }) {
+	if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(tool string) bool { return slices.Contains(l.conversation.SucceededTools, tool) }) {
 		return fmt.Sprintf("the step's action is %s, and no call of %s has succeeded", l.step.Action, strings.Join(wanted, " or ")), nil
 	}
-	if wrong := l.wrongArtifact(c); wrong != "" {
+	if wrong := l.artifactFault(c); wrong != "" {
 		return wrong, nil
 	}
-	return l.unverified(ctx, t)
+	return l.checkVerification(ctx, t)
 }
 
-// wrongArtifact looks at the artifact of the claim, else at the file that was written for it.
-func (l *loop) wrongArtifact(c claim) string {
-	if !l.finish.wanted || l.talk.Artifact != nil {
+// artifactFault returns the fault of the claim's artifact, or else of the artifact file.
+func (l *loop) artifactFault(c claim) string {
+	if !l.finish.needsArtifact || l.conversation.Artifact != nil {
 		return ""
 	}
 	give := "give it to finish as `artifact`"
-	if l.finish.tool != "" {
-		give = "hand it over with " + l.finish.tool
+	if l.finish.handover != "" {
+		give = "hand it over with " + l.finish.handover
 	}
-	made, from := c.Artifact, "the artifact"
-	if len(made) == 0 || string(made) == "null" {
+	artifact, from := c.Artifact, "the artifact"
+	if len(artifact) == 0 || string(artifact) == "null" {
 		if l.Request.Paths.Artifact == "" {
 			return "this stage makes an artifact: " + give
 		}
-		made, from = nil, "the artifact in "+l.Request.Paths.Artifact
+		artifact, from = nil, "the artifact in "+l.Request.Paths.Artifact
 		if text, err := os.ReadFile(l.Request.Paths.Artifact); err == nil {
-			made = bytes.TrimSpace(text)
+			artifact = bytes.TrimSpace(text)
 		}
-		if len(made) == 0 {
+		if len(artifact) == 0 {
 			return "this stage makes an artifact: " + give + ", or write it to " + l.Request.Paths.Artifact
 		}
-		if !json.Valid(made) {
+		if !json.Valid(artifact) {
 			return "" // YAML, which the kernel reads
 		}
 	}
-	if l.finish.artifact == nil {
+	if l.finish.artifactSchema == nil {
 		return ""
 	}
-	if wrong := faults(l.finish.artifact, made); wrong != "" {
+	if wrong := schemaFaults(l.finish.artifactSchema, artifact); wrong != "" {
 		return from + " does not fit its schema:\n" + wrong
 	}
 	return ""
 }
 
-// unverified looks for the step's files and runs its command.
-func (l *loop) unverified(ctx context.Context, t *turn) (string, error) {
+// checkVerification checks the step's files and runs its command.
+func (l *loop) checkVerification(ctx context.Context, t *turn) (string, error) {
 	var v verification
 	_ = json.Unmarshal(l.step.Verification, &v) // a text is for the agent
-	if missing, err := l.missing(v.Files); missing != "" || err != nil {
+	if missing, err := l.missingFile(v.Files); missing != "" || err != nil {
 		return missing, err
 	}
 	if strings.TrimSpace(v.Command) == "" {
 		return "", nil
 	}
-	return l.verify(ctx, t, v.Command)
+	return l.verifyCommand(ctx, t, v.Command)
 }
 
-func (l *loop) missing(files []string) (string, error) {
+func (l *loop) missingFile(files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil
 	}
@@ -114,28 +114,28 @@ func (l *loop) missing(files []string) (string, error) {
 		if _, err := root.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return "the step's verification names the file " + file + ", which does not exist", nil
 		} else if err != nil {
-			return fmt.Sprintf("the step's verification names the file %s, which cannot be looked at: %v", file, err), nil
+			return fmt.Sprintf("the step's verification names the file %s, which cannot be read: %v", file, err), nil
 		}
 	}
 	return "", nil
 }
 
-// verify makes the step's command, as a call like any other.
-func (l *loop) verify(ctx context.Context, t *turn, command string) (string, error) {
+// verifyCommand runs the step's command as a call with a verdict, and returns the reason why it failed.
+func (l *loop) verifyCommand(ctx context.Context, t *turn, command string) (string, error) {
 	id := fmt.Sprintf("t%d.verification", t.N)
-	result, err := l.verification(ctx, t, id, command)
+	result, err := l.callVerification(ctx, t, id, command)
 	if err != nil {
 		return "", err
 	}
 	if result.Status == sdk.ToolSuccess && exitCode(result.Result) == 0 {
 		return "", nil
 	}
-	l.talk.refused(errorCode(result.Result))
-	return fmt.Sprintf("the step's verification %q did not end with exit code 0: %s", command, short(string(result.Result), 4000)), nil
+	l.conversation.recordRefusal(errorCode(result.Result))
+	return fmt.Sprintf("the step's verification %q did not end with exit code 0: %s", command, truncate(string(result.Result), 4000)), nil
 }
 
-func (l *loop) verification(ctx context.Context, t *turn, id, command string) (sdk.ToolResult, error) {
-	known, again := l.known[id]
+func (l *loop) callVerification(ctx context.Context, t *turn, id, command string) (sdk.ToolResult, error) {
+	known, again := l.resumedCalls[id]
 	if known.Result != nil {
 		return *known.Result, nil
 	}
@@ -152,7 +152,7 @@ func (l *loop) verification(ctx context.Context, t *turn, id, command string) (s
 	}
 	call := prepared.Call
 	call.CallID, call.Turn, call.Reason = id, t.N, "the step names it as its verification"
-	l.progress(progressOf(call), call.Tool)
+	l.progress(progressText(call), call.Tool)
 	verdict, err := l.Exchange.Call(ctx, call)
 	if err != nil {
 		return sdk.ToolResult{}, err

@@ -16,12 +16,12 @@ import (
 )
 
 func TestEarlyClaims(t *testing.T) { // U181, U166
-	exits := func(code string, status sdk.ToolStatus) func(string, json.RawMessage) *Done {
-		return func(name string, _ json.RawMessage) *Done {
+	exits := func(code string, status sdk.ToolStatus) func(string, json.RawMessage) *CallResult {
+		return func(name string, _ json.RawMessage) *CallResult {
 			if name != terminalTool {
 				return nil
 			}
-			return &Done{Status: status, Data: json.RawMessage(`{"exit_code":` + code + `,"stdout":"out","stderr":""}`)}
+			return &CallResult{Status: status, Data: json.RawMessage(`{"exit_code":` + code + `,"stdout":"out","stderr":""}`)}
 		}
 	}
 	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
@@ -29,10 +29,10 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		name   string
 		step   string
 		schema string
-		result func(string, json.RawMessage) *Done
+		result func(string, json.RawMessage) *CallResult
 		claims []string // finish, sent back each
-		reason string   // what each of them is told
-		then   []string // the calls after which finish holds; nil: none are needed
+		reason string   // a part of the answer to each
+		then   []string // the calls after which the claim holds; nil: none are needed
 		last   string   // the claim that holds, "" for success
 		files  map[string]string
 	}{
@@ -54,7 +54,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		},
 		{name: "a file that is missing", step: `{"verification":{"files":["b.txt"]}}`, claims: []string{success}, reason: "b.txt, which does not exist", last: `{"outcome":"fail","summary":"s"}`},
 		{name: "a file that is there", step: `{"verification":{"files":["a.txt"]}}`, files: map[string]string{"a.txt": ""}},
-		{name: "a file outside", step: `{"verification":{"files":["../a.txt"]}}`, claims: []string{success}, reason: "cannot be looked at", last: `{"outcome":"fail","summary":"s"}`},
+		{name: "a file outside", step: `{"verification":{"files":["../a.txt"]}}`, claims: []string{success}, reason: "cannot be read", last: `{"outcome":"fail","summary":"s"}`},
 		{name: "a command that fails", step: `{"verification":{"command":"go test"}}`, result: exits("1", sdk.ToolSuccess), claims: []string{success}, reason: "did not end with exit code 0", last: `{"outcome":"fail","summary":"s"}`},
 		{name: "a command that cannot run", step: `{"verification":{"command":"go test"}}`, result: exits("0", sdk.ToolTimeout), claims: []string{success}, reason: "did not end with exit code 0", last: `{"outcome":"fail","summary":"s"}`},
 		{name: "a command that goes well", step: `{"verification":{"command":"go test"}}`, result: exits("0", sdk.ToolSuccess)},
@@ -64,19 +64,19 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &scripted{}
+			s := &scriptedModel{}
 			for _, c := range tt.claims {
-				s.replies = append(s.replies, says("", "finish", c))
+				s.replies = append(s.replies, newReply("", "finish", c))
 			}
 			if tt.then != nil {
-				s.replies = append(s.replies, says("", tt.then...))
+				s.replies = append(s.replies, newReply("", tt.then...))
 			}
 			last := tt.last
 			if last == "" {
 				last = success
 			}
-			s.replies = append(s.replies, says("", "finish", last))
-			w, _, e := bench(t, s, func(w *Work) {
+			s.replies = append(s.replies, newReply("", "finish", last))
+			w, _, e := newAttempt(t, s, func(w *Attempt) {
 				w.Request.Step, w.Request.ArtifactSchema = json.RawMessage(tt.step), json.RawMessage(tt.schema)
 				if tt.step != "" {
 					w.Request.StepID = "s1"
@@ -96,8 +96,8 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 				t.Errorf("%d turns, want %d", len(s.requests), want)
 			}
 			for i := range tt.claims {
-				if text := told(s, i+2); !strings.Contains(text, tt.reason) || !strings.Contains(text, "not finished") {
-					t.Errorf("claim %d is told %q, want %q", i+1, text, tt.reason)
+				if text := lastMessage(s, i+2); !strings.Contains(text, tt.reason) || !strings.Contains(text, "not finished") {
+					t.Errorf("answer to claim %d is %q, want %q", i+1, text, tt.reason)
 				}
 			}
 		})
@@ -105,54 +105,54 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 }
 
 func TestClaimBesideAFailedCall(t *testing.T) { // U181
-	s := &scripted{replies: []model.Reply{says("", "run_terminal", `{"command":"x"}`, "finish", success, "finish", success), says("", "finish", success)}}
-	w, _, e := bench(t, s, nil)
-	e.result = func(string, json.RawMessage) *Done {
-		return &Done{Status: sdk.ToolError, Data: json.RawMessage(`{"exit_code":1}`)}
+	s := &scriptedModel{replies: []model.Reply{newReply("", "run_terminal", `{"command":"x"}`, "finish", success, "finish", success), newReply("", "finish", success)}}
+	w, _, e := newAttempt(t, s, nil)
+	e.result = func(string, json.RawMessage) *CallResult {
+		return &CallResult{Status: sdk.ToolError, Data: json.RawMessage(`{"exit_code":1}`)}
 	}
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded || len(s.requests) != 2 {
 		t.Fatalf("%+v, error %v", got, err)
 	}
-	if text := told(s, 2); !strings.Contains(text, "in the same reply did not succeed") {
-		t.Errorf("told %q", text)
+	if text := lastMessage(s, 2); !strings.Contains(text, "in the same reply did not succeed") {
+		t.Errorf("answer %q", text)
 	}
 }
 
-// The command of a step is a call like others: the policy may deny it.
+// TestVerificationIsGated: the command of a step is a normal call, which the policy may deny.
 func TestVerificationIsGated(t *testing.T) { // U181, U175
-	s := &scripted{replies: []model.Reply{says("", "finish", success), says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-	w, j, e := bench(t, s, func(w *Work) {
+	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+	w, j, e := newAttempt(t, s, func(w *Attempt) {
 		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"verification":{"command":"go test"}}`)
 	})
 	j.verdict = func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no commands"} }
 	if got, err := Run(t.Context(), w); err != nil || got.Error == nil || got.Error.Kind != failure.ApprovalDenied {
 		t.Fatalf("%+v, error %v", got, err)
 	}
-	if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.did) != 0 {
-		t.Errorf("calls %+v, effects %v", calls, e.did)
+	if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.calls) != 0 {
+		t.Errorf("calls %+v, effects %v", calls, e.calls)
 	}
-	if text := told(s, 2); !strings.Contains(text, "no commands") {
-		t.Errorf("told %q", text)
+	if text := lastMessage(s, 2); !strings.Contains(text, "no commands") {
+		t.Errorf("answer %q", text)
 	}
 }
 
-// A command of a step that is not allowed at all is on record, and is why the attempt did not get on.
+// TestVerificationIsRefused: a refused command of a step is recorded, and is the reason of the attempt's failure.
 func TestVerificationIsRefused(t *testing.T) { // U181, U174
-	s := &scripted{replies: []model.Reply{says("", "finish", success), says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-	w, j, e := bench(t, s, func(w *Work) { w.Request.Step = json.RawMessage(`{"verification":{"command":"rm -rf /"}}`) })
+	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+	w, j, e := newAttempt(t, s, func(w *Attempt) { w.Request.Step = json.RawMessage(`{"verification":{"command":"rm -rf /"}}`) })
 	e.refuse = map[string]*Refusal{terminalTool: {sdk.ToolDenied, codeOutside, "rm is not on the list"}}
 	got, err := Run(t.Context(), w)
 	if err != nil || got.Error == nil || got.Error.Kind != failure.SandboxViolation {
 		t.Errorf("%+v, error %v", got, err)
 	}
-	if text := told(s, 2); !strings.Contains(text, "rm is not on the list") {
-		t.Errorf("told %q", text)
+	if text := lastMessage(s, 2); !strings.Contains(text, "rm is not on the list") {
+		t.Errorf("answer %q", text)
 	}
 	observed := slices.ContainsFunc(j.events, func(e entry) bool {
 		return e.observed != nil && e.observed.CallID == "t1.verification" && strings.Contains(string(e.observed.Args), "rm -rf /")
 	})
 	ended := slices.ContainsFunc(j.events, func(e entry) bool {
-		return e.observedOf != nil && e.observedOf.CallID == "t1.verification" && e.observedOf.Status == sdk.ToolDenied
+		return e.observedResult != nil && e.observedResult.CallID == "t1.verification" && e.observedResult.Status == sdk.ToolDenied
 	})
 	if !observed || !ended || len(j.calls()) != 0 {
 		t.Errorf("observed %v, ended %v, calls %v", observed, ended, j.calls())
@@ -190,8 +190,8 @@ func TestResult(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &scripted{replies: []model.Reply{says("", "write_file", `{"path":"a"}`), says("", "finish", tt.claim)}}
-			w, j, _ := bench(t, s, func(w *Work) {
+			s := &scriptedModel{replies: []model.Reply{newReply("", "write_file", `{"path":"a"}`), newReply("", "finish", tt.claim)}}
+			w, j, _ := newAttempt(t, s, func(w *Attempt) {
 				w.Request.StepID, w.Request.Contract, w.Request.ArtifactSchema = tt.step, tt.step != "", json.RawMessage(tt.schema)
 				for path, text := range map[string]string{w.Request.Paths.Result: tt.own, w.Request.Paths.Status: tt.status} {
 					if text != "" {
@@ -208,20 +208,20 @@ func TestResult(t *testing.T) {
 			if diff := cmp.Diff(tt.want, result(t, w)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if tt.name == "artifact" && !strings.Contains(j.said, "12345678901234567890") {
-				t.Errorf("the output has no artifact: %q", j.said)
+			if tt.name == "artifact" && !strings.Contains(j.output, "12345678901234567890") {
+				t.Errorf("the output has no artifact: %q", j.output)
 			}
 		})
 	}
 }
 
 func TestArtifactFile(t *testing.T) {
-	file := func(w *Work) {
+	file := func(w *Attempt) {
 		w.Request.Paths.Artifact = filepath.Join(filepath.Dir(w.Request.Paths.Result), "artifact.yaml")
 	}
 	schema := json.RawMessage(`{"type":"object","required":["n"]}`)
 	t.Run("is written from the claim", func(t *testing.T) {
-		w, _, _ := bench(t, &scripted{replies: []model.Reply{says("", "finish", `{"outcome":"success","summary":"s","artifact":{"n":1}}`)}}, file)
+		w, _, _ := newAttempt(t, &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"success","summary":"s","artifact":{"n":1}}`)}}, file)
 		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 			t.Fatalf("%+v, error %v", got, err)
 		}
@@ -231,8 +231,8 @@ func TestArtifactFile(t *testing.T) {
 	})
 	for text, holds := range map[string]bool{`{"n":1}`: true, `{"m":1}`: false, "n: 1\n": true, "": false} {
 		t.Run("written by the agent: "+text, func(t *testing.T) {
-			s := &scripted{replies: []model.Reply{says("", "finish", success), says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-			w, _, _ := bench(t, s, func(w *Work) {
+			s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+			w, _, _ := newAttempt(t, s, func(w *Attempt) {
 				file(w)
 				w.Request.ArtifactSchema = schema
 				if err := os.WriteFile(w.Request.Paths.Artifact, []byte(text), 0o600); err != nil {
@@ -248,20 +248,20 @@ func TestArtifactFile(t *testing.T) {
 		})
 	}
 	t.Run("is not asked of one step", func(t *testing.T) {
-		s := &scripted{replies: []model.Reply{says("", "finish", success)}}
-		w, _, _ := bench(t, s, func(w *Work) { file(w); w.Request.StepID = "s1" })
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}}
+		w, _, _ := newAttempt(t, s, func(w *Attempt) { file(w); w.Request.StepID = "s1" })
 		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded || len(s.requests) != 1 {
 			t.Errorf("%+v, error %v", got, err)
 		}
 	})
 }
 
-// The tool says what it takes: an artifact only where one is wanted, with its schema, or the schema in words where its
-// references would break.
+// TestFinishDefinition: finish takes an artifact only if one is needed, with its schema, or with the schema in the
+// description if its references would break.
 func TestFinishDefinition(t *testing.T) { // U166
 	parameters := func(schema string) string {
-		s := &scripted{replies: []model.Reply{says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-		w, _, _ := bench(t, s, func(w *Work) { w.Request.ArtifactSchema = json.RawMessage(schema) })
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+		w, _, _ := newAttempt(t, s, func(w *Attempt) { w.Request.ArtifactSchema = json.RawMessage(schema) })
 		if _, err := Run(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -269,15 +269,15 @@ func TestFinishDefinition(t *testing.T) { // U166
 		return string(tools[slices.IndexFunc(tools, func(t model.Tool) bool { return t.Name == "finish" })].Parameters)
 	}
 	if got := parameters(""); strings.Contains(got, "artifact") {
-		t.Errorf("an artifact is asked for: %s", got)
+		t.Errorf("an artifact is requested: %s", got)
 	}
 	if got := parameters(`{"type":"object","required":["n"]}`); !strings.Contains(got, `"artifact":{"required":["n"],"type":"object"}`) {
-		t.Errorf("the schema is not there: %s", got)
+		t.Errorf("the schema is missing: %s", got)
 	}
 	if got := parameters(`{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`); !strings.Contains(got, `has to fit this JSON Schema: {\"$defs\"`) {
-		t.Errorf("the schema is not in words: %s", got)
+		t.Errorf("the schema is not in the description: %s", got)
 	}
-	w, _, _ := bench(t, &scripted{}, func(w *Work) { w.Request.ArtifactSchema = json.RawMessage(`{"$ref":"https://example.com/x"}`) })
+	w, _, _ := newAttempt(t, &scriptedModel{}, func(w *Attempt) { w.Request.ArtifactSchema = json.RawMessage(`{"$ref":"https://example.com/x"}`) })
 	if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ConfigInvalid {
 		t.Errorf("a schema from the network: %v", err)
 	}

@@ -8,22 +8,26 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// scripted is a model whose replies depend on how many it has given, as the talk shows: like a real one, it says the
-// same when it is asked the same again.
-type scripted struct {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scriptedModel is a model whose reply depends on the number of its replies in the conversation: like a real one, it repeats
+// itself when it gets the same request.
+type scriptedModel struct {
 	replies []model.Reply
-	errs    map[int]error // by the number of the request, from 1; asked once each
+	errs    map[int]error // by the number of the request, from 1
 
 	mu       sync.Mutex
 	requests []model.Request
 }
 
-func (s *scripted) Reply(ctx context.Context, r model.Request, text func(string)) (model.Reply, error) {
+func (s *scriptedModel) Reply(ctx context.Context, r model.Request, text func(string)) (model.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
@@ -33,19 +37,19 @@ func (s *scripted) Reply(ctx context.Context, r model.Request, text func(string)
 	if err := s.errs[len(s.requests)]; err != nil {
 		return model.Reply{}, err
 	}
-	said := 0
+	replies := 0
 	for _, m := range r.Messages {
 		if m.Role == model.Assistant {
-			said++
+			replies++
 		}
 	}
-	reply := s.replies[min(said, len(s.replies)-1)]
+	reply := s.replies[min(replies, len(s.replies)-1)]
 	text(reply.Text)
 	return reply, nil
 }
 
-// says is a reply of text and calls; a call is its name and arguments.
-func says(text string, calls ...string) model.Reply {
+// newReply returns a reply of text and calls. A call is its name and arguments.
+func newReply(text string, calls ...string) model.Reply {
 	in, out := int64(100), int64(10)
 	r := model.Reply{Text: text, Stop: model.StopEnd, Usage: sdk.Usage{InputTokens: &in, OutputTokens: &out}, Model: "m"}
 	for i := 0; i+1 < len(calls); i += 2 {
@@ -57,23 +61,23 @@ func says(text string, calls ...string) model.Reply {
 
 const success = `{"outcome":"success","summary":"done"}`
 
-// effects are tools that count what they do.
-type effects struct {
-	mu      sync.Mutex
-	did     map[string]int // by name and arguments
-	running int
-	most    int // calls at the same time
-	kept    []string
-	size    int // bytes of each result
-	hold    chan struct{}
-	result  func(name string, args json.RawMessage) *Done
-	refuse  map[string]*Refusal
+// countingTools are tools that count their calls.
+type countingTools struct {
+	mu         sync.Mutex
+	calls      map[string]int // by name and arguments
+	running    int
+	maxRunning int // largest number of parallel calls
+	keptKeys   []string
+	size       int // bytes of each result
+	hold       chan struct{}
+	result     func(name string, args json.RawMessage) *CallResult
+	refuse     map[string]*Refusal
 }
 
-func newEffects() *effects { return &effects{did: map[string]int{}} }
+func newCountingTools() *countingTools { return &countingTools{calls: map[string]int{}} }
 
-// kinds are the effect and category of the tools.
-var kinds = map[string]struct {
+// toolKinds are the effects and categories of the tools.
+var toolKinds = map[string]struct {
 	effect   sdk.Effect
 	category sdk.Category
 }{
@@ -83,10 +87,10 @@ var kinds = map[string]struct {
 	"run_terminal": {sdk.EffectOnce, sdk.CategoryTerminal},
 }
 
-func (e *effects) Definitions() []model.Tool {
+func (e *countingTools) Definitions() []model.Tool {
 	var all []model.Tool
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range kinds {
+		for name := range toolKinds {
 			if !yield(name) {
 				return
 			}
@@ -97,15 +101,15 @@ func (e *effects) Definitions() []model.Tool {
 	return all
 }
 
-func (e *effects) Keep(keys []string) { e.kept = keys }
+func (e *countingTools) Keep(keys []string) { e.keptKeys = keys }
 
-func (e *effects) Prepare(name string, args json.RawMessage, _ bool) (Prepared, *Refusal) {
-	kind, known := kinds[name]
+func (e *countingTools) Prepare(name string, args json.RawMessage, _ bool) (PreparedCall, *Refusal) {
+	kind, known := toolKinds[name]
 	if !known {
-		return Prepared{}, &Refusal{sdk.ToolError, codeArgs, "no tool " + name}
+		return PreparedCall{}, &Refusal{sdk.ToolError, codeArgs, "no tool " + name}
 	}
 	if r := e.refuse[name]; r != nil {
-		return Prepared{}, r
+		return PreparedCall{}, r
 	}
 	var a struct{ Path, Command string }
 	_ = json.Unmarshal(args, &a)
@@ -113,14 +117,14 @@ func (e *effects) Prepare(name string, args json.RawMessage, _ bool) (Prepared, 
 	if a.Path != "" {
 		call.Paths = []string{a.Path}
 	}
-	return Prepared{Call: call, Run: func(context.Context) Done { return e.run(name, args) }}, nil
+	return PreparedCall{Call: call, Run: func(context.Context) CallResult { return e.run(name, args) }}, nil
 }
 
-func (e *effects) run(name string, args json.RawMessage) Done {
+func (e *countingTools) run(name string, args json.RawMessage) CallResult {
 	e.mu.Lock()
-	e.did[name+string(args)]++
+	e.calls[name+string(args)]++
 	e.running++
-	e.most = max(e.most, e.running)
+	e.maxRunning = max(e.maxRunning, e.running)
 	if e.running == 3 && e.hold != nil {
 		close(e.hold)
 	}
@@ -141,32 +145,32 @@ func (e *effects) run(name string, args json.RawMessage) Done {
 		text[i] = 'x'
 	}
 	data, _ := json.Marshal(map[string]any{"ok": name, "exit_code": 0, "text": string(text)})
-	return Done{Status: sdk.ToolSuccess, Data: data}
+	return CallResult{Status: sdk.ToolSuccess, Data: data}
 }
 
-// journal is the kernel's side: it records like the kernel, and can die after any record.
+// journal is an exchange that records like the kernel, and can die after any record.
 type journal struct {
-	mu      sync.Mutex
-	events  []entry
-	dieAt   int // the number of records after which nothing is recorded or answered any more; 0: never
-	die     context.CancelCauseFunc
-	verdict func(sdk.ToolCall) sdk.Verdict
-	known   map[string]*sdk.ToolResult
-	said    string
-	used    []sdk.Usage
-	news    []sdk.Progress
+	mu       sync.Mutex
+	events   []entry
+	dieAt    int // the number of records after which the kernel neither records nor answers; 0: never
+	die      context.CancelCauseFunc
+	verdict  func(sdk.ToolCall) sdk.Verdict
+	recorded map[string]*sdk.ToolResult
+	output   string
+	usages   []sdk.Usage
+	progress []sdk.Progress
 }
 
-// entry is one record: one of the fields is set.
+// entry is one record: exactly one field is set.
 type entry struct {
-	call       *sdk.ToolCall
-	result     *sdk.ToolResult
-	observed   *sdk.ToolCall
-	observedOf *sdk.ToolResult
-	checkpoint *sdk.Checkpoint
+	call           *sdk.ToolCall
+	result         *sdk.ToolResult
+	observed       *sdk.ToolCall
+	observedResult *sdk.ToolResult
+	checkpoint     *sdk.Checkpoint
 }
 
-// record reports whether the kernel is alive to answer.
+// record reports whether the kernel is alive.
 func (j *journal) record(e entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,13 +189,13 @@ var errDead = fmt.Errorf("the kernel is dead")
 
 func (j *journal) Output(c sdk.OutputChunk) {
 	if c.Stream == sdk.StreamText {
-		j.said += c.Text
+		j.output += c.Text
 	}
 }
-func (j *journal) Progress(p sdk.Progress)        { j.news = append(j.news, p) }
-func (j *journal) Usage(u sdk.Usage)              { j.used = append(j.used, u) }
+func (j *journal) Progress(p sdk.Progress)        { j.progress = append(j.progress, p) }
+func (j *journal) Usage(u sdk.Usage)              { j.usages = append(j.usages, u) }
 func (j *journal) Observe(c sdk.ToolCall)         { j.record(entry{observed: &c}) }
-func (j *journal) ObserveResult(r sdk.ToolResult) { j.record(entry{observedOf: &r}) }
+func (j *journal) ObserveResult(r sdk.ToolResult) { j.record(entry{observedResult: &r}) }
 func (j *journal) Result(r sdk.ToolResult)        { j.record(entry{result: &r}) }
 func (j *journal) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
 	if !j.record(entry{checkpoint: &c}) {
@@ -201,7 +205,7 @@ func (j *journal) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
 }
 
 func (j *journal) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	if r := j.known[c.CallID]; r != nil {
+	if r := j.recorded[c.CallID]; r != nil {
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, nil
 	}
 	if !j.record(entry{call: &c}) {
@@ -213,7 +217,7 @@ func (j *journal) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictRun}, nil
 }
 
-// resume is what a kernel that starts again hands back: the last checkpoint, and the calls after it.
+// resume returns the state for a resumed attempt: the last checkpoint, and the calls after it.
 func (j *journal) resume() *sdk.Resume {
 	var r *sdk.Resume
 	for _, e := range j.events {
@@ -235,7 +239,7 @@ func (j *journal) resume() *sdk.Resume {
 	return r
 }
 
-// calls are the gated calls on record, checkpoints the blobs.
+// calls returns the recorded calls that needed a verdict.
 func (j *journal) calls() (calls []sdk.ToolCall) {
 	for _, e := range j.events {
 		if e.call != nil {
@@ -254,12 +258,12 @@ func (j *journal) checkpoints() (all []sdk.Checkpoint) {
 	return all
 }
 
-// bench is an attempt of the model s.
-func bench(t *testing.T, s *scripted, change func(*Work)) (Work, *journal, *effects) {
+// newAttempt returns an attempt with the model s.
+func newAttempt(t *testing.T, s *scriptedModel, change func(*Attempt)) (Attempt, *journal, *countingTools) {
 	t.Helper()
 	run := t.TempDir()
-	j, e := &journal{}, newEffects()
-	w := Work{
+	j, e := &journal{}, newCountingTools()
+	w := Attempt{
 		Request:  sdk.ExecuteRequest{Prompt: "Do it.", WorkDir: t.TempDir(), Paths: sdk.Paths{Result: run + "/result.json", Status: run + "/status.json"}},
 		Exchange: j, Client: s, Tools: e, Model: "m", MaxTurns: 100, Redactor: redact.New(nil).Agent(),
 	}

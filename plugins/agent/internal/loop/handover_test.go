@@ -12,21 +12,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// U153: the artifact is handed over by a tool of its own, whose parameters are its schema. What has faults is sent back,
-// what was handed over last counts, and finish needs none.
+// TestHandOver: U153: a tool with the artifact's schema as its parameters takes the artifact. Faulty artifacts are sent
+// back, the last one counts, and finish takes none.
 func TestHandOver(t *testing.T) {
 	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
-	work := func(w *Work) {
+	work := func(w *Attempt) {
 		w.Request.ArtifactTool, w.Request.ArtifactSchema = "submit_analysis", json.RawMessage(schema)
 		w.Request.Paths.Artifact = filepath.Join(filepath.Dir(w.Request.Paths.Result), "artifact.yaml")
 	}
-	s := &scripted{replies: []model.Reply{
-		says("", "finish", success), // with nothing handed over
-		says("", "submit_analysis", `{"n":"three"}`),
-		says("", "submit_analysis", `{"n":3}`, "read_file", `{"path":"a"}`),
-		says("", "submit_analysis", `{"n":4}`, "finish", success),
+	s := &scriptedModel{replies: []model.Reply{
+		newReply("", "finish", success), // with nothing handed over
+		newReply("", "submit_analysis", `{"n":"three"}`),
+		newReply("", "submit_analysis", `{"n":3}`, "read_file", `{"path":"a"}`),
+		newReply("", "submit_analysis", `{"n":4}`, "finish", success),
 	}}
-	w, j, _ := bench(t, s, work)
+	w, j, _ := newAttempt(t, s, work)
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded || len(s.requests) != 4 {
 		t.Fatalf("%+v, error %v, %d requests", got, err, len(s.requests))
 	}
@@ -38,42 +38,42 @@ func TestHandOver(t *testing.T) {
 	if at < 0 || string(tools[at].Parameters) != schema || strings.Contains(string(tools[len(tools)-1].Parameters), `"artifact"`) {
 		t.Errorf("the tools are %+v", tools)
 	}
-	told := func(n int) string {
+	lastResult := func(n int) string {
 		last := s.requests[n].Messages[len(s.requests[n].Messages)-1]
 		return last.Results[0].Text
 	}
-	if !strings.Contains(told(1), "hand it over with submit_analysis") || !strings.Contains(told(2), "got string, want integer") || !strings.Contains(told(3), "taken") {
-		t.Errorf("the model was told %q, %q, %q", told(1), told(2), told(3))
+	if !strings.Contains(lastResult(1), "hand it over with submit_analysis") || !strings.Contains(lastResult(2), "got string, want integer") || !strings.Contains(lastResult(3), "taken") {
+		t.Errorf("the model got %q, %q, %q", lastResult(1), lastResult(2), lastResult(3))
 	}
 	var ended []string
 	for i, e := range j.events {
 		if e.observed != nil && e.observed.Tool == "submit_analysis" {
-			ended = append(ended, string(e.observed.Args)+" "+string(j.events[i+1].observedOf.Status))
+			ended = append(ended, string(e.observed.Args)+" "+string(j.events[i+1].observedResult.Status))
 		}
 	}
 	if want := []string{`{"n":"three"} error`, `{"n":3} success`, `{"n":4} success`}; !slices.Equal(ended, want) {
-		t.Errorf("the kernel was told %q", ended)
+		t.Errorf("the kernel got %q", ended)
 	}
 }
 
-// A name that a tool has already, and a step, get no tool more.
+// TestNoHandOver: a name of an existing tool, and a step, get no such tool.
 func TestNoHandOver(t *testing.T) {
-	for name, change := range map[string]func(*Work){
-		"a tool of ours": func(w *Work) { w.Request.ArtifactTool = "write_file" },
-		"finish":         func(w *Work) { w.Request.ArtifactTool = "finish" },
-		"a step":         func(w *Work) { w.Request.ArtifactTool, w.Request.StepID = "submit", "s1" },
+	for name, change := range map[string]func(*Attempt){
+		"a tool of ours": func(w *Attempt) { w.Request.ArtifactTool = "write_file" },
+		"finish":         func(w *Attempt) { w.Request.ArtifactTool = "finish" },
+		"a step":         func(w *Attempt) { w.Request.ArtifactTool, w.Request.StepID = "submit", "s1" },
 	} {
-		s := &scripted{replies: []model.Reply{says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-		w, _, tools := bench(t, s, change)
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+		w, _, tools := newAttempt(t, s, change)
 		if _, err := Run(t.Context(), w); err != nil || len(s.requests[0].Tools) != len(tools.Definitions())+1 {
 			t.Errorf("%s: %d tools, error %v", name, len(s.requests[0].Tools), err)
 		}
 	}
 }
 
-// A schema that is no plain object is said in words, since services refuse it as parameters.
+// TestHandOverSchemas: a schema that is not a plain object goes into the description, because services refuse it.
 func TestHandOverSchemas(t *testing.T) {
-	f := &finish{tool: "submit"}
+	f := &finish{handover: "submit"}
 	for schema, words := range map[string]bool{``: false, `true`: true, `{"required":["a"]}`: true, `{"type":"object"}`: false} {
 		d := f.handoverDefinition(json.RawMessage(schema))
 		if string(d.Parameters) != `{"type":"object"}` || strings.Contains(d.Description, "JSON Schema") != words {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -11,38 +12,38 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// stepTurns is how many replies a step may take where nobody says (REQUIREMENTS U164).
+// stepTurns is the default limit of replies in a step (REQUIREMENTS U164).
 const stepTurns = 10
 
-// loop is an attempt under way. It is used from one goroutine.
+// loop is a running attempt. It is used from one goroutine.
 type loop struct {
-	Work
-	limit    int // of turns
-	step     step
-	finish   *finish
-	tools    []model.Tool
-	talk     talk
-	known    map[string]sdk.ResumedCall // calls that the kernel knows from before a crash, by id
-	streamed bool                       // text of the reply that is being asked for was shown
+	Attempt
+	limit        int // of turns
+	step         step
+	finish       *finish
+	tools        []model.Tool
+	conversation conversation
+	resumedCalls map[string]sdk.ResumedCall // the kernel's records of calls before a crash, by id
+	streamed     bool                       // text of the current reply was shown
 }
 
-// begin makes the loop of an attempt, or of one that goes on.
-func begin(w Work) (*loop, error) {
-	l := &loop{Work: w, limit: w.MaxTurns, talk: fresh(), known: map[string]sdk.ResumedCall{}}
-	if w.Request.StepID != "" {
+// newLoop returns the loop of an attempt, resumed from a checkpoint if the request has one.
+func newLoop(a Attempt) (*loop, error) {
+	l := &loop{Attempt: a, limit: a.MaxTurns, conversation: newConversation(), resumedCalls: map[string]sdk.ResumedCall{}}
+	if a.Request.StepID != "" {
 		l.limit = stepTurns
 	}
-	if w.Request.MaxTurns > 0 {
-		l.limit = w.Request.MaxTurns
+	if a.Request.MaxTurns > 0 {
+		l.limit = a.Request.MaxTurns
 	}
-	_ = json.Unmarshal(w.Request.Step, &l.step) // an item of any form: what is not there demands nothing
+	_ = json.Unmarshal(a.Request.Step, &l.step) // items have any form; a missing field requires nothing
 	var err error
-	l.tools = w.Tools.Definitions()
-	if l.finish, err = newFinish(w.Request, handoverTool(w.Request, l.tools)); err != nil {
+	l.tools = a.Tools.Definitions()
+	if l.finish, err = newFinish(a.Request, handoverTool(a.Request, l.tools)); err != nil {
 		return nil, err
 	}
-	if l.finish.tool != "" {
-		l.tools = append(l.tools, l.finish.handoverDefinition(w.Request.ArtifactSchema))
+	if l.finish.handover != "" {
+		l.tools = append(l.tools, l.finish.handoverDefinition(a.Request.ArtifactSchema))
 	}
 	l.tools = append(l.tools, l.finish.definition())
 	if err := l.resume(); err != nil {
@@ -51,27 +52,27 @@ func begin(w Work) (*loop, error) {
 	return l, nil
 }
 
-// run goes from turn to turn until one ends the attempt.
+// run makes turns until one ends the attempt.
 func (l *loop) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	for {
 		end, err := l.act(ctx)
 		if err == nil && end != nil {
-			return l.settle(*end)
+			return l.finishAttempt(*end)
 		}
 		if err == nil {
-			err = l.mayAsk()
+			err = l.checkLimits()
 		}
 		if err == nil {
 			err = l.ask(ctx)
 		}
 		if err != nil {
-			return failed(err)
+			return failureResult(err)
 		}
 	}
 }
 
-// failed tells what the attempt as such came to (a result) from what cut it off (an error).
-func failed(err error) (sdk.ExecuteResult, error) {
+// failureResult converts an error: a failure of the attempt itself becomes a result, an interruption stays an error.
+func failureResult(err error) (sdk.ExecuteResult, error) {
 	var service *model.Failure
 	var ours *failure.Error
 	switch {
@@ -84,52 +85,52 @@ func failed(err error) (sdk.ExecuteResult, error) {
 	}
 }
 
-// mayAsk holds the next turn against the limits.
-func (l *loop) mayAsk() error {
-	if l.talk.Turn >= l.limit {
-		if why := l.talk.forbidden(); why != nil {
+// checkLimits returns a failure if the next turn would exceed a limit.
+func (l *loop) checkLimits() error {
+	if l.conversation.Turn >= l.limit {
+		if why := l.conversation.refusalFailure(); why != nil {
 			return why
 		}
 		return failure.New(failure.TurnLimit, "the agent used all its %d turns", l.limit).
 			WithHint("split the work, raise steps.max_turns or max_turns of the provider, or choose a stronger model")
 	}
-	return l.afford()
+	return l.checkBudget()
 }
 
-// ask takes one reply of the model into the talk and saves it.
+// ask adds one reply of the model to the conversation and saves it.
 func (l *loop) ask(ctx context.Context) error {
-	reply, err := l.reply(ctx, l.request())
+	reply, err := l.requestReply(ctx, l.request())
 	var service *model.Failure
-	for errors.As(err, &service) && service.TooLong && l.talk.narrow() {
-		reply, err = l.reply(ctx, l.request())
+	for errors.As(err, &service) && service.TooLong && l.conversation.narrow() {
+		reply, err = l.requestReply(ctx, l.request())
 	}
 	if err != nil {
 		return err
 	}
 	if reply.Stop == model.StopRefused {
-		return declined(reply)
+		return refusalError(reply)
 	}
-	l.take(reply)
+	l.addReply(reply)
 	return l.save(ctx)
 }
 
 func (l *loop) request() model.Request {
 	return model.Request{
-		Model: l.Model, Effort: l.Effort, MaxTokens: l.roomFor(l.MaxTokens), System: l.systemPrompt(),
-		Messages: l.talk.messages(l.Request.Prompt), Tools: l.tools,
+		Model: l.Model, Effort: l.Effort, MaxTokens: l.replyLimit(l.MaxTokens), System: l.systemPrompt(),
+		Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools,
 	}
 }
 
-// reply asks the service, shows what it says, and counts it.
-func (l *loop) reply(ctx context.Context, r model.Request) (model.Reply, error) {
-	ctx, alive, stop := l.watch(ctx)
+// requestReply requests a reply, shows its text, and counts its usage.
+func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, error) {
+	ctx, alive, stop := l.watchSilence(ctx)
 	defer stop()
 	l.streamed = false
-	told := func(err error, try int, wait time.Duration) {
+	onRetry := func(err error, try int, wait time.Duration) {
 		alive(wait)
-		l.tellRetry(err, try, wait)
+		l.reportRetry(err, try, wait)
 	}
-	reply, err := model.Patient(l.Client, model.Retry{Tries: l.Retries, Told: told}).Reply(ctx, r, func(text string) {
+	reply, err := model.WithRetry(l.Client, model.Retry{Tries: l.Retries, OnRetry: onRetry}).Reply(ctx, r, func(text string) {
 		alive(0)
 		if text != "" {
 			l.streamed = true
@@ -142,39 +143,39 @@ func (l *loop) reply(ctx context.Context, r model.Request) (model.Reply, error) 
 	if l.streamed {
 		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "\n\n"})
 	}
-	l.count(r, reply)
+	l.countUsage(r, reply)
 	return reply, nil
 }
 
-// watch is a context that ends when the service is silent for longer than it may be; alive says that it is not, and will
-// be asked in a while at the earliest.
-func (l *loop) watch(ctx context.Context) (watched context.Context, alive func(while time.Duration), stop func()) {
+// watchSilence returns a context that ends when the service is silent for longer than Idle. A call of alive restarts the
+// time, and while extends it once.
+func (l *loop) watchSilence(ctx context.Context) (watched context.Context, alive func(while time.Duration), stop func()) {
 	if l.Idle <= 0 {
 		return ctx, func(time.Duration) {}, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(l.Idle, func() {
-		cancel(failure.New(failure.ProviderTimeout, "the model service said nothing for %s", l.Idle).
+		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", l.Idle).
 			WithHint("raise policy.idle_timeout, or see what the service is doing"))
 	})
 	return ctx, func(while time.Duration) { timer.Reset(l.Idle + while) }, func() { timer.Stop(); cancel(nil) }
 }
 
-func (l *loop) tellRetry(err error, try int, wait time.Duration) {
+func (l *loop) reportRetry(err error, try int, wait time.Duration) {
 	if l.streamed {
-		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "\n[this reply was cut off and is asked for again]\n\n"})
+		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "\n[this reply was interrupted and is requested again]\n\n"})
 		l.streamed = false
 	}
-	l.progress(retryText(err, try, l.Retries, wait), "")
+	l.progress(fmt.Sprintf("Retry %d/%d in %s: %s", try, l.Retries, wait.Round(time.Millisecond), truncate(err.Error(), 200)), "")
 }
 
 func (l *loop) progress(message, tool string) {
-	l.Exchange.Progress(sdk.Progress{Message: message, Turn: l.talk.Turn, Tool: tool})
+	l.Exchange.Progress(sdk.Progress{Message: message, Turn: l.conversation.Turn, Tool: tool})
 }
 
-// declined is the failure of a model that does not want to.
-func declined(reply model.Reply) error {
-	err := failure.New(failure.ProviderFailed, "the model, or a filter of its service, declined: %s", short(reply.Text, 300))
+// refusalError returns the failure for a model that refuses the task.
+func refusalError(reply model.Reply) error {
+	err := failure.New(failure.ProviderFailed, "the model or a filter of its service refused: %s", truncate(reply.Text, 300))
 	err.Retryable = false
-	return err.WithHint("say it differently, or choose another model")
+	return err.WithHint("reword the prompt, or choose another model")
 }

@@ -19,13 +19,13 @@ import (
 )
 
 // result reads result.json.
-func result(t *testing.T, w Work) map[string]any {
+func result(t *testing.T, w Attempt) map[string]any {
 	t.Helper()
-	return object(w.Request.Paths.Result)
+	return readObject(w.Request.Paths.Result)
 }
 
-// told is the text of the results and notes that the n-th request showed last.
-func told(s *scripted, n int) string {
+// lastMessage returns the text of the last message of the n-th request.
+func lastMessage(s *scriptedModel, n int) string {
 	messages := s.requests[n-1].Messages
 	last := messages[len(messages)-1]
 	text := last.Text
@@ -36,18 +36,18 @@ func told(s *scripted, n int) string {
 }
 
 func TestOrder(t *testing.T) { // U163, U168, U179
-	s := &scripted{replies: []model.Reply{
-		says("a", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "search_code", `{}`, "write_file", `{"path":"c"}`, "read_file", `{"path":"c"}`),
-		says("", "finish", success),
+	s := &scriptedModel{replies: []model.Reply{
+		newReply("a", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "search_code", `{}`, "write_file", `{"path":"c"}`, "read_file", `{"path":"c"}`),
+		newReply("", "finish", success),
 	}}
-	w, j, e := bench(t, s, nil)
-	e.hold = make(chan struct{}) // the three reads meet, or the test hangs
+	w, j, e := newAttempt(t, s, nil)
+	e.hold = make(chan struct{}) // the three reads wait for each other
 	got, err := Run(t.Context(), w)
 	if err != nil || got.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("%+v, error %v", got, err)
 	}
-	if e.most != 3 {
-		t.Errorf("%d calls at once", e.most)
+	if e.maxRunning != 3 {
+		t.Errorf("%d calls at once", e.maxRunning)
 	}
 	var ids []string
 	for _, c := range j.calls() {
@@ -62,7 +62,7 @@ func TestOrder(t *testing.T) { // U163, U168, U179
 	if *got.Usage.InputTokens != 200 || *got.Usage.OutputTokens != 20 || got.Usage.CostUSD != nil || got.Model != "m" {
 		t.Errorf("usage %+v, model %s", got.Usage, got.Model)
 	}
-	// intent, effect and result are on record before the model is asked again (U176)
+	// intent, effect and result are recorded before the next request (U176)
 	if n := len(j.checkpoints()); n != 3 {
 		t.Errorf("%d checkpoints", n)
 	}
@@ -71,49 +71,49 @@ func TestOrder(t *testing.T) { // U163, U168, U179
 func TestTurnLimit(t *testing.T) { // U164
 	tests := []struct {
 		name   string
-		change func(*Work)
+		change func(*Attempt)
 		turns  int
 	}{
-		{"of a step", func(w *Work) { w.Request.StepID = "s1" }, 10},
-		{"as the request says", func(w *Work) { w.Request.StepID, w.Request.MaxTurns = "s1", 4 }, 4},
-		{"of the provider", func(w *Work) { w.MaxTurns = 7 }, 7},
+		{"of a step", func(w *Attempt) { w.Request.StepID = "s1" }, 10},
+		{"of the request", func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s1", 4 }, 4},
+		{"of the provider", func(w *Attempt) { w.MaxTurns = 7 }, 7},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &scripted{replies: []model.Reply{says("", "read_file", `{"path":"a"}`)}}
-			w, _, e := bench(t, s, tt.change)
+			s := &scriptedModel{replies: []model.Reply{newReply("", "read_file", `{"path":"a"}`)}}
+			w, _, e := newAttempt(t, s, tt.change)
 			got, err := Run(t.Context(), w)
 			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || got.Outcome != sdk.OutcomeFailed {
 				t.Fatalf("%+v, error %v", got, err)
 			}
-			if len(s.requests) != tt.turns || e.did[`read_file{"path":"a"}`] != tt.turns {
-				t.Errorf("%d turns, effects %v", len(s.requests), e.did)
+			if len(s.requests) != tt.turns || e.calls[`read_file{"path":"a"}`] != tt.turns {
+				t.Errorf("%d turns, effects %v", len(s.requests), e.calls)
 			}
-			if last := told(s, tt.turns); !strings.Contains(last, "one turn left") {
-				t.Errorf("before the last turn the model is told %q", last)
+			if last := lastMessage(s, tt.turns); !strings.Contains(last, "one turn left") {
+				t.Errorf("before the last turn the model gets %q", last)
 			}
 		})
 	}
 }
 
-func TestBadCallsAreToldToTheModel(t *testing.T) { // U169, U174
-	bad := says("", "read_file", `{}`, "no_such_tool", `{"a":1}`, "write_file", `{"path":"../x"}`)
+func TestBadCallsAreReported(t *testing.T) { // U169, U174
+	bad := newReply("", "read_file", `{}`, "no_such_tool", `{"a":1}`, "write_file", `{"path":"../x"}`)
 	bad.Calls[0].Malformed = `{"path": "a`
-	s := &scripted{replies: []model.Reply{bad, says("", "finish", success)}}
-	w, j, e := bench(t, s, nil)
+	s := &scriptedModel{replies: []model.Reply{bad, newReply("", "finish", success)}}
+	w, j, e := newAttempt(t, s, nil)
 	e.refuse = map[string]*Refusal{"write_file": {sdk.ToolDenied, codeOutside, "../x is outside the workspace"}}
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("%+v, error %v", got, err)
 	}
-	for _, want := range []string{"no JSON object", "ACODE-EXEC-007", "no tool no_such_tool", "ACODE-EXEC-004", "outside the workspace"} {
-		if !strings.Contains(told(s, 2), want) {
-			t.Errorf("the model is not told %q: %s", want, told(s, 2))
+	for _, want := range []string{"not a JSON object", "ACODE-EXEC-007", "no tool no_such_tool", "ACODE-EXEC-004", "outside the workspace"} {
+		if !strings.Contains(lastMessage(s, 2), want) {
+			t.Errorf("the model does not get %q: %s", want, lastMessage(s, 2))
 		}
 	}
 	var observed []string
 	for _, entry := range j.events {
-		if entry.observedOf != nil {
-			observed = append(observed, entry.observedOf.CallID+" "+string(entry.observedOf.Status))
+		if entry.observedResult != nil {
+			observed = append(observed, entry.observedResult.CallID+" "+string(entry.observedResult.Status))
 		}
 	}
 	if diff := cmp.Diff([]string{"t1.1-c1 error", "t1.2-c2 error", "t1.3-c3 denied"}, observed); diff != "" {
@@ -130,21 +130,21 @@ func TestVerdicts(t *testing.T) {
 		"delete_file":  {Action: sdk.VerdictSkip, Reason: "leave it"},
 		"run_terminal": {Action: sdk.VerdictRun, Reason: "but be quick"},
 	}
-	s := &scripted{replies: []model.Reply{
-		says("", "write_file", `{"path":"a"}`, "delete_file", `{"path":"b"}`, "run_terminal", `{"command":"make"}`),
-		says("", "finish", success),
+	s := &scriptedModel{replies: []model.Reply{
+		newReply("", "write_file", `{"path":"a"}`, "delete_file", `{"path":"b"}`, "run_terminal", `{"command":"make"}`),
+		newReply("", "finish", success),
 	}}
-	w, j, e := bench(t, s, nil)
+	w, j, e := newAttempt(t, s, nil)
 	j.verdict = func(c sdk.ToolCall) sdk.Verdict { return verdicts[c.Tool] }
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, e.did); diff != "" {
+	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, e.calls); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{"not allowed: not here", "leave it", "ACODE-EXEC-005", "but be quick"} {
-		if !strings.Contains(told(s, 2), want) {
-			t.Errorf("the model is not told %q: %s", want, told(s, 2))
+		if !strings.Contains(lastMessage(s, 2), want) {
+			t.Errorf("the model does not get %q: %s", want, lastMessage(s, 2))
 		}
 	}
 	var statuses []sdk.ToolStatus
@@ -182,11 +182,11 @@ func TestForbidden(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &scripted{replies: []model.Reply{says("", tt.calls...)}}
+			s := &scriptedModel{replies: []model.Reply{newReply("", tt.calls...)}}
 			if tt.last != "" {
-				s.replies = append(s.replies, says("", "finish", tt.last))
+				s.replies = append(s.replies, newReply("", "finish", tt.last))
 			}
-			w, j, e := bench(t, s, func(w *Work) { w.Request.MaxTurns = tt.turns })
+			w, j, e := newAttempt(t, s, func(w *Attempt) { w.Request.MaxTurns = tt.turns })
 			e.refuse, j.verdict = tt.refuse, tt.verdict
 			got, err := Run(t.Context(), w)
 			if err != nil {
@@ -203,25 +203,25 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) { // a reply without a call is a turn
+func TestRepliesWithoutCalls(t *testing.T) { // a reply without a call is a turn
 	t.Run("are the end where nothing else is wanted", func(t *testing.T) {
-		s := &scripted{replies: []model.Reply{says("I think."), says("All is done.")}}
-		w, j, _ := bench(t, s, nil)
+		s := &scriptedModel{replies: []model.Reply{newReply("I think."), newReply("All is done.")}}
+		w, j, _ := newAttempt(t, s, nil)
 		got, err := Run(t.Context(), w)
 		if err != nil || got.Outcome != sdk.OutcomeSucceeded || result(t, w)["summary"] != "All is done." {
 			t.Fatalf("%+v, error %v, result %v", got, err, result(t, w))
 		}
-		if told(s, 2) != callOrFinish || j.said != "I think.\n\nAll is done.\n\n" {
-			t.Errorf("told %q, said %q", told(s, 2), j.said)
+		if lastMessage(s, 2) != callOrFinish || j.output != "I think.\n\nAll is done.\n\n" {
+			t.Errorf("answer %q, output %q", lastMessage(s, 2), j.output)
 		}
 	})
-	for name, change := range map[string]func(*Work){
-		"of a step":                func(w *Work) { w.Request.StepID = "s" },
-		"where an artifact is due": func(w *Work) { w.Request.ArtifactSchema = json.RawMessage(`{"type":"object"}`) },
+	for name, change := range map[string]func(*Attempt){
+		"of a step":                func(w *Attempt) { w.Request.StepID = "s" },
+		"where an artifact is due": func(w *Attempt) { w.Request.ArtifactSchema = json.RawMessage(`{"type":"object"}`) },
 	} {
 		t.Run(name+" are no end", func(t *testing.T) {
-			s := &scripted{replies: []model.Reply{says("I think.")}}
-			w, _, _ := bench(t, s, func(w *Work) { change(w); w.Request.MaxTurns = 5 })
+			s := &scriptedModel{replies: []model.Reply{newReply("I think.")}}
+			w, _, _ := newAttempt(t, s, func(w *Attempt) { change(w); w.Request.MaxTurns = 5 })
 			got, err := Run(t.Context(), w)
 			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || len(s.requests) != 5 {
 				t.Errorf("%+v, error %v, %d turns", got, err, len(s.requests))
@@ -232,15 +232,15 @@ func TestWords(t *testing.T) { // a reply without a call is a turn
 
 func TestServiceFails(t *testing.T) { // U178
 	err := failure.New(failure.ProviderFailed, "no credit")
-	s := &scripted{replies: []model.Reply{says("", "read_file", `{}`)}, errs: map[int]error{2: &model.Failure{Outcome: sdk.OutcomeNeedsPerson, Err: err}}}
-	w, _, _ := bench(t, s, nil)
+	s := &scriptedModel{replies: []model.Reply{newReply("", "read_file", `{}`)}, errs: map[int]error{2: &model.Failure{Outcome: sdk.OutcomeNeedsPerson, Err: err}}}
+	w, _, _ := newAttempt(t, s, nil)
 	got, failed := Run(t.Context(), w)
 	if failed != nil || got.Outcome != sdk.OutcomeNeedsPerson || got.Error != err || *got.Usage.InputTokens != 100 {
 		t.Errorf("%+v, error %v", got, failed)
 	}
-	declines := says("I will not.")
+	declines := newReply("I will not.")
 	declines.Stop = model.StopRefused
-	w, _, _ = bench(t, &scripted{replies: []model.Reply{declines}}, nil)
+	w, _, _ = newAttempt(t, &scriptedModel{replies: []model.Reply{declines}}, nil)
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeFailed || got.Error == nil || got.Error.Retryable {
 		t.Errorf("%+v, error %v", got, err)
 	}
@@ -248,9 +248,9 @@ func TestServiceFails(t *testing.T) { // U178
 
 func TestTooLong(t *testing.T) { // U165: the window narrows before the attempt fails
 	long := &model.Failure{Outcome: sdk.OutcomeFailed, Err: failure.New(failure.ProviderFailed, "too long"), TooLong: true}
-	replies := slices.Repeat([]model.Reply{says("", "write_file", `{"path":"a"}`)}, 12)
-	s := &scripted{replies: append(replies, says("", "finish", success)), errs: map[int]error{13: long, 14: long}}
-	w, _, e := bench(t, s, nil)
+	replies := slices.Repeat([]model.Reply{newReply("", "write_file", `{"path":"a"}`)}, 12)
+	s := &scriptedModel{replies: append(replies, newReply("", "finish", success)), errs: map[int]error{13: long, 14: long}}
+	w, _, e := newAttempt(t, s, nil)
 	e.size = 1000
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("%+v, error %v", got, err)
@@ -260,15 +260,15 @@ func TestTooLong(t *testing.T) { // U165: the window narrows before the attempt 
 			t.Errorf("request %d shows %d results in full, want %d", 13+i, got, want)
 		}
 	}
-	s = &scripted{replies: replies, errs: map[int]error{1: long}}
-	w, _, _ = bench(t, s, func(w *Work) { w.Request.Resume = nil })
+	s = &scriptedModel{replies: replies, errs: map[int]error{1: long}}
+	w, _, _ = newAttempt(t, s, func(w *Attempt) { w.Request.Resume = nil })
 	s.errs = map[int]error{1: long, 2: long, 3: long, 4: long, 5: long}
 	if got, err := Run(t.Context(), w); err != nil || !errors.Is(got.Error, long.Err) {
 		t.Errorf("%+v, error %v", got, err)
 	}
 }
 
-// inFull counts the results of a request that are not cut.
+// inFull counts the uncut results of a request.
 func inFull(r model.Request) (n int) {
 	for _, m := range r.Messages {
 		for _, result := range m.Results {
@@ -282,10 +282,10 @@ func inFull(r model.Request) (n int) {
 
 func TestBudget(t *testing.T) { // U182
 	limit := func(n int64) *int64 { return &n }
-	read := []model.Reply{says("", "read_file", `{"path":"a"}`)}
+	read := []model.Reply{newReply("", "read_file", `{"path":"a"}`)}
 	t.Run("tokens", func(t *testing.T) {
-		s := &scripted{replies: read}
-		w, _, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(2000)} })
+		s := &scriptedModel{replies: read}
+		w, _, _ := newAttempt(t, s, func(w *Attempt) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(2000)} })
 		got, err := Run(t.Context(), w)
 		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded {
 			t.Fatalf("%+v, error %v", got, err)
@@ -300,19 +300,19 @@ func TestBudget(t *testing.T) { // U182
 	t.Run("of a service that counts nothing", func(t *testing.T) {
 		silent := read[0]
 		silent.Usage = sdk.Usage{}
-		s := &scripted{replies: []model.Reply{silent}}
-		w, j, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(5000)} })
+		s := &scriptedModel{replies: []model.Reply{silent}}
+		w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(5000)} })
 		got, err := Run(t.Context(), w)
 		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded || len(s.requests) < 2 {
 			t.Fatalf("%+v, error %v, %d turns", got, err, len(s.requests))
 		}
-		if diff := cmp.Diff(&sdk.Usage{}, got.Usage); diff != "" || j.used[0] != (sdk.Usage{}) {
+		if diff := cmp.Diff(&sdk.Usage{}, got.Usage); diff != "" || j.usages[0] != (sdk.Usage{}) {
 			t.Errorf("unknown became known: %s", diff)
 		}
 	})
 	t.Run("dollars", func(t *testing.T) {
 		most := 0.01
-		w, _, _ := bench(t, &scripted{replies: read}, func(w *Work) {
+		w, _, _ := newAttempt(t, &scriptedModel{replies: read}, func(w *Attempt) {
 			w.Request.Budget = &sdk.Budget{MaxUSD: &most}
 			w.Price = func(u sdk.Usage) *float64 {
 				if u.InputTokens == nil {
@@ -328,8 +328,8 @@ func TestBudget(t *testing.T) { // U182
 		}
 	})
 	t.Run("that cannot hold the first turn", func(t *testing.T) {
-		s := &scripted{replies: read}
-		w, _, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(10)} })
+		s := &scriptedModel{replies: read}
+		w, _, _ := newAttempt(t, s, func(w *Attempt) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(10)} })
 		got, err := Run(t.Context(), w)
 		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded || len(s.requests) != 0 || got.Usage != nil {
 			t.Errorf("%+v, error %v", got, err)
@@ -338,8 +338,8 @@ func TestBudget(t *testing.T) { // U182
 }
 
 func TestAnswer(t *testing.T) {
-	s := &scripted{replies: []model.Reply{says("yes")}}
-	w, j, _ := bench(t, s, func(w *Work) { w.Request.Purpose = sdk.PurposeQuestion })
+	s := &scriptedModel{replies: []model.Reply{newReply("yes")}}
+	w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Request.Purpose = sdk.PurposeQuestion })
 	got, err := Answer(t.Context(), w)
 	if err != nil || got.Output != "yes" || len(s.requests) != 1 || len(s.requests[0].Tools) != 0 || len(j.events) != 0 {
 		t.Errorf("%+v, error %v", got, err)
@@ -349,23 +349,23 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A service that asks to wait is not silent; one that hangs is.
+// TestSilence: a service that asks for a pause is not silent; one that hangs is.
 func TestSilence(t *testing.T) { // U178
 	busy := failure.New(failure.ProviderFailed, "busy")
 	busy.Retryable, busy.RetryAfterSeconds = true, 30
 	wait := &model.Failure{Outcome: sdk.OutcomeRateLimited, Err: busy}
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{replies: []model.Reply{says("", "finish", success)}, errs: map[int]error{1: wait, 2: wait}}
-		w, j, _ := bench(t, s, func(w *Work) { w.Retries, w.Idle = 3, 10*time.Second })
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}, errs: map[int]error{1: wait, 2: wait}}
+		w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Retries, w.Idle = 3, 10*time.Second })
 		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 			t.Errorf("%+v, error %v", got, err)
 		}
-		if !slices.ContainsFunc(j.news, func(p sdk.Progress) bool { return p.Message == "Retry 2/3 in 30s: busy" }) {
-			t.Errorf("a person hears %+v", j.news)
+		if !slices.ContainsFunc(j.progress, func(p sdk.Progress) bool { return p.Message == "Retry 2/3 in 30s: busy" }) {
+			t.Errorf("the user gets %+v", j.progress)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w, _, _ := bench(t, nil, func(w *Work) { w.Client, w.Idle = hanging{}, 10*time.Second })
+		w, _, _ := newAttempt(t, nil, func(w *Attempt) { w.Client, w.Idle = hanging{}, 10*time.Second })
 		begun := time.Now()
 		if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ProviderTimeout || time.Since(begun) != 10*time.Second {
 			t.Errorf("after %s: %v", time.Since(begun), err)

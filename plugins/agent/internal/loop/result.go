@@ -10,48 +10,47 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// settle ends the attempt with a claim: result.json says it, and the output for people.
-func (l *loop) settle(c claim) (sdk.ExecuteResult, error) {
+// finishAttempt ends the attempt with a claim: it writes the result and the artifact, and shows the claim.
+func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 	if c.Outcome == outcomeFail {
-		if why := l.talk.forbidden(); why != nil {
-			return failed(why.WithDetail(c.Summary))
+		if why := l.conversation.refusalFailure(); why != nil {
+			return failureResult(why.WithDetail(c.Summary))
 		}
 	}
 	if err := l.writeArtifact(c); err != nil {
-		return failed(err)
+		return failureResult(err)
 	}
 	if err := l.writeResult(c); err != nil {
-		return failed(err)
+		return failureResult(err)
 	}
-	l.tell(c)
+	l.showClaim(c)
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
 }
 
-// forbidden is the failure of an attempt that could not go on without what it was not allowed, nil where it was allowed
-// everything.
-func (f *facts) forbidden() *failure.Error {
+// refusalFailure returns the failure of an attempt that needed a refused call, nil if no call was refused.
+func (f *facts) refusalFailure() *failure.Error {
 	switch {
-	case f.Refused == codeDenied:
+	case f.RefusalCode == codeDenied:
 		return failure.New(failure.ApprovalDenied, "the agent could not go on without a tool call that was denied").
 			WithHint("see `questions` and policy.approvals; allow the call, or change the task so that it is not needed")
-	case f.Outside:
-		return failure.New(failure.SandboxViolation, "the agent asked for what is outside the workspace or not allowed, and did not get on without it").
-			WithHint("see calls.jsonl for what it asked; change the task, or policy.tools.allowed_commands")
+	case f.ReachedOutside:
+		return failure.New(failure.SandboxViolation, "the agent needed something outside the workspace or a command that is not allowed").
+			WithHint("see the calls in calls.jsonl; change the task, or policy.tools.allowed_commands")
 	default:
 		return nil
 	}
 }
 
-// writeResult writes result.json. What the agent wrote there itself stays, or else the decision of its status.json.
+// writeResult writes result.json. Fields that the agent wrote there stay, or else the decision of its status.json is used.
 func (l *loop) writeResult(c claim) error {
 	path := l.Request.Paths.Result
 	if path == "" {
 		return nil
 	}
-	result := object(path)
+	result := readObject(path)
 	if result == nil {
 		result = map[string]any{}
-		status := object(l.Request.Paths.Status)
+		status := readObject(l.Request.Paths.Status)
 		for _, key := range []string{"decision", "reason"} {
 			if said, there := status[key].(string); there {
 				result[key] = said
@@ -63,12 +62,12 @@ func (l *loop) writeResult(c claim) error {
 	if work == nil {
 		work = map[string]any{"items_completed": []string{}}
 	}
-	work["files_touched"] = l.files(c)
+	work["files_touched"] = l.touchedFiles(c)
 	result["work"] = work
 	if len(c.Artifact) > 0 {
 		result["artifact"] = c.Artifact
 	}
-	l.claimOutcome(result, c)
+	l.setOutcome(result, c)
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o644)
@@ -79,9 +78,9 @@ func (l *loop) writeResult(c claim) error {
 	return nil
 }
 
-// claimOutcome says what did not go well. Success is what a result says that names no outcome, so that the artifact's
-// own verdict counts.
-func (l *loop) claimOutcome(result map[string]any, c claim) {
+// setOutcome writes an outcome other than success. A result without an outcome is a success, so that the artifact's own
+// verdict counts.
+func (l *loop) setOutcome(result map[string]any, c claim) {
 	if c.Outcome == outcomeSuccess {
 		return
 	}
@@ -97,13 +96,13 @@ func (l *loop) claimOutcome(result map[string]any, c claim) {
 		result["feedback"] = c.Feedback
 	}
 	if !l.Request.Contract {
-		result["decision"] = "error" // where nothing reads an outcome, this is how a failure is said
+		result["decision"] = "error" // without a contract nothing reads the outcome
 	}
 }
 
-// files are those that were changed, and those that the claim names.
-func (l *loop) files(c claim) []string {
-	files := append([]string{}, l.talk.Changed...)
+// touchedFiles returns the changed files and the files that the claim names.
+func (l *loop) touchedFiles(c claim) []string {
+	files := append([]string{}, l.conversation.ChangedFiles...)
 	for _, file := range c.Files {
 		if !slices.Contains(files, file) {
 			files = append(files, file)
@@ -112,25 +111,25 @@ func (l *loop) files(c claim) []string {
 	return files
 }
 
-// writeArtifact puts the artifact of the claim, which is in the result too, or the one that was handed over, where the
-// node's artifact goes.
+// writeArtifact writes the artifact of the claim, which the result holds too, or the one that was handed over, to the
+// node's artifact file.
 func (l *loop) writeArtifact(c claim) error {
-	path, made := l.Request.Paths.Artifact, c.Artifact
-	if len(made) == 0 {
-		made = l.talk.Artifact
+	path, artifact := l.Request.Paths.Artifact, c.Artifact
+	if len(artifact) == 0 {
+		artifact = l.conversation.Artifact
 	}
-	if path == "" || len(made) == 0 || c.Outcome != outcomeSuccess {
+	if path == "" || len(artifact) == 0 || c.Outcome != outcomeSuccess {
 		return nil
 	}
-	if err := os.WriteFile(path, append(slices.Clone(made), '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(slices.Clone(artifact), '\n'), 0o644); err != nil {
 		return failure.New(failure.ResultMissing, "write the artifact: %w", err)
 	}
 	return nil
 }
 
-// tell ends the output with what people should read, and the artifact, which may be looked for there.
-func (l *loop) tell(c claim) {
-	if last := l.talk.last(); last != nil && len(last.Reply.Calls) == 0 {
+// showClaim ends the output with the claim's texts and the artifact, which readers may look for there.
+func (l *loop) showClaim(c claim) {
+	if last := l.conversation.lastTurn(); last != nil && len(last.Reply.Calls) == 0 {
 		return // it was shown as it came
 	}
 	text := c.Summary + "\n"
@@ -146,8 +145,8 @@ func (l *loop) tell(c claim) {
 	l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: text})
 }
 
-// object is a file that holds a JSON object, nil for any other and for none.
-func object(path string) map[string]any {
+// readObject returns the JSON object in a file, nil if there is none.
+func readObject(path string) map[string]any {
 	var members map[string]any
 	text, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(text, &members) != nil {

@@ -16,62 +16,62 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// whole is an attempt in which everything happens: reads side by side, writes, commands, refusals, an early claim, the
-// command of the step.
-func whole() *scripted {
-	bad := says("", "no_such_tool", `{}`, "run_terminal", `{"command":"go vet"}`)
-	return &scripted{replies: []model.Reply{
-		says("I look.", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "write_file", `{"path":"c"}`),
-		says("", "finish", success), // the action is RUN_COMMAND
+// fullModel returns a model for an attempt with all kinds of events: parallel reads, writes, commands, refusals, an early claim
+// and the command of the step.
+func fullModel() *scriptedModel {
+	bad := newReply("", "no_such_tool", `{}`, "run_terminal", `{"command":"go vet"}`)
+	return &scriptedModel{replies: []model.Reply{
+		newReply("I look.", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "write_file", `{"path":"c"}`),
+		newReply("", "finish", success), // the action is RUN_COMMAND
 		bad,
-		says("", "run_terminal", `{"command":"go test 1"}`, "write_file", `{"path":"d"}`, "run_terminal", `{"command":"go test 2"}`),
-		says("only words"),
-		says("", "finish", success),
+		newReply("", "run_terminal", `{"command":"go test 1"}`, "write_file", `{"path":"d"}`, "run_terminal", `{"command":"go test 2"}`),
+		newReply("only text"),
+		newReply("", "finish", success),
 	}}
 }
 
-func wholeWork(t *testing.T) (Work, *scripted, *journal, *effects) {
-	s := whole()
-	w, j, e := bench(t, s, func(w *Work) {
+func fullAttempt(t *testing.T) (Attempt, *scriptedModel, *journal, *countingTools) {
+	s := fullModel()
+	w, j, e := newAttempt(t, s, func(w *Attempt) {
 		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"action":"RUN_COMMAND","verification":{"command":"go build"}}`)
 		w.Request.MaxTurns = 20
 	})
 	return w, s, j, e
 }
 
-// TestEveryCut kills the kernel after every single record, goes on with what was on record, and wants what an attempt
-// without a crash comes to: every effect once, the same result.
+// TestEveryCut kills the kernel after each record and resumes with the records. The resumed attempt must give the result of
+// an attempt without a crash, with every effect once.
 func TestEveryCut(t *testing.T) { // U176, U177
-	w, _, j, e := wholeWork(t)
+	w, _, j, e := fullAttempt(t)
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("%+v, error %v", got, err)
 	}
-	effects, want := maps.Clone(e.did), result(t, w)
+	effects, want := maps.Clone(e.calls), result(t, w)
 	for _, n := range effects {
 		if n != 1 {
 			t.Fatalf("effects %v", effects)
 		}
 	}
 	if len(effects) != 8 || len(j.events) < 25 {
-		t.Fatalf("%d effects, %d records: the attempt shows too little", len(effects), len(j.events))
+		t.Fatalf("%d effects, %d records: the attempt covers too little", len(effects), len(j.events))
 	}
 	for cut := 1; cut < len(j.events); cut++ {
 		t.Run(fmt.Sprintf("after record %d", cut), func(t *testing.T) {
-			e := newEffects()
+			e := newCountingTools()
 			dead, s, first := cutAt(t, e, cut)
-			w, j := dead, &journal{known: dead.Exchange.(*journal).results()}
+			w, j := dead, &journal{recorded: dead.Exchange.(*journal).results()}
 			w.Exchange = j
 			w.Request.Resume = first.resume()
 			got, err := Run(t.Context(), w)
 			if err != nil || got.Outcome != sdk.OutcomeSucceeded {
 				t.Fatalf("%+v, error %v, %v", got, err, got.Error)
 			}
-			for name := range e.did { // a read may be made again that was cut off
+			for name := range e.calls { // an interrupted read may be repeated
 				if strings.HasPrefix(name, "read_file") {
-					e.did[name] = min(e.did[name], 1)
+					e.calls[name] = min(e.calls[name], 1)
 				}
 			}
-			if diff := cmp.Diff(effects, e.did); diff != "" {
+			if diff := cmp.Diff(effects, e.calls); diff != "" {
 				t.Errorf("effects (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, result(t, w)); diff != "" {
@@ -87,10 +87,10 @@ func TestEveryCut(t *testing.T) { // U176, U177
 	}
 }
 
-// cutAt makes the attempt until the kernel dies.
-func cutAt(t *testing.T, e *effects, cut int) (Work, *scripted, *journal) {
+// cutAt runs the attempt until the kernel dies.
+func cutAt(t *testing.T, e *countingTools, cut int) (Attempt, *scriptedModel, *journal) {
 	t.Helper()
-	w, s, j, _ := wholeWork(t)
+	w, s, j, _ := fullAttempt(t)
 	w.Tools = e
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -101,7 +101,7 @@ func cutAt(t *testing.T, e *effects, cut int) (Work, *scripted, *journal) {
 	return w, s, j
 }
 
-// results are those on record: a kernel knows them whatever the checkpoint says.
+// results returns the recorded results: a kernel has them whatever the checkpoint holds.
 func (j *journal) results() map[string]*sdk.ToolResult {
 	all := map[string]*sdk.ToolResult{}
 	for _, e := range j.events {
@@ -115,43 +115,43 @@ func (j *journal) results() map[string]*sdk.ToolResult {
 func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 	const key = "sk-made-up-0123456789abcdef"
 	redactor := redact.New([]string{"A_TOKEN=" + key}).Agent()
-	s := &scripted{replies: []model.Reply{
-		says("the key is "+key, "run_terminal", `{"command":"login `+key+`"}`, "run_terminal", `{"command":"make"}`),
-		says("", "finish", success),
+	s := &scriptedModel{replies: []model.Reply{
+		newReply("the key is "+key, "run_terminal", `{"command":"login `+key+`"}`, "run_terminal", `{"command":"make"}`),
+		newReply("", "finish", success),
 	}}
 	s.replies[0].Thinking = []model.Thinking{{Text: "I see.", Data: "sealed-" + key}, {Text: "So be it.", Signature: "sig"}}
-	w, j, e := bench(t, s, func(w *Work) { w.Redactor = redactor })
+	w, j, e := newAttempt(t, s, func(w *Attempt) { w.Redactor = redactor })
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if e.did[`run_terminal{"command":"login `+key+`"}`] != 1 {
-		t.Errorf("an attempt that is not cut off runs the command as it is: %v", e.did)
+	if e.calls[`run_terminal{"command":"login `+key+`"}`] != 1 {
+		t.Errorf("an attempt that is not interrupted runs the command unchanged: %v", e.calls)
 	}
 	for _, c := range j.checkpoints() {
 		if strings.Contains(string(c.Blob), key) || strings.Contains(string(c.Blob), `"sig"`) {
 			t.Errorf("checkpoint of turn %d: %s", c.Turn, c.Blob)
 		}
 	}
-	// What a checkpoint does not hold any more, is not run.
-	again := newEffects()
+	// A call whose arguments the checkpoint lacks is not made.
+	again := newCountingTools()
 	w.Tools, w.Request.Resume = again, &sdk.Resume{Checkpoint: j.checkpoints()[0]}
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, again.did); diff != "" {
+	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, again.calls); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
-	if text := told(s, len(s.requests)); !strings.Contains(text, "held a secret") {
-		t.Errorf("the model is told %q", text)
+	if text := lastMessage(s, len(s.requests)); !strings.Contains(text, "held a secret") {
+		t.Errorf("the model gets %q", text)
 	}
 }
 
-// A claim whose text a checkpoint does not keep is no claim after a crash: its artifact would be another one.
+// TestClaimWithSecretAfterCrash: a claim whose text no checkpoint keeps is void after a crash: its artifact would differ.
 func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 	const key = "sk-made-up-0123456789abcdef"
 	claim := `{"outcome":"success","summary":"done","artifact":{"key":"` + key + `"}}`
-	s := &scripted{replies: []model.Reply{says("", "finish", claim), says("", "finish", `{"outcome":"success","summary":"done","artifact":{"key":"in the vault"}}`)}}
-	w, j, _ := bench(t, s, func(w *Work) {
+	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", claim), newReply("", "finish", `{"outcome":"success","summary":"done","artifact":{"key":"in the vault"}}`)}}
+	w, j, _ := newAttempt(t, s, func(w *Attempt) {
 		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).Agent()
 		w.Request.ArtifactSchema = json.RawMessage(`{"type":"object","required":["key"]}`)
 	})
@@ -159,14 +159,14 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 		t.Fatal(err)
 	}
 	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, key) {
-		t.Errorf("without a crash the artifact is what the model said: %s", r)
+		t.Errorf("without a crash the artifact is the one of the model: %s", r)
 	}
 	w.Request.Resume = &sdk.Resume{Checkpoint: j.checkpoints()[0]}
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if text := told(s, 2); !strings.Contains(text, "held a secret") {
-		t.Errorf("the model is told %q", text)
+	if text := lastMessage(s, 2); !strings.Contains(text, "held a secret") {
+		t.Errorf("the model gets %q", text)
 	}
 	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, "in the vault") || strings.Contains(r, redact.Mark) {
 		t.Errorf("result %s", r)
@@ -175,8 +175,10 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 
 func TestForeignCheckpoint(t *testing.T) {
 	for _, blob := range []string{"no JSON", `{"version":2}`, `{"version":1,"turn":1,"turns":[{"n":1,"reply":{"role":"assistant","calls":[{"id":"a","name":"x"}]}}]}`} {
-		s := &scripted{replies: []model.Reply{says("", "finish", success)}}
-		w, _, _ := bench(t, s, func(w *Work) { w.Request.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(blob)}} })
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}}
+		w, _, _ := newAttempt(t, s, func(w *Attempt) {
+			w.Request.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(blob)}}
+		})
 		if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ProviderFailed || len(s.requests) != 0 {
 			t.Errorf("%s: got %v", blob, err)
 		}
@@ -184,7 +186,7 @@ func TestForeignCheckpoint(t *testing.T) {
 }
 
 func FuzzResume(f *testing.F) {
-	good, err := json.Marshal(talk{Version: 1, Turn: 1, Window: 10, Turns: []turn{{N: 1, Reply: says("", "read_file", `{}`).Message(), Made: []made{{}}}}})
+	good, err := json.Marshal(conversation{Version: 1, Turn: 1, Window: 10, Turns: []turn{{N: 1, Reply: newReply("", "read_file", `{}`).Message(), Results: []callRecord{{}}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -192,9 +194,9 @@ func FuzzResume(f *testing.F) {
 	f.Add([]byte(`{"version":1,"turns":[{"n":1,"made":[]}],"window":-4,"left":3}`))
 	f.Fuzz(func(t *testing.T, blob []byte) {
 		run := t.TempDir()
-		w := Work{
+		w := Attempt{
 			Request:  sdk.ExecuteRequest{WorkDir: run, Resume: &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: blob}}},
-			Exchange: &journal{}, Client: &scripted{replies: []model.Reply{says("", "finish", success)}}, Tools: newEffects(), MaxTurns: 3,
+			Exchange: &journal{}, Client: &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}}, Tools: newCountingTools(), MaxTurns: 3,
 		}
 		_, _ = Run(t.Context(), w) // it must end
 	})

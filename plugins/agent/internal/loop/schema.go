@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// compile makes a schema, which may refer to its own parts only.
-func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
+// compileSchema compiles a schema, which may refer only to its own parts.
+func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -18,31 +18,33 @@ func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
 	const location = "urn:agent-pipelines:schema"
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nowhere{})
+	c.UseLoader(noLoader{})
 	if err := c.AddResource(location, document); err != nil {
 		return nil, err
 	}
 	return c.Compile(location)
 }
 
-// nowhere is where further schemas come from.
-type nowhere struct{}
+// noLoader refuses to load further schemas.
+type noLoader struct{}
 
-// Load refuses.
-func (nowhere) Load(string) (any, error) { return nil, errors.New("no other schema is read") }
+// Load implements [jsonschema.URLLoader].
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("references to other schemas are not supported")
+}
 
-// maxFaults bounds what is told of the faults of a value, in bytes.
+// maxFaults limits the description of a value's faults, in bytes.
 const maxFaults = 4000
 
-// faults says what keeps a JSON value from a schema, a line for each fault; "" for nothing.
-func faults(s *jsonschema.Schema, value json.RawMessage) string {
+// schemaFaults returns the faults of a JSON value, one per line; "" for a valid value.
+func schemaFaults(s *jsonschema.Schema, value json.RawMessage) string {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
-		return "it is no JSON: " + err.Error()
+		return "it is not JSON: " + err.Error()
 	}
 	if err = s.Validate(document); err == nil {
 		return ""
 	}
 	_, lines, _ := strings.Cut(err.Error(), "\n") // the first names the schema
-	return short(lines, maxFaults)
+	return truncate(lines, maxFaults)
 }

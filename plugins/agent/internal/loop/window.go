@@ -9,31 +9,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// What of the talk is kept (REQUIREMENTS U165).
+// Limits of the conversation (REQUIREMENTS U165).
 const (
-	fullResults = 10   // results in full, the newest
-	keptCalls   = 60   // calls at all, in the end
-	keptTurns   = 40   // turns that stay when there are more than keptCalls calls or twice as many turns
-	shortText   = 1000 // bytes of a text of the model, or of a note, behind the window
-	shortValue  = 200  // bytes of a text in arguments behind the window
+	fullResults = 10   // newest results in full
+	keptCalls   = 60   // calls in total
+	keptTurns   = 40   // turns that stay after more than keptCalls calls or twice as many turns
+	shortText   = 1000 // bytes of a model's text or a note outside the window
+	shortValue  = 200  // bytes of a text in arguments outside the window
 )
 
-// trim cuts what is behind the window, for good: what is cut once does not come back. The newest turn stays, since the
-// model has not seen its results yet.
-func (t *talk) trim() {
+// trim cuts everything outside the window permanently. The newest turn stays, because the model has not seen its results.
+func (t *conversation) trim() {
 	results, calls, newest := 0, 0, len(t.Turns)-1
 	for i := newest; i >= 0; i-- {
 		turn := &t.Turns[i]
 		old := results >= t.Window || len(t.Turns)-i > keptTurns
-		for j := len(turn.Made) - 1; j >= 0; j-- {
-			if results++; results > t.Window && i < newest && !turn.Made[j].Cut {
-				turn.Made[j].Text, turn.Made[j].Cut, turn.Made[j].Read = turn.Made[j].Brief, true, ""
+		for j := len(turn.Results) - 1; j >= 0; j-- {
+			if results++; results > t.Window && i < newest && !turn.Results[j].IsCut {
+				turn.Results[j].Text, turn.Results[j].IsCut, turn.Results[j].ReadKey = turn.Results[j].Summary, true, ""
 			}
 		}
 		if old {
 			turn.shorten()
 		}
-		calls += len(turn.Made)
+		calls += len(turn.Results)
 		if i < newest && (calls > keptCalls || len(t.Turns)-i > 2*keptTurns) {
 			t.drop(max(i+1, len(t.Turns)-keptTurns))
 			return
@@ -41,26 +40,26 @@ func (t *talk) trim() {
 	}
 }
 
-// drop forgets the first n turns.
-func (t *talk) drop(n int) {
+// drop removes the first n turns.
+func (t *conversation) drop(n int) {
 	for _, turn := range t.Turns[:n] {
-		t.Left += len(turn.Made)
+		t.DroppedCalls += len(turn.Results)
 	}
 	t.Turns = append([]turn(nil), t.Turns[n:]...)
 }
 
-// shorten leaves of an old turn what it was about.
+// shorten keeps only the subject of an old turn.
 func (t *turn) shorten() {
 	t.Reply.Thinking = nil
-	t.Reply.Text, t.Note = short(t.Reply.Text, shortText), short(t.Note, shortText)
+	t.Reply.Text, t.Note = truncate(t.Reply.Text, shortText), truncate(t.Note, shortText)
 	for i, call := range t.Reply.Calls {
-		t.Reply.Calls[i].Args = shortArgs(call.Args)
+		t.Reply.Calls[i].Args = truncateArgs(call.Args)
 		t.Reply.Calls[i].Malformed = ""
 	}
 }
 
-// narrow makes the window smaller, since the model takes in less; false where it cannot be any smaller.
-func (t *talk) narrow() bool {
+// narrow halves the window for a model with a smaller context; false if the window cannot shrink.
+func (t *conversation) narrow() bool {
 	if t.Window <= 1 {
 		return false
 	}
@@ -69,8 +68,8 @@ func (t *talk) narrow() bool {
 	return true
 }
 
-// shortArgs are arguments whose long texts are named by their length alone.
-func shortArgs(args json.RawMessage) json.RawMessage {
+// truncateArgs returns the arguments with long texts replaced by their length.
+func truncateArgs(args json.RawMessage) json.RawMessage {
 	if len(args) <= shortValue {
 		return args
 	}
@@ -80,14 +79,14 @@ func shortArgs(args json.RawMessage) json.RawMessage {
 	if decoder.Decode(&members) != nil {
 		return json.RawMessage("{}")
 	}
-	out, err := json.Marshal(shortValues(members))
+	out, err := json.Marshal(truncateValues(members))
 	if err != nil || len(out) > 10*shortValue {
 		return json.RawMessage("{}")
 	}
 	return out
 }
 
-func shortValues(v any) any {
+func truncateValues(v any) any {
 	switch v := v.(type) {
 	case string:
 		if len(v) > shortValue {
@@ -95,32 +94,32 @@ func shortValues(v any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = shortValues(v[i])
+			v[i] = truncateValues(v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = shortValues(v[k])
+			v[k] = truncateValues(v[k])
 		}
 	}
 	return v
 }
 
-// short is the beginning of a text.
-func short(text string, limit int) string {
+// truncate returns the beginning of a text.
+func truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
-// brief is the one line that is left of a result: what was called for what, how it ended, how much it said.
-func brief(call model.Call, m made) string {
+// summarize returns the line that replaces a result: the tool, its main argument, the status and the size.
+func summarize(call model.Call, m callRecord) string {
 	var about struct{ Path, Command, Pattern string }
-	_ = json.Unmarshal(call.Args, &about) // what is not there is not said
+	_ = json.Unmarshal(call.Args, &about) // missing arguments are skipped
 	what := call.Name
 	for _, s := range []string{about.Path, about.Command, about.Pattern} {
 		if s != "" {
-			what += " " + short(s, 100)
+			what += " " + truncate(s, 100)
 		}
 	}
 	return fmt.Sprintf("[%s: %s, %d bytes, not shown any more]", what, m.Status, len(m.Text))

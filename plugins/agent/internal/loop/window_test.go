@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// endless is a model that never finishes: each turn it writes a big file and reads two.
+// endless is a model that never finishes: in each turn it writes a big file and reads two.
 type endless struct {
 	n        int
 	requests []model.Request
@@ -33,18 +33,18 @@ func (e *endless) Reply(_ context.Context, r model.Request, text func(string)) (
 	e.most = max(e.most, size)
 	e.requests = []model.Request{r} // the last one
 	text("so")
-	return says(strings.Repeat("words ", 200),
+	return newReply(strings.Repeat("words ", 200),
 		"write_file", fmt.Sprintf(`{"path":"f%d","content":%q}`, e.n, strings.Repeat("y", 6000)),
 		"read_file", fmt.Sprintf(`{"path":"a%d"}`, e.n), "read_file", fmt.Sprintf(`{"path":"b%d"}`, e.n)), nil
 }
 
 func TestWindow(t *testing.T) { // U165, U183
-	s := &scripted{}
+	s := &scriptedModel{}
 	for i := range 15 {
-		s.replies = append(s.replies, says("", "read_file", fmt.Sprintf(`{"path":"f%d"}`, i+1)))
+		s.replies = append(s.replies, newReply("", "read_file", fmt.Sprintf(`{"path":"f%d"}`, i+1)))
 	}
-	s.replies = append(s.replies, says("", "finish", success))
-	w, _, e := bench(t, s, nil)
+	s.replies = append(s.replies, newReply("", "finish", success))
+	w, _, e := newAttempt(t, s, nil)
 	e.size = 300
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -61,33 +61,33 @@ func TestWindow(t *testing.T) { // U165, U183
 	}
 }
 
-// Reads that the model still sees in full are told to the tools, others are not.
+// TestKeep: the tools get the keys of the reads that the model still has in full, and no others.
 func TestKeep(t *testing.T) { // U183
-	s := &scripted{}
+	s := &scriptedModel{}
 	for i := range 13 {
-		s.replies = append(s.replies, says("", "read_file", fmt.Sprintf(`{"path":"f%d"}`, i+1)))
+		s.replies = append(s.replies, newReply("", "read_file", fmt.Sprintf(`{"path":"f%d"}`, i+1)))
 	}
-	s.replies = append(s.replies, says("", "finish", success))
-	w, _, e := bench(t, s, nil)
-	e.result = func(_ string, args json.RawMessage) *Done {
-		return &Done{Status: sdk.ToolSuccess, Data: json.RawMessage(`{}`), Key: string(args)}
+	s.replies = append(s.replies, newReply("", "finish", success))
+	w, _, e := newAttempt(t, s, nil)
+	e.result = func(_ string, args json.RawMessage) *CallResult {
+		return &CallResult{Status: sdk.ToolSuccess, Data: json.RawMessage(`{}`), Key: string(args)}
 	}
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	// the call that is about to be made is the tenth
-	if len(e.kept) != 9 || e.kept[0] != `{"path":"f5"}` || e.kept[8] != `{"path":"f13"}` {
-		t.Errorf("kept %q", e.kept)
+	if len(e.keptKeys) != 9 || e.keptKeys[0] != `{"path":"f5"}` || e.keptKeys[8] != `{"path":"f13"}` {
+		t.Errorf("kept %q", e.keptKeys)
 	}
 }
 
-// After 500 turns the talk is as small as after 100: the checkpoint, and what is sent.
-func TestLongTalkStaysSmall(t *testing.T) { // U165, U177
+// TestLongConversationStaysSmall: after 500 turns, checkpoint and requests are as small as after 100.
+func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 	sizes := map[int]int{}
 	sent := map[int]int{}
 	for _, turns := range []int{100, 500} {
 		m := &endless{}
-		w, j, e := bench(t, nil, func(w *Work) { w.Client, w.MaxTurns = m, turns })
+		w, j, e := newAttempt(t, nil, func(w *Attempt) { w.Client, w.MaxTurns = m, turns })
 		e.size = 2000
 		if _, err := Run(t.Context(), w); err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestLongTalkStaysSmall(t *testing.T) { // U165, U177
 			t.Errorf("%d turns, want %d", m.n, turns)
 		}
 		if first := m.requests[0].Messages[0].Text; !strings.Contains(first, "earlier tool calls") {
-			t.Errorf("the model does not hear of what is left out: %q", first)
+			t.Errorf("the model is not informed of the dropped calls: %q", first)
 		}
 	}
 	const most = 150_000 // ten results, the arguments of four turns, and lines
@@ -112,9 +112,9 @@ func TestLongTalkStaysSmall(t *testing.T) { // U165, U177
 	}
 }
 
-func TestTalkOfWordsStaysSmall(t *testing.T) {
-	s := &scripted{replies: []model.Reply{says(strings.Repeat("words ", 2000))}}
-	w, j, _ := bench(t, s, func(w *Work) { w.Request.StepID, w.Request.MaxTurns = "s", 300 })
+func TestTextConversationStaysSmall(t *testing.T) {
+	s := &scriptedModel{replies: []model.Reply{newReply(strings.Repeat("words ", 2000))}}
+	w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s", 300 })
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestShortArgs(t *testing.T) {
 		{`{"many":[` + strings.Repeat(`"0123456789",`, 400) + `1]}`, `{}`},
 	}
 	for _, tt := range tests {
-		if got := string(shortArgs(json.RawMessage(tt.args))); got != tt.want {
+		if got := string(truncateArgs(json.RawMessage(tt.args))); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}

@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// maxMalformed is how much of malformed arguments is kept, in bytes: enough for the model to see its mistake.
+// maxMalformed is the part of malformed arguments that is kept, in bytes: enough for the model to see its mistake.
 const maxMalformed = 1000
 
-// draft is a call while its pieces come.
+// draft is a tool call while its pieces arrive.
 type draft struct {
 	id, name string
 	args     strings.Builder
 }
 
-// finish are the calls of a reply: each with an id of its own, and arguments that are an object or known not to be.
-func finish(drafts []*draft) []Call {
+// completeCalls returns the calls of a reply, each with a unique id. Arguments that are not an object are marked malformed.
+func completeCalls(drafts []*draft) []Call {
 	var calls []Call
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for i, d := range drafts {
 		call := Call{ID: d.id, Name: d.name}
-		if call.ID == "" || taken[call.ID] { // some servers give none, or the same to all
+		if call.ID == "" || used[call.ID] { // some servers send no id, or one id for all
 			call.ID = fmt.Sprintf("call_%d", i+1)
 		}
-		taken[call.ID] = true
-		call.Args, call.Malformed = arguments(d.args.String())
+		used[call.ID] = true
+		call.Args, call.Malformed = parseArguments(d.args.String())
 		calls = append(calls, call)
 	}
 	return calls
 }
 
-// arguments reads what a model wrote as a call's arguments. Nothing at all stands for an empty object.
-func arguments(written string) (args json.RawMessage, malformed string) {
+// parseArguments returns the arguments that a model wrote as compact JSON. Empty text and null are an empty object.
+func parseArguments(written string) (args json.RawMessage, malformed string) {
 	text := strings.TrimSpace(written)
 	var object map[string]json.RawMessage
 	var compact bytes.Buffer

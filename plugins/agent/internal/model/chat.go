@@ -15,24 +15,24 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// chat speaks OpenAI's Chat Completions.
+// chat is a client of OpenAI's Chat Completions API.
 type chat struct {
 	service openai.ChatCompletionService
-	faults  faults
-	// official: OpenAI itself, whose newer models want another word for the limit than every other service knows.
+	errors  classifier
+	// official: the service is OpenAI's, whose newer models need max_completion_tokens; other services know only max_tokens.
 	official bool
 }
 
-// newChat uses the service alone, not the SDK's client: that one reads keys and addresses from the environment.
+// newChat uses the SDK's service, not its client: the client reads keys and addresses from the environment.
 func newChat(e Endpoint, base *url.URL, client *http.Client) *chat {
-	opts := []option.RequestOption{option.WithBaseURL(e.requests(base)), option.WithHTTPClient(client), option.WithMaxRetries(0)}
+	opts := []option.RequestOption{option.WithBaseURL(e.requestBase(base)), option.WithHTTPClient(client), option.WithMaxRetries(0)}
 	if e.Key != "" {
 		opts = append(opts, option.WithAPIKey(e.Key))
 	}
 	for name, value := range e.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	return &chat{service: openai.NewChatCompletionService(opts...), faults: newFaults(base), official: base.Hostname() == "api.openai.com"}
+	return &chat{service: openai.NewChatCompletionService(opts...), errors: newClassifier(base), official: base.Hostname() == "api.openai.com"}
 }
 
 // Reply implements [Client].
@@ -44,10 +44,10 @@ func (c *chat) Reply(ctx context.Context, r Request, text func(string)) (Reply, 
 		text(in.add(stream.Current()))
 	}
 	if err := stream.Err(); err != nil {
-		return Reply{}, c.faults.of(ctx, err)
+		return Reply{}, c.errors.classify(ctx, err)
 	}
 	if in.stop == "" {
-		return Reply{}, c.faults.cut(ctx)
+		return Reply{}, c.errors.cut(ctx)
 	}
 	return in.reply(), nil
 }
@@ -78,7 +78,7 @@ func (c *chat) params(r Request) openai.ChatCompletionNewParams {
 	return p
 }
 
-// chatMessages is a message in the API's words, which have one message for each result and no sign of an error.
+// chatMessages converts a message. The API has one message for each tool result and no error mark.
 func chatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
 	switch m.Role {
 	case Results:
@@ -91,34 +91,34 @@ func chatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
 		}
 		return each
 	case Assistant:
-		said := openai.ChatCompletionAssistantMessageParam{}
+		assistant := openai.ChatCompletionAssistantMessageParam{}
 		if m.Text != "" || len(m.Calls) == 0 {
-			said.Content.OfString = openai.String(m.Text)
+			assistant.Content.OfString = openai.String(m.Text)
 		}
 		for _, call := range m.Calls {
 			f := openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Name, Arguments: string(call.Args)}
-			said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
+			assistant.ToolCalls = append(assistant.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{ID: call.ID, Function: f},
 			})
 		}
-		return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &said}}
+		return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &assistant}}
 	default:
 		return []openai.ChatCompletionMessageParamUnion{openai.UserMessage(m.Text)}
 	}
 }
 
-// chatReply is a reply while its pieces come.
+// chatReply is a reply while its pieces arrive.
 type chatReply struct {
-	text   strings.Builder
-	calls  []*draft
-	at     map[int64]*draft // by the API's index
-	model  string
-	stop   string
-	denied bool // the model said why it does not want to
-	usage  sdk.Usage
+	text    strings.Builder
+	calls   []*draft
+	byIndex map[int64]*draft // by the API's index
+	model   string
+	stop    string
+	refused bool // the model sent a refusal
+	usage   sdk.Usage
 }
 
-// add takes one piece and returns its text.
+// add applies one chunk and returns its text.
 func (in *chatReply) add(chunk openai.ChatCompletionChunk) string {
 	in.model = cmp.Or(in.model, chunk.Model)
 	if chunk.JSON.Usage.Valid() {
@@ -127,9 +127,9 @@ func (in *chatReply) add(chunk openai.ChatCompletionChunk) string {
 	if len(chunk.Choices) == 0 {
 		return ""
 	}
-	choice := chunk.Choices[0] // one is asked for
+	choice := chunk.Choices[0] // the request asks for one choice
 	in.stop = cmp.Or(choice.FinishReason, in.stop)
-	in.denied = in.denied || choice.Delta.Refusal != ""
+	in.refused = in.refused || choice.Delta.Refusal != ""
 	for _, piece := range choice.Delta.ToolCalls {
 		in.addCall(piece)
 	}
@@ -138,15 +138,15 @@ func (in *chatReply) add(chunk openai.ChatCompletionChunk) string {
 	return text
 }
 
-// addCall takes a piece of a call. A new id at a known index begins another call: there are servers that count badly.
+// addCall applies one piece of a call. A new id at a known index begins another call, because some servers reuse indexes.
 func (in *chatReply) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {
-	d := in.at[piece.Index]
+	d := in.byIndex[piece.Index]
 	if d == nil || piece.ID != "" && d.id != "" && piece.ID != d.id {
 		d = &draft{}
-		if in.at == nil {
-			in.at = map[int64]*draft{}
+		if in.byIndex == nil {
+			in.byIndex = map[int64]*draft{}
 		}
-		in.at[piece.Index] = d
+		in.byIndex[piece.Index] = d
 		in.calls = append(in.calls, d)
 	}
 	d.id = cmp.Or(d.id, piece.ID)
@@ -155,9 +155,9 @@ func (in *chatReply) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall
 }
 
 func (in *chatReply) reply() Reply {
-	r := Reply{Text: in.text.String(), Calls: finish(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
+	r := Reply{Text: in.text.String(), Calls: completeCalls(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
 	switch {
-	case in.stop == "content_filter" || in.denied:
+	case in.stop == "content_filter" || in.refused:
 		r.Stop = StopRefused
 	case in.stop == "length":
 		r.Stop = StopLength
@@ -167,14 +167,14 @@ func (in *chatReply) reply() Reply {
 	return r
 }
 
-// chatUsage takes out of the input what a cache served or kept, since that is counted apart here.
+// chatUsage subtracts cached tokens from the input, because [sdk.Usage] counts them separately.
 func chatUsage(u openai.CompletionUsage) sdk.Usage {
 	in, out := u.PromptTokensDetails, u.CompletionTokensDetails
 	return sdk.Usage{
-		InputTokens:      known(u.JSON.PromptTokens.Valid(), max(0, u.PromptTokens-in.CachedTokens-in.CacheWriteTokens)),
-		OutputTokens:     known(u.JSON.CompletionTokens.Valid(), u.CompletionTokens),
-		CacheReadTokens:  known(in.JSON.CachedTokens.Valid(), in.CachedTokens),
-		CacheWriteTokens: known(in.JSON.CacheWriteTokens.Valid(), in.CacheWriteTokens),
-		ReasoningTokens:  known(out.JSON.ReasoningTokens.Valid(), out.ReasoningTokens),
+		InputTokens:      knownCount(u.JSON.PromptTokens.Valid(), max(0, u.PromptTokens-in.CachedTokens-in.CacheWriteTokens)),
+		OutputTokens:     knownCount(u.JSON.CompletionTokens.Valid(), u.CompletionTokens),
+		CacheReadTokens:  knownCount(in.JSON.CachedTokens.Valid(), in.CachedTokens),
+		CacheWriteTokens: knownCount(in.JSON.CacheWriteTokens.Valid(), in.CacheWriteTokens),
+		ReasoningTokens:  knownCount(out.JSON.ReasoningTokens.Valid(), out.ReasoningTokens),
 	}
 }

@@ -7,21 +7,25 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
 
-// bases are where each API lies under a script's address.
+func TestMain(m *testing.M) { os.Exit(stub.Main(m, func() error { return goleak.Find() })) }
+
+// bases are the paths of the APIs below a script's address.
 var bases = map[API]string{OpenAI: "/v1", Anthropic: ""}
 
-// connect makes a client of a service.
+// connect returns a client of a service.
 func connect(t *testing.T, e Endpoint) Client {
 	t.Helper()
 	c, closeIdle, err := New(e)
@@ -32,7 +36,7 @@ func connect(t *testing.T, e Endpoint) Client {
 	return c
 }
 
-// scripted is a client of each API whose service follows the script.
+// scripted runs a test with a client of each API whose service follows the script.
 func scripted(t *testing.T, script string, test func(t *testing.T, api API, c Client, server *stub.Server)) {
 	t.Helper()
 	for api, path := range bases {
@@ -44,8 +48,8 @@ func scripted(t *testing.T, script string, test func(t *testing.T, api API, c Cl
 	}
 }
 
-// talk is a request with every part.
-var talk = Request{
+// fullRequest is a request with all parts.
+var fullRequest = Request{
 	Model: "test-model", System: "Be brief.", MaxTokens: 500, Effort: "low",
 	Tools: []Tool{{Name: "read_file", Description: "Reads.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}},
 	Messages: []Message{
@@ -55,7 +59,7 @@ var talk = Request{
 	},
 }
 
-func count(n int64) *int64 { return &n }
+func newCount(n int64) *int64 { return &n }
 
 func TestReply(t *testing.T) { // U168, U182
 	const script = `{"turns":[{"text":"I try größere Dinge, & mehr.","tool_calls":[
@@ -64,7 +68,7 @@ func TestReply(t *testing.T) { // U168, U182
 		"expect":{"model":"^test-model$","system":"^Be brief.$","prompt":"^What is in a.txt\\?$","tool_result":"no such file"}}]}`
 	scripted(t, script, func(t *testing.T, _ API, c Client, server *stub.Server) {
 		var pieces []string
-		got, err := c.Reply(t.Context(), talk, func(s string) { pieces = append(pieces, s) })
+		got, err := c.Reply(t.Context(), fullRequest, func(s string) { pieces = append(pieces, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +84,7 @@ func TestReply(t *testing.T) { // U168, U182
 				{Name: "read_file", Args: json.RawMessage(`{"path":"b.txt"}`)},
 				{Name: "read_file", Args: json.RawMessage(`{"deep":{"a":[1,"<"]},"path":"c.txt"}`)},
 			},
-			Usage: sdk.Usage{InputTokens: count(1000), OutputTokens: count(50), CacheReadTokens: count(200), CacheWriteTokens: count(30), ReasoningTokens: count(7)},
+			Usage: sdk.Usage{InputTokens: newCount(1000), OutputTokens: newCount(50), CacheReadTokens: newCount(200), CacheWriteTokens: newCount(30), ReasoningTokens: newCount(7)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -96,7 +100,7 @@ func TestReply(t *testing.T) { // U168, U182
 	})
 }
 
-// What is sent, word by word: a wrong place for a cache mark or a schema is silent otherwise.
+// TestSent compares whole requests: a cache mark or a schema in the wrong place causes no error.
 func TestSent(t *testing.T) {
 	want := map[API]string{
 		OpenAI: `{"model":"test-model","max_tokens":500,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true},
@@ -115,7 +119,7 @@ func TestSent(t *testing.T) {
 				{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}]}`,
 	}
 	scripted(t, `{"turns":[{"text":"done"}]}`, func(t *testing.T, api API, c Client, server *stub.Server) {
-		if _, err := c.Reply(t.Context(), talk, func(string) {}); err != nil {
+		if _, err := c.Reply(t.Context(), fullRequest, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		var wanted, got any
@@ -144,7 +148,7 @@ func TestStop(t *testing.T) {
 			t.Run(tt.name+" "+string(api), func(t *testing.T) {
 				word := map[API]string{OpenAI: tt.chat, Anthropic: tt.anthropic}[api]
 				base := stub.Start(t).Script(t, "it", `{"turns":[`+strings.ReplaceAll(tt.script, "%", word)+`]}`)
-				got, err := connect(t, Endpoint{API: api, BaseURL: base + path}).Reply(t.Context(), talk, func(string) {})
+				got, err := connect(t, Endpoint{API: api, BaseURL: base + path}).Reply(t.Context(), fullRequest, func(string) {})
 				if err != nil || string(got.Stop) != tt.name {
 					t.Errorf("got stop %q, error %v", got.Stop, err)
 				}
@@ -156,7 +160,7 @@ func TestStop(t *testing.T) {
 func TestMalformedArguments(t *testing.T) { // U169
 	const script = `{"turns":[{"tool_calls":[{"name":"read_file","raw":"{\"path\": \"a"},{"name":"read_file","raw":"\"a\""},{"name":"list_directory"}]}]}`
 	scripted(t, script, func(t *testing.T, _ API, c Client, _ *stub.Server) {
-		got, err := c.Reply(t.Context(), talk, func(string) {})
+		got, err := c.Reply(t.Context(), fullRequest, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +199,7 @@ func TestFaults(t *testing.T) { // U178
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			scripted(t, `{"turns":[`+tt.turn+`]}`, func(t *testing.T, _ API, c Client, server *stub.Server) {
-				_, err := c.Reply(t.Context(), talk, func(string) {})
+				_, err := c.Reply(t.Context(), fullRequest, func(string) {})
 				var f *Failure
 				if !errors.As(err, &f) {
 					t.Fatalf("got %v", err)
@@ -217,7 +221,7 @@ func TestFaults(t *testing.T) { // U178
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestRefusedConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -230,16 +234,16 @@ func TestNobodyListens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for api := range bases {
-			_, err := connect(t, Endpoint{API: api, BaseURL: tt.base}).Reply(t.Context(), talk, func(string) {})
+			_, err := connect(t, Endpoint{API: api, BaseURL: tt.base}).Reply(t.Context(), fullRequest, func(string) {})
 			var f *Failure
 			if !errors.As(err, &f) || f.Outcome != sdk.OutcomeInfrastructure || !f.Transient() || !strings.Contains(f.Err.Hint, tt.hint) {
 				t.Errorf("%s: %#v", tt.base, err)
 			}
 		}
 	}
-	ollama := newFaults(mustParse(t, "http://localhost:11434/v1"))
-	if !strings.Contains(ollama.refused, "ollama serve") {
-		t.Errorf("hint for ollama: %q", ollama.refused)
+	ollama := newClassifier(mustParse(t, "http://localhost:11434/v1"))
+	if !strings.Contains(ollama.refusedHint, "ollama serve") {
+		t.Errorf("hint for ollama: %q", ollama.refusedHint)
 	}
 }
 
@@ -249,13 +253,13 @@ func TestCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := time.AfterFunc(50*time.Millisecond, func() { cancel(over) })
 		defer stop.Stop()
-		if _, err := c.Reply(ctx, talk, func(string) {}); !errors.Is(err, over) {
+		if _, err := c.Reply(ctx, fullRequest, func(string) {}); !errors.Is(err, over) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// stream serves fixed chunks of Chat Completions, as weak servers send them.
+// stream returns a client of a server that sends fixed chunks of Chat Completions, as weak servers do.
 func stream(t *testing.T, chunks ...string) Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -291,7 +295,7 @@ func TestWeakServers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := stream(t, tt.chunks...).Reply(t.Context(), talk, func(string) {})
+			got, err := stream(t, tt.chunks...).Reply(t.Context(), fullRequest, func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,17 +303,17 @@ func TestWeakServers(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.Usage != (sdk.Usage{}) { // U182: unknown is not zero
-				t.Errorf("usage %+v of a service that tells none", got.Usage)
+				t.Errorf("usage %+v of a service that reports none", got.Usage)
 			}
 		})
 	}
 }
 
 func TestCutWithoutAnError(t *testing.T) {
-	_, err := stream(t, `{"choices":[{"index":0,"delta":{"content":"half a th"}}]}`).Reply(t.Context(), talk, func(string) {})
+	_, err := stream(t, `{"choices":[{"index":0,"delta":{"content":"half a th"}}]}`).Reply(t.Context(), fullRequest, func(string) {})
 	var f *Failure
 	if !errors.As(err, &f) || !f.Transient() {
-		t.Errorf("half a reply is taken for a whole one: %v", err)
+		t.Errorf("an incomplete reply is accepted: %v", err)
 	}
 }
 
@@ -318,7 +322,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, written string) {
-		args, malformed := arguments(written)
+		args, malformed := parseArguments(written)
 		var object map[string]any
 		if err := json.Unmarshal(args, &object); err != nil || object == nil {
 			t.Errorf("%q became %q: %v", written, args, err)

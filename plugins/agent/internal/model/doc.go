@@ -1,11 +1,10 @@
-// Package model asks a model for one reply, over one of two APIs: OpenAI's Chat Completions, which Ollama, LM Studio,
-// llama.cpp and vLLM speak as well, and Anthropic's Messages. Both stream, both take tools.
+// Package model requests one reply from a model, over one of two APIs: OpenAI's Chat Completions, which Ollama, LM Studio,
+// llama.cpp and vLLM implement too, and Anthropic's Messages. Both stream, both accept tools.
 //
-// It does not decide what becomes of a reply: package loop does. It does not guess: a model that writes its tool calls
-// as text has written text, a count of tokens that the service does not tell is unknown, and arguments that are no JSON
-// object come back as they were written, for the model to be told so.
+// The package does not act on a reply; package loop does. It does not guess: tool calls written as text stay text, an
+// unreported token count is unknown, and malformed arguments are returned as the model wrote them.
 //
-// Start with model.go, the words. [New] makes a client of an [Endpoint] (endpoint.go); chat.go and messages.go speak the
-// APIs, fault.go puts what goes wrong into the project's words, reach.go keeps connections where the mode allows them to
-// go, and retry.go asks again what a moment later may go well.
+// Start with model.go, the types. [New] makes a client of an [Endpoint] (endpoint.go); chat.go and messages.go implement
+// the APIs, fault.go classifies failures, network.go restricts connections to what the mode allows, and retry.go repeats
+// requests after temporary failures.
 package model

@@ -21,41 +21,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// Failure is why there is no reply. [failure.From] finds Err in it.
+// Failure is the reason for a missing reply. [failure.From] finds Err in it.
 type Failure struct {
 	Outcome sdk.Outcome
 	Err     *failure.Error
-	// TooLong: the model takes in less than it was given.
+	// TooLong: the request exceeds the model's context.
 	TooLong bool
 }
 
-// Error is the message of Err.
+// Error returns the message of Err.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap gives Err to [errors.As].
+// Unwrap returns Err for [errors.As].
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Transient reports whether the same request may go well a moment later.
+// Transient reports whether the same request may succeed after a short wait.
 func (f *Failure) Transient() bool {
 	return f.Outcome == sdk.OutcomeRateLimited || f.Outcome == sdk.OutcomeInfrastructure && f.Err.Retryable
 }
 
-// faults puts what goes wrong with one service into the project's words.
-type faults struct {
-	agent   outcome.Agent
-	refused string // what to do when nobody listens there
+// classifier turns the errors of one service into failures.
+type classifier struct {
+	agent       outcome.Agent
+	refusedHint string // the hint for a refused connection
 }
 
-func newFaults(base *url.URL) faults {
+func newClassifier(base *url.URL) classifier {
 	where := cmp.Or(base.Host, base.Path)
-	f := faults{refused: "is a model service running at " + where + "? Start it, or correct base_url"}
+	f := classifier{refusedHint: "is a model service running at " + where + "? Start it, or correct base_url"}
 	missing := "the service has no such model, or base_url is not its address: see `model` and base_url in the provider's config"
 	switch base.Port() {
 	case "11434":
-		f.refused = "is ollama running? Start it with: ollama serve"
+		f.refusedHint = "is ollama running? Start it with: ollama serve"
 		missing = "get the model with: ollama pull <model>; base_url of ollama ends in /v1"
 	case "1234":
-		f.refused = "is LM Studio's server running? Start it with: lms server start"
+		f.refusedHint = "is LM Studio's server running? Start it with: lms server start"
 	}
 	f.agent = outcome.Agent{
 		Name: "model service " + where,
@@ -73,13 +73,13 @@ func newFaults(base *url.URL) faults {
 	return f
 }
 
-// of is the failure that an error of an SDK amounts to. That of a context which is over is its cause.
-func (f faults) of(ctx context.Context, err error) error {
+// classify returns the failure for an error of an SDK. If the context has ended, it returns the context's cause.
+func (f classifier) classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var ours *failure.Error
-	if errors.As(err, &ours) { // the mode, or a redirect
+	if errors.As(err, &ours) { // from the network policy, or from refuseRedirect
 		return &Failure{Outcome: sdk.OutcomeFailed, Err: ours}
 	}
 	var chat *openai.Error
@@ -87,23 +87,24 @@ func (f faults) of(ctx context.Context, err error) error {
 	var stream *ssestream.StreamError
 	switch {
 	case errors.As(err, &messages):
-		return f.told(messages.StatusCode, messages.Response, messages.RawJSON())
+		return f.classifyAnswer(messages.StatusCode, messages.Response, messages.RawJSON())
 	case errors.As(err, &chat):
-		return f.told(chat.StatusCode, chat.Response, chat.RawJSON())
+		return f.classifyAnswer(chat.StatusCode, chat.Response, chat.RawJSON())
 	case errors.As(err, &stream):
-		return f.told(0, nil, string(stream.Event.Data))
+		return f.classifyAnswer(0, nil, string(stream.Event.Data))
 	default:
-		return f.connection(err)
+		return f.classifyConnection(err)
 	}
 }
 
-// cut is the failure of a reply that breaks off.
-func (f faults) cut(ctx context.Context) error {
-	return f.of(ctx, errors.New("stream closed before the reply was complete"))
+// cut returns the failure of an incomplete reply.
+func (f classifier) cut(ctx context.Context) error {
+	return f.classify(ctx, errors.New("stream closed before the reply was complete"))
 }
 
-// told is the failure that the service speaks of: {"error": {"message", "type", "code"}}, {"error": "text"}, or the error alone.
-func (f faults) told(status int, answer *http.Response, body string) error {
+// classifyAnswer returns the failure that the service reports: {"error": {"message", "type", "code"}}, {"error": "text"},
+// or the inner object alone.
+func (f classifier) classifyAnswer(status int, answer *http.Response, body string) error {
 	fault := outcome.Fault{Status: status, Message: strings.TrimSpace(body)}
 	var envelope struct{ Error json.RawMessage }
 	raw := []byte(body)
@@ -129,13 +130,13 @@ func (f faults) told(status int, answer *http.Response, body string) error {
 	return f.decide(fault)
 }
 
-// connection is the failure of a service that cannot be reached, or not any more.
-func (f faults) connection(err error) error {
+// classifyConnection returns the failure of a connection that was not made or was lost.
+func (f classifier) classifyConnection(err error) error {
 	var cert *tls.CertificateVerificationError
 	message := err.Error()
-	var of *url.Error
-	if errors.As(err, &of) {
-		message = of.Err.Error()
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		message = inURL.Err.Error()
 	}
 	failed := f.decide(outcome.Fault{Words: []string{"connection_error"}, Message: message})
 	switch {
@@ -143,13 +144,13 @@ func (f faults) connection(err error) error {
 		failed.Outcome, failed.Err.Retryable = sdk.OutcomeNeedsPerson, false
 		failed.Err = failed.Err.WithHint("make the certificate of the service known to this system, or correct base_url")
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		failed.Err = failed.Err.WithHint("%s", f.refused)
+		failed.Err = failed.Err.WithHint("%s", f.refusedHint)
 	}
 	failed.Err.Cause = err
 	return failed
 }
 
-func (f faults) decide(fault outcome.Fault) *Failure {
+func (f classifier) decide(fault outcome.Fault) *Failure {
 	now := time.Now()
 	o, err := f.agent.Decide(outcome.Evidence{Spoke: true, LastWord: outcome.Failure, Fault: fault, Now: now})
 	return &Failure{Outcome: o, Err: err, TooLong: f.agent.Classify(fault, now).Class == outcome.TooLong}

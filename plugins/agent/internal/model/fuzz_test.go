@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// answers is a service without a network: it gives the same answer to everything.
+// answers is a service without a network: it returns the same answer to every request.
 type answers struct {
 	status int
 	kind   string
@@ -29,9 +29,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzReply reads any answer of a service of either API: a reply has calls with ids of their own and arguments that are
-// an object, and says that it stopped for calls only if there are some; its text is what was shown; anything else is a
-// failure of a known kind.
+// FuzzReply reads arbitrary answers of a service of either API. A reply has calls with unique ids and arguments that are
+// objects, stops for calls only if it has some, and has the text that was shown. Other answers are failures of a known kind.
 func FuzzReply(f *testing.F) {
 	const chat = `data: {"id":"1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}` + "\n\n" +
 		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"read_file","arguments":"{\"path\":"}}]}}]}` + "\n\n" +
@@ -55,7 +54,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		var shown strings.Builder
-		reply, err := clientOf(second, answers{status, kind, body}).Reply(t.Context(), talk, func(s string) { shown.WriteString(s) })
+		reply, err := clientOf(second, answers{status, kind, body}).Reply(t.Context(), fullRequest, func(s string) { shown.WriteString(s) })
 		if err != nil {
 			var failed *Failure
 			if !errors.As(err, &failed) || failed.Err.Kind == "" || failed.Err.Message == "" {
@@ -67,15 +66,15 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		if reply.Text != shown.String() {
-			t.Errorf("shown %q, said %q", shown.String(), reply.Text)
+			t.Errorf("shown %q, text %q", shown.String(), reply.Text)
 		}
-		taken := map[string]bool{}
+		used := map[string]bool{}
 		for _, call := range reply.Calls {
 			var object map[string]any
-			if call.ID == "" || taken[call.ID] || json.Unmarshal(call.Args, &object) != nil || object == nil {
+			if call.ID == "" || used[call.ID] || json.Unmarshal(call.Args, &object) != nil || object == nil {
 				t.Errorf("call %+v of %+v", call, reply.Calls)
 			}
-			taken[call.ID] = true
+			used[call.ID] = true
 		}
 		if reply.Stop == StopCalls && len(reply.Calls) == 0 {
 			t.Error("it stopped for calls and made none")

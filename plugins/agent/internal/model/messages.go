@@ -14,16 +14,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// messages speaks Anthropic's Messages.
+// messages is a client of Anthropic's Messages API.
 type messages struct {
 	service anthropic.MessageService
-	faults  faults
+	errors  classifier
 }
 
-// newMessages uses the service alone, not the SDK's client: that one reads keys and addresses from the environment.
+// newMessages uses the SDK's service, not its client: the client reads keys and addresses from the environment.
 func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
 	opts := []option.RequestOption{
-		option.WithBaseURL(e.requests(base)), option.WithHTTPClient(client), option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
+		option.WithBaseURL(e.requestBase(base)), option.WithHTTPClient(client), option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
 	}
 	if e.Key != "" {
 		opts = append(opts, option.WithAPIKey(e.Key))
@@ -31,7 +31,7 @@ func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
 	for name, value := range e.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	return &messages{service: anthropic.NewMessageService(opts...), faults: newFaults(base)}
+	return &messages{service: anthropic.NewMessageService(opts...), errors: newClassifier(base)}
 }
 
 // Reply implements [Client].
@@ -43,16 +43,16 @@ func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Rep
 		text(in.add(stream.Current()))
 	}
 	if err := stream.Err(); err != nil {
-		return Reply{}, m.faults.of(ctx, err)
+		return Reply{}, m.errors.classify(ctx, err)
 	}
 	if !in.complete {
-		return Reply{}, m.faults.cut(ctx)
+		return Reply{}, m.errors.cut(ctx)
 	}
 	return in.reply(), nil
 }
 
-// messageParams is the request in the API's words. What stays the same from turn to turn (tools and system prompt, then
-// the first message) ends with a mark, up to which the service caches it.
+// messageParams converts a request. The parts that repeat in each turn (tools and system prompt, then the first message)
+// end with a cache mark, up to which the service caches them.
 func messageParams(r Request) anthropic.MessageNewParams {
 	p := anthropic.MessageNewParams{
 		Model: r.Model, MaxTokens: int64(cmp.Or(r.MaxTokens, DefaultMaxTokens)),
@@ -103,7 +103,7 @@ func messageBlocks(m Message) []anthropic.ContentBlockParamUnion {
 	return blocks
 }
 
-// messageReply is a reply while its events come.
+// messageReply is a reply while its events arrive.
 type messageReply struct {
 	text     strings.Builder
 	blocks   map[int64]*block
@@ -115,22 +115,22 @@ type messageReply struct {
 	usage    sdk.Usage
 }
 
-// block is what a content block adds to; one of them is set, or none for kinds that are left out.
+// block is the part of the reply that a content block extends. Both fields are nil for ignored kinds of blocks.
 type block struct {
 	call     *draft
 	thinking *Thinking
 }
 
-// add takes one event and returns its text.
+// add applies one event and returns its text.
 func (in *messageReply) add(e anthropic.MessageStreamEventUnion) string {
 	switch e.Type {
 	case "message_start":
 		in.model = e.Message.Model
 		in.usage = startUsage(e.Message.Usage)
 	case "content_block_start":
-		return in.begin(e.Index, e.ContentBlock)
+		return in.startBlock(e.Index, e.ContentBlock)
 	case "content_block_delta":
-		return in.grow(e.Index, e.Delta)
+		return in.extendBlock(e.Index, e.Delta)
 	case "message_delta":
 		in.stop = cmp.Or(e.Delta.StopReason, in.stop)
 		in.usage = endUsage(in.usage, e.Usage)
@@ -140,7 +140,7 @@ func (in *messageReply) add(e anthropic.MessageStreamEventUnion) string {
 	return ""
 }
 
-func (in *messageReply) begin(index int64, c anthropic.ContentBlockStartEventContentBlockUnion) string {
+func (in *messageReply) startBlock(index int64, c anthropic.ContentBlockStartEventContentBlockUnion) string {
 	if in.blocks == nil {
 		in.blocks = map[int64]*block{}
 	}
@@ -158,7 +158,7 @@ func (in *messageReply) begin(index int64, c anthropic.ContentBlockStartEventCon
 	return c.Text
 }
 
-func (in *messageReply) grow(index int64, d anthropic.MessageStreamEventUnionDelta) string {
+func (in *messageReply) extendBlock(index int64, d anthropic.MessageStreamEventUnionDelta) string {
 	b := in.blocks[index]
 	switch {
 	case b == nil:
@@ -174,7 +174,7 @@ func (in *messageReply) grow(index int64, d anthropic.MessageStreamEventUnionDel
 }
 
 func (in *messageReply) reply() Reply {
-	r := Reply{Text: in.text.String(), Calls: finish(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
+	r := Reply{Text: in.text.String(), Calls: completeCalls(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
 	for _, t := range in.thinking {
 		r.Thinking = append(r.Thinking, *t)
 	}
@@ -191,20 +191,20 @@ func (in *messageReply) reply() Reply {
 
 func startUsage(u anthropic.Usage) sdk.Usage {
 	return sdk.Usage{
-		InputTokens:      known(u.JSON.InputTokens.Valid(), u.InputTokens),
-		OutputTokens:     known(u.JSON.OutputTokens.Valid(), u.OutputTokens),
-		CacheReadTokens:  known(u.JSON.CacheReadInputTokens.Valid(), u.CacheReadInputTokens),
-		CacheWriteTokens: known(u.JSON.CacheCreationInputTokens.Valid(), u.CacheCreationInputTokens),
+		InputTokens:      knownCount(u.JSON.InputTokens.Valid(), u.InputTokens),
+		OutputTokens:     knownCount(u.JSON.OutputTokens.Valid(), u.OutputTokens),
+		CacheReadTokens:  knownCount(u.JSON.CacheReadInputTokens.Valid(), u.CacheReadInputTokens),
+		CacheWriteTokens: knownCount(u.JSON.CacheCreationInputTokens.Valid(), u.CacheCreationInputTokens),
 	}
 }
 
-// endUsage puts the totals at the end of a message in place of those at its start, as far as they are told.
+// endUsage returns the usage with the totals at the end of a message; totals that the event lacks stay as they were.
 func endUsage(u sdk.Usage, end anthropic.MessageDeltaUsage) sdk.Usage {
-	u.InputTokens = cmp.Or(known(end.JSON.InputTokens.Valid(), end.InputTokens), u.InputTokens)
-	u.OutputTokens = cmp.Or(known(end.JSON.OutputTokens.Valid(), end.OutputTokens), u.OutputTokens)
-	u.CacheReadTokens = cmp.Or(known(end.JSON.CacheReadInputTokens.Valid(), end.CacheReadInputTokens), u.CacheReadTokens)
-	u.CacheWriteTokens = cmp.Or(known(end.JSON.CacheCreationInputTokens.Valid(), end.CacheCreationInputTokens), u.CacheWriteTokens)
-	thought := end.OutputTokensDetails
-	u.ReasoningTokens = known(thought.JSON.ThinkingTokens.Valid(), thought.ThinkingTokens)
+	u.InputTokens = cmp.Or(knownCount(end.JSON.InputTokens.Valid(), end.InputTokens), u.InputTokens)
+	u.OutputTokens = cmp.Or(knownCount(end.JSON.OutputTokens.Valid(), end.OutputTokens), u.OutputTokens)
+	u.CacheReadTokens = cmp.Or(knownCount(end.JSON.CacheReadInputTokens.Valid(), end.CacheReadInputTokens), u.CacheReadTokens)
+	u.CacheWriteTokens = cmp.Or(knownCount(end.JSON.CacheCreationInputTokens.Valid(), end.CacheCreationInputTokens), u.CacheWriteTokens)
+	details := end.OutputTokensDetails
+	u.ReasoningTokens = knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens)
 	return u
 }

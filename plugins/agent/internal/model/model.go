@@ -7,86 +7,86 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Client asks one model service. It is safe for concurrent use.
+// Client sends requests to one model service. It is safe for concurrent use.
 type Client interface {
-	// Reply asks for one reply and returns when it is complete. text gets its text in pieces as they come; an empty
-	// piece is only a sign of life. Errors are [Failure]s, or the cause of a context that is over; with one, what the
-	// model had said until then is no reply.
+	// Reply requests one reply and returns it when it is complete. text gets the reply's text in pieces as they arrive; an
+	// empty piece only shows that the service is alive. Errors are [Failure]s, or the cause of an ended context. Text passed
+	// before an error is not part of any reply.
 	Reply(ctx context.Context, r Request, text func(string)) (Reply, error)
 }
 
-// Request is everything that the service is told.
+// Request is a request for one reply.
 type Request struct {
 	Model    string
 	System   string
 	Messages []Message
-	// Tools that the model may call; none: it can only answer.
+	// Tools are the tools that the model may call. Without tools it can only answer in text.
 	Tools []Tool
-	// MaxTokens limits the reply. 0: the service's own limit, or [DefaultMaxTokens] where the API demands one.
+	// MaxTokens limits the reply. Default: the service's limit, or [DefaultMaxTokens] where the API requires one.
 	MaxTokens int
-	// Effort is the service's word for how much the model is to think, "" for its default.
+	// Effort is the reasoning effort in the service's terms. Default: the service's.
 	Effort string
 }
 
-// DefaultMaxTokens limits a reply where the API demands a limit and nobody gave one.
+// DefaultMaxTokens limits a reply where the API requires a limit and the request has none.
 const DefaultMaxTokens = 16_000
 
-// Tool is one that the model may call. Parameters is a JSON Schema of an object.
+// Tool is a tool that the model may call. Parameters is a JSON Schema of an object.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage
 }
 
-// Role says whose message it is.
+// Role is the author of a message.
 type Role string
 
-// The roles. A message of role tool has results, and may have text of the user's behind them.
+// The roles. A message with role tool has results, and may have text of the user after them.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
 	Results   Role = "tool"
 )
 
-// Message is one piece of the talk. It is part of a checkpoint, so its JSON stays as it is.
+// Message is one message of a conversation. Its JSON is part of checkpoints and must not change.
 type Message struct {
 	Role Role   `json:"role"`
 	Text string `json:"text,omitempty"`
-	// Thinking is what the service wants back beside the calls that followed from it.
+	// Thinking has to be sent back with the calls that follow from it.
 	Thinking []Thinking `json:"thinking,omitempty"`
 	Calls    []Call     `json:"calls,omitempty"`
 	Results  []Result   `json:"results,omitempty"`
 }
 
-// Thinking is a block of a model's thoughts, as the service signed it: readable with a signature, or only Data.
+// Thinking is a block of a model's reasoning as the service signed it: text with a signature, or Data alone.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Data      string `json:"data,omitempty"`
 }
 
-// Call is a tool call that the model asks for. ID is unique in the reply.
+// Call is a tool call that the model requests. ID is unique in the reply.
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Args is a JSON object, {} where the model wrote something else.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Malformed is what the model wrote in place of a JSON object, cut; "" for arguments that are one.
+	// Malformed is the start of the text that the model wrote instead of a JSON object, "" for valid arguments.
 	Malformed string `json:"malformed,omitempty"`
 }
 
-// Result is what the model is told of one call.
+// Result is the result of one call as the model gets it.
 type Result struct {
 	CallID string `json:"call_id"`
 	Text   string `json:"text"`
 	Error  bool   `json:"error,omitempty"`
 }
 
-// Stop says why a reply ended.
+// Stop is the reason for the end of a reply.
 type Stop string
 
-// The reasons. End: the model is done. Calls: it waits for results. Length: it was cut at a limit of tokens. Refused:
-// it, or the service, does not want to.
+// The reasons. End: the model is done. Calls: it waits for results. Length: a token limit was reached. Refused: the model
+// or the service refuses the task.
 const (
 	StopEnd     Stop = "end"
 	StopCalls   Stop = "calls"
@@ -94,19 +94,48 @@ const (
 	StopRefused Stop = "refused"
 )
 
-// Reply is what the model said.
+// Reply is a complete reply of the model.
 type Reply struct {
 	Text     string
 	Thinking []Thinking
 	Calls    []Call
-	// Usage is of this reply alone; what the service does not tell is nil.
+	// Usage counts this reply alone; unreported counts are nil.
 	Usage sdk.Usage
-	// Model is the name by which the service calls what answered, "" if it does not say.
+	// Model is the service's name of the model that answered, "" if unreported.
 	Model string
 	Stop  Stop
 }
 
-// Message is the reply as a part of the talk.
+// Message returns the reply as a message of the conversation.
 func (r Reply) Message() Message {
 	return Message{Role: Assistant, Text: r.Text, Thinking: r.Thinking, Calls: r.Calls}
+}
+
+// Add returns the sum of two usages; a count that is unknown in both stays unknown.
+func Add(a, b sdk.Usage) sdk.Usage {
+	return sdk.Usage{
+		InputTokens: addCounts(a.InputTokens, b.InputTokens), OutputTokens: addCounts(a.OutputTokens, b.OutputTokens),
+		CacheReadTokens: addCounts(a.CacheReadTokens, b.CacheReadTokens), CacheWriteTokens: addCounts(a.CacheWriteTokens, b.CacheWriteTokens),
+		ReasoningTokens: addCounts(a.ReasoningTokens, b.ReasoningTokens), CostUSD: addCounts(a.CostUSD, b.CostUSD),
+	}
+}
+
+func addCounts[N int64 | float64](a, b *N) *N {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	default:
+		total := *a + *b
+		return &total
+	}
+}
+
+// knownCount returns a pointer to n, or nil if the service did not report the count.
+func knownCount(reported bool, n int64) *int64 {
+	if !reported {
+		return nil
+	}
+	return &n
 }

@@ -9,31 +9,32 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// MaxWait is the longest time that is waited for a service inside a turn. One that asks for more is left to whoever
-// makes the attempt again.
+// MaxWait is the longest wait for a service within a turn. If the service asks for more, the request fails and the caller
+// of the attempt decides on a retry.
 const MaxWait = time.Minute
 
-// Retry says how often a request is made again, and who hears of it.
+// Retry configures the repeats of a request.
 type Retry struct {
-	// Tries are those after the first.
+	// Tries is the number of tries after the first.
 	Tries int
-	// Told is called before each wait. Optional.
-	Told func(err error, try int, wait time.Duration)
+	// OnRetry is called before each wait. Optional.
+	OnRetry func(err error, try int, wait time.Duration)
 }
 
-// Patient asks again what failed for a moment: after 1, 2, 4, … seconds, or after what the service asks for.
-func Patient(c Client, r Retry) Client { return &patient{c, r} }
+// WithRetry returns a client that repeats requests after temporary failures: after 1, 2, 4, … seconds, or after the time
+// that the service asks for.
+func WithRetry(c Client, r Retry) Client { return &retryingClient{c, r} }
 
-type patient struct {
+type retryingClient struct {
 	client Client
 	retry  Retry
 }
 
 // Reply implements [Client].
-func (p *patient) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
+func (p *retryingClient) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
 	tries := 0
-	steps := &pace{steps: backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 2, MaxInterval: MaxWait}}
-	ask := func() (Reply, error) {
+	steps := &retryPace{steps: backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 2, MaxInterval: MaxWait}}
+	request := func() (Reply, error) {
 		reply, err := p.client.Reply(ctx, r, text)
 		if err == nil {
 			return reply, nil
@@ -42,31 +43,31 @@ func (p *patient) Reply(ctx context.Context, r Request, text func(string)) (Repl
 		if !errors.As(err, &failed) || !failed.Transient() {
 			return reply, backoff.Permanent(err)
 		}
-		steps.asked = time.Duration(failed.Err.RetryAfterSeconds * float64(time.Second))
-		if tries++; tries > p.retry.Tries || steps.asked > MaxWait {
+		steps.requested = time.Duration(failed.Err.RetryAfterSeconds * float64(time.Second))
+		if tries++; tries > p.retry.Tries || steps.requested > MaxWait {
 			return reply, backoff.Permanent(err)
 		}
 		return reply, err
 	}
-	told := func(err error, wait time.Duration) {
-		if p.retry.Told != nil {
-			p.retry.Told(err, tries, wait)
+	notify := func(err error, wait time.Duration) {
+		if p.retry.OnRetry != nil {
+			p.retry.OnRetry(err, tries, wait)
 		}
 	}
-	return backoff.Retry(ctx, ask, backoff.WithBackOff(steps), backoff.WithMaxElapsedTime(0), backoff.WithNotify(told))
+	return backoff.Retry(ctx, request, backoff.WithBackOff(steps), backoff.WithMaxElapsedTime(0), backoff.WithNotify(notify))
 }
 
-// pace waits as long as the service asked for, else a time that doubles.
-type pace struct {
-	steps backoff.ExponentialBackOff
-	asked time.Duration
+// retryPace waits as long as the service asked for, else a time that doubles.
+type retryPace struct {
+	steps     backoff.ExponentialBackOff
+	requested time.Duration
 }
 
 // NextBackOff implements [backoff.BackOff].
-func (p *pace) NextBackOff() time.Duration {
+func (p *retryPace) NextBackOff() time.Duration {
 	wait := p.steps.NextBackOff()
-	return cmp.Or(p.asked, wait)
+	return cmp.Or(p.requested, wait)
 }
 
 // Reset implements [backoff.BackOff].
-func (p *pace) Reset() { p.steps.Reset() }
+func (p *retryPace) Reset() { p.steps.Reset() }

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// failing fails as listed, then replies.
+// failing returns the listed errors, then a reply.
 type failing struct {
 	errs  []error
 	asked []time.Time
@@ -33,7 +33,7 @@ func busy(o sdk.Outcome, retryable bool, wait float64) error {
 	return &Failure{Outcome: o, Err: err}
 }
 
-func TestPatient(t *testing.T) { // U178, K26
+func TestWithRetry(t *testing.T) { // U178, K26
 	down := busy(sdk.OutcomeInfrastructure, true, 0)
 	tests := []struct {
 		name  string
@@ -55,12 +55,12 @@ func TestPatient(t *testing.T) { // U178, K26
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: tt.errs}
-				var told []int
-				_, err := Patient(f, Retry{Tries: tt.tries, Told: func(_ error, try int, wait time.Duration) {
-					if try != len(told)+1 {
-						t.Errorf("try %d told as %d", len(told)+1, try)
+				var reported []int
+				_, err := WithRetry(f, Retry{Tries: tt.tries, OnRetry: func(_ error, try int, wait time.Duration) {
+					if try != len(reported)+1 {
+						t.Errorf("try %d reported as %d", len(reported)+1, try)
 					}
-					told = append(told, int(wait.Seconds()))
+					reported = append(reported, int(wait.Seconds()))
 				}}).Reply(t.Context(), Request{}, nil)
 				if (err != nil) != tt.fails {
 					t.Errorf("error %v", err)
@@ -72,20 +72,20 @@ func TestPatient(t *testing.T) { // U178, K26
 				if diff := cmp.Diff(tt.waits, waited); diff != "" {
 					t.Errorf("waited (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(tt.waits, told); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
+				if diff := cmp.Diff(tt.waits, reported); diff != "" {
+					t.Errorf("reported (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-func TestPatientIsCancelled(t *testing.T) {
+func TestWithRetryIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := errors.New("over")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(500*time.Millisecond, func() { cancel(over) })
-		_, err := Patient(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
+		_, err := WithRetry(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
 		if !errors.Is(err, over) {
 			t.Errorf("got %v", err)
 		}

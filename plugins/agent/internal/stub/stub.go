@@ -19,7 +19,7 @@ import (
 // program is the variable that names the built program.
 const program = "AGENT_TEST_STUBMODEL"
 
-// Main builds the program, runs the tests, and returns their exit code, or that of leaks where they went well.
+// Main builds the program, runs the tests, and returns their exit code, or 1 if they pass and leaks reports an error.
 func Main(m *testing.M, leaks func() error) int {
 	dir, err := os.MkdirTemp("", "stubmodel-*")
 	if err != nil {
@@ -41,7 +41,7 @@ func Main(m *testing.M, leaks func() error) int {
 	return code
 }
 
-// build makes the program from the workspace that this package is part of.
+// build builds the program from the Go workspace of this package.
 func build(file string) error {
 	root, err := os.Getwd()
 	for err == nil && root != "/" {
@@ -63,7 +63,7 @@ type Server struct {
 	URL string
 }
 
-// Request is a recorded request, as far as tests look at it.
+// Request is a recorded request, with the fields that tests use.
 type Request struct {
 	Path    string          `json:"path"`
 	Prompt  string          `json:"prompt"`
@@ -96,7 +96,7 @@ func Start(t testing.TB) *Server {
 	return &Server{URL: strings.TrimSpace(line)}
 }
 
-// Script loads a script, the JSON form of stubmodel's, and returns the address under which it answers.
+// Script loads a script in stubmodel's JSON format, and returns the base address of its replies.
 func (s *Server) Script(t testing.TB, name, script string) string {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPut, s.URL+"/__stub/script/"+name, bytes.NewReader([]byte(script)))
@@ -109,7 +109,7 @@ func (s *Server) Script(t testing.TB, name, script string) string {
 	return s.URL + "/s/" + name
 }
 
-// Requests are those that a script has answered, in order.
+// Requests returns the requests that a script has answered, in order.
 func (s *Server) Requests(t testing.TB, script string) []Request {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.URL+"/__stub/requests?script="+script, http.NoBody)

@@ -8,23 +8,27 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// bench is a workspace with a canary outside of it, and programs that are not in it.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a workspace with a canary file outside it, and programs outside it.
 type bench struct {
 	t      *testing.T
 	root   string // the workspace
-	out    string // a directory beside it, whose name begins like its own
-	canary string // a file that stands for all that lies outside
+	out    string // a directory beside it, whose name has the same prefix
+	canary string // a file that represents all files outside
 	bin    string // on PATH, outside
 	set    *tool.Set
 }
 
 const canaryText = "the canary sings: nothing was written here\n"
 
-// newBench makes the workspace; change may alter the options.
+// newBench makes the workspace. change may modify the options.
 func newBench(t *testing.T, change func(b *bench, o *tool.Options)) *bench {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -51,7 +55,7 @@ func newBench(t *testing.T, change func(b *bench, o *tool.Options)) *bench {
 	return b
 }
 
-// put writes a file, by its absolute path or one in the workspace.
+// put writes a file at an absolute path or a path in the workspace.
 func (b *bench) put(name, content string) {
 	b.t.Helper()
 	if !filepath.IsAbs(name) {
@@ -65,7 +69,7 @@ func (b *bench) put(name, content string) {
 	}
 }
 
-// program puts a shell script on PATH.
+// program writes a shell script to a directory on PATH.
 func (b *bench) program(name, script string) {
 	b.t.Helper()
 	b.put(filepath.Join(b.bin, name), "#!/bin/sh\n"+script+"\n")
@@ -93,7 +97,7 @@ func (b *bench) file(name string) string {
 	return string(content)
 }
 
-// args is an object as JSON.
+// args encodes an object as JSON.
 func args(v map[string]any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -102,7 +106,7 @@ func args(v map[string]any) json.RawMessage {
 	return text
 }
 
-// run prepares and runs a call; a refusal comes back as the result that it is.
+// run prepares and makes a call. A refusal becomes a result.
 func (b *bench) run(name string, v map[string]any) tool.Result {
 	b.t.Helper()
 	return b.runContext(b.t.Context(), name, v)
@@ -110,7 +114,7 @@ func (b *bench) run(name string, v map[string]any) tool.Result {
 
 func (b *bench) runContext(ctx context.Context, name string, v map[string]any) tool.Result {
 	b.t.Helper()
-	p, err := b.set.Prepare(name, args(v))
+	p, err := b.set.Prepare(name, args(v), false)
 	if err != nil {
 		var r *tool.Refusal
 		if !errors.As(err, &r) {
@@ -121,7 +125,7 @@ func (b *bench) runContext(ctx context.Context, name string, v map[string]any) t
 	return p.Run(ctx)
 }
 
-// ok runs a call that has to succeed and decodes its result.
+// ok makes a call that must succeed and decodes its result.
 func (b *bench) ok(name string, v map[string]any, into any) tool.Result {
 	b.t.Helper()
 	r := b.run(name, v)
@@ -142,7 +146,7 @@ func (b *bench) decode(r tool.Result, into any) {
 	}
 }
 
-// message is what a failed call says.
+// message returns the message of a failed call.
 func message(t *testing.T, r tool.Result) string {
 	t.Helper()
 	var data struct {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// capture keeps the beginning and the end of a stream. It keeps several times what is shown, so that what is lost here
-// lies well within what is left out later, and no secret is cut in two where it shows. It is used by one goroutine, and
-// read when that has ended.
+// capture keeps the beginning and the end of a stream. It keeps several times the size that is shown, so that a secret is
+// not cut in two where it shows. It is used by one goroutine, and read after that goroutine has ended.
 type capture struct {
 	first, last []byte
 	most        int // bytes of each
@@ -24,7 +23,7 @@ func (c *capture) write(p []byte) {
 		c.first, p = append(c.first, p[:n]...), p[n:]
 	}
 	c.last = append(c.last, p...)
-	if over := len(c.last) - c.most; over > c.most { // seldom, so that most writes only append
+	if over := len(c.last) - c.most; over > c.most { // rarely true, so that most writes only append
 		c.drop(over)
 	}
 }
@@ -39,8 +38,8 @@ func (c *capture) drop(n int) {
 	c.last = append(c.last[:0], c.last[n:]...)
 }
 
-// end is the end of the stream.
-func (c *capture) end(most int) string {
+// tail returns the last bytes of the stream, at most so many.
+func (c *capture) tail(most int) string {
 	if len(c.last) >= most || len(c.first) == 0 {
 		return string(c.last[max(len(c.last)-most, 0):])
 	}
@@ -48,20 +47,20 @@ func (c *capture) end(most int) string {
 	return string(whole[max(len(whole)-most, 0):])
 }
 
-// text is what is kept, without secrets.
+// text returns the kept parts without secrets.
 func (c *capture) text(redactor interface{ Text(text string) string }) string {
 	if c.dropped == 0 {
 		return redactor.Text(text(slices.Concat(c.first, c.last)))
 	}
 	last := text(c.last)
-	if i := strings.IndexByte(last, '\n'); i >= 0 { // a line that has lost its beginning
+	if i := strings.IndexByte(last, '\n'); i >= 0 { // the first line lacks its beginning
 		last = last[i+1:]
 	}
 	return redactor.Text(text(c.first)) + "\n" + redactor.Text(last)
 }
 
-// lost is what is not even kept.
-func (c *capture) lost() *truncated {
+// discarded counts the part that is not kept; nil if all is kept.
+func (c *capture) discarded() *truncated {
 	if c.dropped == 0 {
 		return nil
 	}

@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// charsPerToken is the rule of thumb for texts and code.
+// charsPerToken is a rule of thumb for texts and code.
 const charsPerToken = 4
 
-// truncated says what was left out of a result.
+// truncated counts the parts that a result lacks.
 type truncated struct {
 	Lines   int `json:"lines,omitempty"`
 	Chars   int `json:"chars,omitempty"`
 	Entries int `json:"entries,omitempty"`
 }
 
-// add sums up two cuts; nil is none.
+// add returns the sum of two counts; nil is none.
 func (t *truncated) add(other *truncated) *truncated {
 	if t == nil {
 		return other
@@ -27,17 +27,17 @@ func (t *truncated) add(other *truncated) *truncated {
 	return t
 }
 
-// cut keeps the beginning and the end of a text that is longer than so many characters, 60 to 40, in whole lines where it
-// can, with a line between them that says what is missing.
-func cut(text string, most int) (string, *truncated) {
+// cutMiddle keeps the beginning and the end of a text of more than most characters, 60 to 40, in whole lines if possible.
+// A line between them says how much is missing.
+func cutMiddle(text string, most int) (string, *truncated) {
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text, nil
 	}
-	first := head(text, bytesOf(text, most*6/10))
+	first := head(text, prefixBytes(text, most*6/10))
 	if i := strings.LastIndexByte(first, '\n'); i >= len(first)/2 {
 		first = first[:i+1]
 	}
-	last := text[len(text)-bytesOfEnd(text, most*4/10):]
+	last := text[len(text)-suffixBytes(text, most*4/10):]
 	if i := strings.IndexByte(last, '\n'); i >= 0 && i < len(last)/2 {
 		last = last[i+1:]
 	}
@@ -46,7 +46,7 @@ func cut(text string, most int) (string, *truncated) {
 	return fmt.Sprintf("%s\n[... %d lines, %d characters left out ...]\n%s", strings.TrimSuffix(first, "\n"), t.Lines, t.Chars, last), t
 }
 
-// head is the beginning of a text, at most so many bytes, in whole characters.
+// head returns the beginning of a text, at most so many bytes, in whole characters.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -57,8 +57,8 @@ func head(text string, most int) string {
 	return text[:most]
 }
 
-// bytesOf is how many bytes the first so many characters take.
-func bytesOf(text string, chars int) int {
+// prefixBytes returns the number of bytes of the first characters.
+func prefixBytes(text string, chars int) int {
 	for i := range text {
 		if chars == 0 {
 			return i
@@ -68,8 +68,8 @@ func bytesOf(text string, chars int) int {
 	return len(text)
 }
 
-// bytesOfEnd is how many bytes the last so many characters take.
-func bytesOfEnd(text string, chars int) int {
+// suffixBytes returns the number of bytes of the last characters.
+func suffixBytes(text string, chars int) int {
 	n := 0
 	for ; chars > 0 && n < len(text); chars-- {
 		_, size := utf8.DecodeLastRuneInString(text[:len(text)-n])
@@ -78,11 +78,11 @@ func bytesOfEnd(text string, chars int) int {
 	return n
 }
 
-// chars is how many characters a result may have.
-func (s *Set) chars() int { return s.o.ResultTokens * charsPerToken }
+// maxChars returns the limit of a result, in characters.
+func (s *Set) maxChars() int { return s.o.ResultTokens * charsPerToken }
 
-// fit drops entries from the end until they fit in the result, and says how many.
-func fit[T any](entries []T, most int, size func(T) int) ([]T, int) {
+// fitEntries drops entries from the end until the rest fits in most characters, and returns the number of dropped ones.
+func fitEntries[T any](entries []T, most int, size func(T) int) ([]T, int) {
 	for i, entry := range entries {
 		if most -= size(entry); most < 0 {
 			return entries[:i], len(entries) - i

@@ -16,13 +16,13 @@ type Definition struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments
-	Result      json.RawMessage // JSON Schema of what a call that was made returns
+	Result      json.RawMessage // JSON Schema of the result of a call
 }
 
 //go:embed schema/*.json
 var schemaFiles embed.FS
 
-// contract is a tool's definition with its schemas compiled.
+// contract is a tool's definition with compiled schemas.
 type contract struct {
 	Definition
 	parameters, result *jsonschema.Schema
@@ -71,21 +71,21 @@ func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return compiler.Compile("tool.json")
 }
 
-// check holds a JSON text against a schema. The error lists what is wrong, each with its place.
+// check validates a JSON text against a schema. The error lists the faults, each with its place.
 func check(schema *jsonschema.Schema, text json.RawMessage) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("no JSON: %w", err)
+		return fmt.Errorf("not JSON: %w", err)
 	}
 	err = schema.Validate(value)
 	if invalid := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) {
-		return errors.New(faults(invalid))
+		return errors.New(schemaFaults(invalid))
 	}
 	return err
 }
 
-// faults are the ends of the tree of causes, at most ten (REQUIREMENTS C6).
-func faults(invalid *jsonschema.ValidationError) string {
+// schemaFaults returns the leaves of the tree of causes, at most ten (REQUIREMENTS C6).
+func schemaFaults(invalid *jsonschema.ValidationError) string {
 	const most, mostBytes = 10, 2000
 	var lines []string
 	for _, unit := range invalid.BasicOutput().Errors {

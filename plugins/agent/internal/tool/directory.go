@@ -16,17 +16,17 @@ type directoryResult struct {
 	Status string `json:"status"`
 }
 
-func prepareDirectory(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareDirectory(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var a directoryArgs
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
-	dir, err := s.locate(a.Path)
+	dir, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
 	if dir.rel != "." {
-		if err := dir.writable(); err != nil {
+		if err := dir.checkWritable(); err != nil {
 			return err
 		}
 	}
@@ -36,15 +36,15 @@ func prepareDirectory(s *Set, p *Prepared, args json.RawMessage) error {
 	return nil
 }
 
-func createDirectory(dir place) (outcome, error) {
+func createDirectory(dir fileRef) (outcome, error) {
 	info, err := dir.stat()
 	switch {
 	case err == nil && info.IsDir():
 		return outcome{data: directoryResult{Path: dir.rel, Status: "exists"}}, nil
 	case err == nil:
-		return outcome{}, failed("%s is there and no directory", dir.rel)
+		return outcome{}, newFailure("%s exists and is not a directory", dir.rel)
 	case !errors.Is(err, fs.ErrNotExist):
-		return outcome{}, missing(dir.rel, err)
+		return outcome{}, fileError(dir.rel, err)
 	}
 	root, name, done, err := dir.open()
 	if err != nil {

@@ -24,7 +24,7 @@ type readData struct {
 	Truncated *struct{ Lines, Chars int }
 }
 
-// U171: a file is read as a whole or in part.
+// TestRead: U171: a file is read completely or in part.
 func TestRead(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", "one\ntwo\nthree\n")
@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	if r := b.run("read_file", map[string]any{"path": "markup"}); !strings.Contains(string(r.Data), `<a href=\"x\">&</a>`) {
 		t.Errorf("markup is %s", r.Data)
 	}
-	for path, want := range map[string]string{"none": "there is no none", "binary": "no text", "pipe": "no regular file", ".": "directory", "a.txt/x": "a.txt/x"} {
+	for path, want := range map[string]string{"none": "there is no none", "binary": "not text", "pipe": "not a regular file", ".": "directory", "a.txt/x": "a.txt/x"} {
 		if r := b.run("read_file", map[string]any{"path": path}); r.Status != sdk.ToolError || r.Code != tool.CodeFailed || !strings.Contains(message(t, r), want) {
 			t.Errorf("%s: %s %s", path, r.Status, r.Data)
 		}
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// U183, seed 002 Threat 3: a big result loses its middle, and says how much.
+// TestReadIsCut: U183, seed 002 Threat 3: a large result loses its middle, and says how much.
 func TestReadIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 100 })
 	var text strings.Builder
@@ -93,7 +93,7 @@ func TestReadIsCut(t *testing.T) {
 	}
 }
 
-// U183: a file that is unchanged since a result that the model still sees is not told again.
+// TestReadAgain: U183: a file without changes since a result that the model still has is not sent again.
 func TestReadAgain(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", "one\n")
@@ -123,7 +123,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// U171: files are made and replaced whole, with what a person needs in order to allow it.
+// TestWrite: U171: files are created and replaced as a whole, with the details that a user needs for an approval.
 func TestWrite(t *testing.T) {
 	b := newBench(t, nil)
 	type data struct {
@@ -175,7 +175,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// U175: effect, category, paths and preview of each call.
+// TestPrepared: U175: effect, category, paths and preview of each call.
 func TestPrepared(t *testing.T) {
 	b := newBench(t, nil)
 	b.program("git", "")
@@ -185,26 +185,26 @@ func TestPrepared(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		call    map[string]any
-		want    tool.Prepared
+		want    tool.PreparedCall
 		preview string
 	}{
-		{"read_file", map[string]any{"path": "b.txt"}, tool.Prepared{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"a.txt"}}, ""},
-		{"list_directory", map[string]any{}, tool.Prepared{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
-		{"search_code", map[string]any{"pattern": "x"}, tool.Prepared{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
-		{"write_file", map[string]any{"path": "n", "content": "x\n", "reason": "why"}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"n"}, Reason: "why"}, "new file n, 2 bytes\n\nx\n"},
-		{"write_file", map[string]any{"path": "b.txt", "content": "one\n2\n"}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"},
-		{"modify_file", map[string]any{"path": "a.txt", "edits": []any{map[string]any{"old": "one", "new": "1"}}}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
-		{"delete_file", map[string]any{"paths": []string{"a.txt", "b.txt"}}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileDelete, Paths: []string{"a.txt", "b.txt"}}, "delete a.txt, 8 bytes\ndelete b.txt, 5 bytes\n"},
-		{"create_directory", map[string]any{"path": "d"}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryDirectoryCreate, Paths: []string{"d"}}, "new directory d"},
-		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, tool.Prepared{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
-		{"run_command", map[string]any{"command": "go test ./..."}, tool.Prepared{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
+		{"read_file", map[string]any{"path": "b.txt"}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"a.txt"}}, ""},
+		{"list_directory", map[string]any{}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
+		{"search_code", map[string]any{"pattern": "x"}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
+		{"write_file", map[string]any{"path": "n", "content": "x\n", "reason": "why"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"n"}, Reason: "why"}, "new file n, 2 bytes\n\nx\n"},
+		{"write_file", map[string]any{"path": "b.txt", "content": "one\n2\n"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"},
+		{"modify_file", map[string]any{"path": "a.txt", "edits": []any{map[string]any{"old": "one", "new": "1"}}}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
+		{"delete_file", map[string]any{"paths": []string{"a.txt", "b.txt"}}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileDelete, Paths: []string{"a.txt", "b.txt"}}, "delete a.txt, 8 bytes\ndelete b.txt, 5 bytes\n"},
+		{"create_directory", map[string]any{"path": "d"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryDirectoryCreate, Paths: []string{"d"}}, "new directory d"},
+		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, tool.PreparedCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
+		{"run_command", map[string]any{"command": "go test ./..."}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
 	} {
-		p, err := b.set.Prepare(c.name, args(c.call))
+		p, err := b.set.Prepare(c.name, args(c.call), false)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got := tool.Prepared{Effect: p.Effect, Category: p.Category, Paths: p.Paths, Command: p.Command, Reason: p.Reason}
+		got := tool.PreparedCall{Effect: p.Effect, Category: p.Category, Paths: p.Paths, Command: p.Command, Reason: p.Reason}
 		if got.Effect != c.want.Effect || got.Category != c.want.Category || !slices.Equal(got.Paths, c.want.Paths) || got.Command != c.want.Command || got.Reason != c.want.Reason || p.Preview != c.preview {
 			t.Errorf("%s: %+v, preview %q", c.name, got, p.Preview)
 		}
@@ -212,13 +212,13 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s is %s", c.name, p.Tool)
 		}
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}), false)
 	if err != nil || len(p.Preview) > sdk.MaxPreview || len(p.Preview) < sdk.MaxPreview-10 {
 		t.Errorf("preview of %d bytes, %v", len(p.Preview), err)
 	}
 }
 
-// U168, U169: wrong parameters are told with their place.
+// TestParameters: U168, U169: wrong parameters are reported with their place.
 func TestParameters(t *testing.T) {
 	b := newBench(t, nil)
 	for _, c := range []struct{ name, args, want string }{
@@ -245,7 +245,7 @@ func TestParameters(t *testing.T) {
 		{"nothing", `{}`, "read_file"},
 		{"read_file", ``, "'path'"},
 	} {
-		_, err := b.set.Prepare(c.name, json.RawMessage(c.args))
+		_, err := b.set.Prepare(c.name, json.RawMessage(c.args), false)
 		var r *tool.Refusal
 		if !errors.As(err, &r) || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
 			t.Errorf("%s %.60s: %v", c.name, c.args, err)
@@ -253,7 +253,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// U171: deleting files, each once.
+// TestDelete: U171: files are deleted, each once.
 func TestDelete(t *testing.T) {
 	b := newBench(t, nil)
 	for _, name := range []string{"a", "b", "dir/c"} {
@@ -269,7 +269,7 @@ func TestDelete(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{"a", "dir/c"}) || string(r.Data) != `{"deleted":["a","dir/c"]}` {
 		t.Errorf("%s, changed %v", r.Data, r.Changed)
 	}
-	p, err := b.set.PrepareAgain("delete_file", args(map[string]any{"paths": []string{"a", "b"}}))
+	p, err := b.set.Prepare("delete_file", args(map[string]any{"paths": []string{"a", "b"}}), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestCreateDirectory(t *testing.T) {
 	}
 }
 
-// U167: directories, without what git keeps.
+// TestList: U167: directories are listed, without the files in .git.
 func TestList(t *testing.T) {
 	b := newBench(t, nil)
 	for _, name := range []string{"b.txt", "dir/c.txt", "dir/sub/d.txt", ".git/config"} {
@@ -323,7 +323,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// U167: searching, without what is not the project's text.
+// TestSearch: U167: the search skips files that are not the project's text.
 func TestSearch(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Protected = []string{"Vault/**"} })
 	for name, text := range map[string]string{

@@ -6,9 +6,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// plainLines are the lines of a file without secrets, as many as it has. A secret of many lines, such as a private key,
-// is only known for one as a whole: every line of it becomes a mark.
-func (s *Set) plainLines(lines []string) []string {
+// redactLines returns the lines of a file without secrets, in the same number. A secret of several lines, such as a private
+// key, is recognized only as a whole: each of its lines becomes a mark.
+func (s *Set) redactLines(lines []string) []string {
 	text := strings.Join(lines, "\n")
 	whole := s.o.Redactor.Text(text)
 	if whole == text {
@@ -32,7 +32,7 @@ func (s *Set) plainLines(lines []string) []string {
 	return plain
 }
 
-// splitLines are the lines of a text without their ends; a last line without one counts.
+// splitLines returns the lines of a text without line ends; an unfinished last line counts.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -40,11 +40,10 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// hides refuses a new text that has more marks than the old one: the model copied what was taken out for it, and the
-// secret would be lost.
-func hides(before, after string) error {
+// checkMarks refuses a text with more redaction marks than before: the model copied a mark, and the secret would be lost.
+func checkMarks(before, after string) error {
 	if strings.Count(after, redact.Mark) > strings.Count(before, redact.Mark) {
-		return failed("the new text has %s where the file has a secret, which would be lost: change the other parts with modify_file, and leave that one out of what is replaced", redact.Mark)
+		return newFailure("the new text has %s where the file has a secret, which would be lost: change the other parts with modify_file, and do not replace the secret", redact.Mark)
 	}
 	return nil
 }

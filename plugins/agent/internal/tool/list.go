@@ -9,10 +9,10 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// defaultEntries is how many entries or matches a call returns (REQUIREMENTS C6).
+// defaultEntries is the default limit of entries or matches of a call (REQUIREMENTS C6).
 const defaultEntries = 100
 
-// mostCounted bounds how much of a tree is walked for the count of what is left out.
+// mostCounted limits the walk that counts the omitted entries.
 const mostCounted = 100_000
 
 type listArgs struct {
@@ -33,12 +33,12 @@ type entry struct {
 	Bytes *int64 `json:"bytes,omitempty"`
 }
 
-func prepareList(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareList(s *Set, p *PreparedCall, args json.RawMessage) error {
 	a := listArgs{Path: ".", Limit: defaultEntries}
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
-	dir, err := s.locate(a.Path)
+	dir, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func prepareList(s *Set, p *Prepared, args json.RawMessage) error {
 	return nil
 }
 
-func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome, error) {
+func (s *Set) listDirectory(ctx context.Context, dir fileRef, a listArgs) (outcome, error) {
 	root, name, done, err := dir.open()
 	if err != nil {
 		return outcome{}, err
@@ -55,9 +55,9 @@ func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome
 	defer done()
 	switch info, err := root.Stat(name); {
 	case err != nil:
-		return outcome{}, missing(dir.rel, err)
+		return outcome{}, fileError(dir.rel, err)
 	case !info.IsDir():
-		return outcome{}, failed("%s is no directory", dir.rel)
+		return outcome{}, newFailure("%s is not a directory", dir.rel)
 	}
 	result := listResult{Path: dir.rel, Entries: []entry{}}
 	total := 0
@@ -68,10 +68,10 @@ func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome
 		case p == name:
 			return err
 		case err != nil:
-			return nil //nolint:nilerr // a directory that cannot be read stands in the list all the same
+			return nil //nolint:nilerr // an unreadable directory is still listed
 		}
 		if total++; len(result.Entries) < a.Limit {
-			result.Entries = append(result.Entries, entryOf(path.Join(dir.rel, relative(name, p)), d))
+			result.Entries = append(result.Entries, newEntry(path.Join(dir.rel, pathBelow(name, p)), d))
 		}
 		switch {
 		case total >= mostCounted:
@@ -82,24 +82,24 @@ func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome
 		return nil
 	})
 	if err != nil {
-		return outcome{}, missing(dir.rel, err)
+		return outcome{}, fileError(dir.rel, err)
 	}
-	result.Entries, _ = fit(result.Entries, s.chars(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
+	result.Entries, _ = fitEntries(result.Entries, s.maxChars(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
 	if left := total - len(result.Entries); left > 0 {
 		result.Truncated = &truncated{Entries: left}
 	}
 	return outcome{data: result}, nil
 }
 
-// relative is the part of a path below a directory.
-func relative(dir, p string) string {
+// pathBelow returns the part of a path below a directory.
+func pathBelow(dir, p string) string {
 	if dir == "." {
 		return p
 	}
 	return p[len(dir)+1:]
 }
 
-func entryOf(p string, d fs.DirEntry) entry {
+func newEntry(p string, d fs.DirEntry) entry {
 	e := entry{Path: p, Type: "other"}
 	switch {
 	case d.IsDir():

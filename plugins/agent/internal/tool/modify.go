@@ -17,7 +17,7 @@ type modifyArgs struct {
 	Reason string
 }
 
-// edit replaces one text by another.
+// edit replaces one text with another.
 type edit struct {
 	Old, New string
 	All      bool
@@ -31,22 +31,22 @@ type modifyResult struct {
 	Truncated    *truncated `json:"truncated,omitempty"`
 }
 
-func prepareModify(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareModify(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var a modifyArgs
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
 	if (len(a.Edits) == 0) == (a.Diff == "") {
-		return invalid(errors.New("/: exactly one of edits and diff is wanted"))
+		return invalidArgs(errors.New("/: give exactly one of edits and diff"))
 	}
 	if size := a.size(); size > maxContent {
-		return invalid(fmt.Errorf("/: has %d bytes of text, more than %d", size, maxContent))
+		return invalidArgs(fmt.Errorf("/: has %d bytes of text, more than %d", size, maxContent))
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
-	if err := file.writable(); err != nil {
+	if err := file.checkWritable(); err != nil {
 		return err
 	}
 	c, err := a.apply(file, p.again)
@@ -54,7 +54,7 @@ func prepareModify(s *Set, p *Prepared, args json.RawMessage) error {
 		return err
 	}
 	p.Effect, p.Category, p.Paths, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileWrite, []string{file.rel}, a.Reason
-	p.Preview = s.previewOf(file.rel, []byte(c.before), true, []byte(c.after))
+	p.Preview = s.preview(file.rel, []byte(c.before), true, []byte(c.after))
 	p.run = func(context.Context) (outcome, error) { return s.modifyFile(file, a, p.again) }
 	return nil
 }
@@ -67,53 +67,53 @@ func (a modifyArgs) size() int {
 	return size
 }
 
-// change is what a call makes of a file.
+// change is the effect of a call on a file.
 type change struct {
 	before, after string
 	count         int  // replacements
-	applied       bool // all of it was there already
+	applied       bool // the file had all changes already
 }
 
-// apply computes the change on the file as it is now.
-func (a modifyArgs) apply(file place, again bool) (change, error) {
+// apply computes the change from the current content of the file.
+func (a modifyArgs) apply(file fileRef, again bool) (change, error) {
 	content, err := file.load()
 	if err != nil {
-		return change{}, missing(file.rel, err)
+		return change{}, fileError(file.rel, err)
 	}
 	c := change{before: string(content)}
 	if a.Diff != "" {
 		c.after, c.applied, err = applyDiff(c.before, a.Diff, again)
 	} else {
-		err = c.edit(a.Edits, again)
+		err = c.applyEdits(a.Edits, again)
 	}
 	if err != nil {
 		return change{}, fmt.Errorf("%s: %w", file.rel, err)
 	}
 	if len(c.after) > maxFile {
-		return change{}, failed("%s would have %d bytes, more than %d", file.rel, len(c.after), maxFile)
+		return change{}, newFailure("%s would have %d bytes, more than %d", file.rel, len(c.after), maxFile)
 	}
-	return c, hides(c.before, c.after)
+	return c, checkMarks(c.before, c.after)
 }
 
-// edit makes the edits one after the other. With again, one whose old text is gone counts as made before.
-func (c *change) edit(edits []edit, again bool) error {
+// applyEdits makes the edits in order. With again, an edit whose result is in the file counts as made before.
+func (c *change) applyEdits(edits []edit, again bool) error {
 	c.after = c.before
 	done := 0
 	for i, e := range edits {
 		n := strings.Count(c.after, e.Old)
 		switch {
 		case e.Old == e.New:
-			return failed("edit %d changes nothing: old and new are the same", i+1)
-		case again && made(c.after, e, n):
+			return newFailure("edit %d changes nothing: old and new are the same", i+1)
+		case again && isApplied(c.after, e, n):
 			done++
 			continue
 		case n == 0:
-			return failed("edit %d: its old text is not in the file; read the file again and copy it exactly", i+1)
+			return newFailure("edit %d: its old text is not in the file; read the file again and copy it exactly", i+1)
 		case n > 1 && !e.All:
-			return failed("edit %d: its old text is in the file %d times; give more of the text around it, or set all", i+1, n)
+			return newFailure("edit %d: its old text is in the file %d times; give more of the text around it, or set all", i+1, n)
 		}
 		if len(c.after)+n*(len(e.New)-len(e.Old)) > maxFile {
-			return failed("edit %d would make the file longer than %d bytes", i+1, maxFile)
+			return newFailure("edit %d would make the file longer than %d bytes", i+1, maxFile)
 		}
 		c.after, c.count = strings.ReplaceAll(c.after, e.Old, e.New), c.count+n
 	}
@@ -121,15 +121,15 @@ func (c *change) edit(edits []edit, again bool) error {
 	return nil
 }
 
-// made reports whether an edit that may have been made was made: its new text is there, and its old one only within it.
-func made(text string, e edit, found int) bool {
+// isApplied reports whether an edit was made before: its new text is in the file, and its old text only within the new one.
+func isApplied(text string, e edit, found int) bool {
 	if e.New == "" {
 		return found == 0
 	}
 	return strings.Contains(text, e.New) && found == strings.Count(text, e.New)*strings.Count(e.New, e.Old)
 }
 
-func (s *Set) modifyFile(file place, a modifyArgs, again bool) (outcome, error) {
+func (s *Set) modifyFile(file fileRef, a modifyArgs, again bool) (outcome, error) {
 	c, err := a.apply(file, again)
 	if err != nil {
 		return outcome{}, err
@@ -139,11 +139,11 @@ func (s *Set) modifyFile(file place, a modifyArgs, again bool) (outcome, error) 
 		return outcome{data: result}, nil
 	}
 	if err := file.save([]byte(c.after)); err != nil {
-		return outcome{}, missing(file.rel, err)
+		return outcome{}, fileError(file.rel, err)
 	}
 	result.Status, result.Replacements = "modified", c.count
 	if !binary([]byte(c.before)) {
-		result.Diff, result.Truncated = cut(s.diff(file.rel, []byte(c.before), []byte(c.after)), min(s.chars(), sdk.MaxPreview))
+		result.Diff, result.Truncated = cutMiddle(s.diff(file.rel, []byte(c.before), []byte(c.after)), min(s.maxChars(), sdk.MaxPreview))
 	}
 	return outcome{data: result, changed: []string{file.rel}}, nil
 }

@@ -22,13 +22,13 @@ const (
 	modifyDiff = "--- a/a.txt\n+++ b/a.txt\n" + modifyHunk
 )
 
-// U171: edits and diffs, and what does not fit is told and changes nothing.
+// TestModify: U171: edits and diffs. A change that does not fit is reported and changes nothing.
 func TestModify(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		call map[string]any
-		want string // the file, "" where it stays
-		says string // part of the result
+		want string // the file, "" for no change
+		part string // a part of the result
 	}{
 		{"one edit", map[string]any{"edits": edits("three", "3")}, "one\ntwo\n3\ntwo\n", `"replacements":1`},
 		{"edits build on another", map[string]any{"edits": edits("one\ntwo", "x", "x\nthree", "y")}, "y\ntwo\n", `"replacements":2`},
@@ -47,7 +47,7 @@ func TestModify(t *testing.T) {
 		{"a diff that may fit twice", map[string]any{"diff": "@@ -1,1 +1,1 @@\n-two\n+2\n"}, "", "more than once"},
 		{"a diff that fits nowhere", map[string]any{"diff": "@@ -1,1 +1,1 @@\n-four\n+4\n"}, "", "does not fit the file"},
 		{"a diff far away", map[string]any{"diff": "@@ -9223372036854775807,1 +1,1 @@\n-four\n+4\n"}, "", "does not fit the file"},
-		{"a diff that counts wrong", map[string]any{"diff": "@@ -1,9 +1,1 @@\n-one\n+2\n"}, "", "cannot be read"},
+		{"a diff that counts wrong", map[string]any{"diff": "@@ -1,9 +1,1 @@\n-one\n+2\n"}, "", "cannot be parsed"},
 		{"no diff", map[string]any{"diff": "hello"}, "", "0 files"},
 		{"two files", map[string]any{"diff": modifyDiff + strings.ReplaceAll(modifyDiff, "a.txt", "b.txt")}, "", "2 files"},
 		{"a diff that deletes", map[string]any{"diff": "--- a/a.txt\n+++ /dev/null\n@@ -1,4 +0,0 @@\n-one\n-two\n-three\n-two\n"}, "", "more than change text"},
@@ -67,14 +67,14 @@ func TestModify(t *testing.T) {
 			} else if len(r.Changed) != 1 || r.Changed[0] != "a.txt" {
 				t.Errorf("changed %v", r.Changed)
 			}
-			if got := b.file("a.txt"); got != want || !strings.Contains(string(r.Data), c.says) {
+			if got := b.file("a.txt"); got != want || !strings.Contains(string(r.Data), c.part) {
 				t.Errorf("file %q, want %q; result %s", got, want, r.Data)
 			}
 		})
 	}
 }
 
-// A small call cannot make a huge file, nor search one without end.
+// TestModifyIsBounded: a small call cannot produce a huge file or an endless search.
 func TestModifyIsBounded(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", strings.Repeat("a\n", 1<<20))
@@ -90,17 +90,17 @@ func TestModifyIsBounded(t *testing.T) {
 	}
 }
 
-// D7: what a person is shown is what is there: nothing that a terminal obeys, or that turns the text around.
+// TestPreviewIsVisible: D7: a preview has no character that controls a terminal or reverses the text.
 func TestPreviewIsVisible(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", "one\r\n")
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}), false)
 	if err != nil || strings.ContainsAny(p.Preview, "\x1b\u202e") || !strings.Contains(p.Preview, " one\r\n+<U+001B>[2Jtwo<U+202E><U+000D>!\n") || p.Reason != "be<U+0007>cause" {
 		t.Errorf("preview %q, reason %q, %v", p.Preview, p.Reason, err)
 	}
 }
 
-// U177: a call that was cut off may be made again, whether it was made or not; a fresh one that fits no more may not.
+// TestModifyAgain: U177: an interrupted call may be repeated, whether it was made or not; a new one must fit the file.
 func TestModifyAgain(t *testing.T) {
 	for name, call := range map[string]map[string]any{
 		"edit": {"edits": edits("one", "1", "three", "3")}, "deleting": {"edits": edits("three\n", "")}, "diff": {"diff": modifyDiff}, "growing": {"edits": edits("three", "three and three")},
@@ -111,7 +111,7 @@ func TestModifyAgain(t *testing.T) {
 			b.put("a.txt", modifyText)
 			call["path"] = "a.txt"
 			for i, want := range []string{`"modified"`, `"already applied"`, `"already applied"`} {
-				p, err := b.set.PrepareAgain("modify_file", args(call))
+				p, err := b.set.Prepare("modify_file", args(call), true)
 				if err != nil {
 					t.Fatal(err)
 				}

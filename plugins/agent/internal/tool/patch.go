@@ -8,32 +8,32 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// applyDiff applies a unified diff of one file to a text. Which file the diff names does not matter; it must be one, and
-// only its text may change. With again, a diff whose new lines are there already counts as applied.
+// applyDiff applies a unified diff of one file to a text. The name of the file is ignored; the diff may only change text.
+// With again, a diff whose new lines are in the text already counts as applied.
 func applyDiff(before, unified string, again bool) (after string, applied bool, err error) {
 	hunks, err := parseDiff(unified)
 	if err != nil {
 		return "", false, err
 	}
 	if again {
-		if _, err := patch(before, reversed(hunks)); err == nil {
+		if _, err := applyHunks(before, reverseHunks(hunks)); err == nil {
 			return before, true, nil
 		}
 	}
-	after, err = patch(before, hunks)
+	after, err = applyHunks(before, hunks)
 	return after, false, err
 }
 
-// maxHunks bounds the search for hunks whose line numbers are wrong.
+// maxHunks limits the search for hunks with wrong line numbers.
 const maxHunks = 200
 
-// hunk replaces lines by others. Lines have their ends.
+// hunk replaces lines. Lines include their line ends.
 type hunk struct {
 	before, after     []string
-	atBefore, atAfter int // where the lines should be, from 0
+	atBefore, atAfter int // expected index of the first line, from 0
 }
 
-// parseDiff reads a diff.
+// parseDiff parses a diff.
 func parseDiff(unified string) ([]hunk, error) {
 	if !strings.HasSuffix(unified, "\n") {
 		unified += "\n"
@@ -44,25 +44,25 @@ func parseDiff(unified string) ([]hunk, error) {
 	files, _, err := gitdiff.Parse(strings.NewReader(unified))
 	switch {
 	case err != nil:
-		return nil, failed("the diff cannot be read: %v; the numbers after @@ must count the lines that follow, or use edits", err)
+		return nil, newFailure("the diff cannot be parsed: %v; the numbers after @@ must count the lines that follow, or use edits", err)
 	case len(files) != 1:
-		return nil, failed("the diff is of %d files; one is wanted", len(files))
+		return nil, newFailure("the diff changes %d files, want 1", len(files))
 	}
 	file := files[0]
 	if file.IsBinary || file.IsDelete || file.IsNew || file.IsRename || file.IsCopy || file.NewMode != 0 || len(file.TextFragments) == 0 {
-		return nil, failed("the diff does more than change text; use write_file or delete_file")
+		return nil, newFailure("the diff does more than change text; use write_file or delete_file")
 	}
 	if len(file.TextFragments) > maxHunks {
-		return nil, failed("the diff has %d hunks, more than %d; use write_file", len(file.TextFragments), maxHunks)
+		return nil, newFailure("the diff has %d hunks, more than %d; use write_file", len(file.TextFragments), maxHunks)
 	}
 	hunks := make([]hunk, len(file.TextFragments))
 	for i, fragment := range file.TextFragments {
-		hunks[i] = hunkOf(fragment)
+		hunks[i] = newHunk(fragment)
 	}
 	return hunks, nil
 }
 
-func hunkOf(f *gitdiff.TextFragment) hunk {
+func newHunk(f *gitdiff.TextFragment) hunk {
 	h := hunk{atBefore: int(f.OldPosition) - 1, atAfter: int(f.NewPosition) - 1}
 	for _, line := range f.Lines {
 		if line.Old() {
@@ -72,7 +72,7 @@ func hunkOf(f *gitdiff.TextFragment) hunk {
 			h.after = append(h.after, line.Line)
 		}
 	}
-	if len(h.before) == 0 { // then the number is that of the line before
+	if len(h.before) == 0 { // the number is then that of the line before
 		h.atBefore++
 	}
 	if len(h.after) == 0 {
@@ -81,9 +81,9 @@ func hunkOf(f *gitdiff.TextFragment) hunk {
 	return h
 }
 
-// patch applies the hunks one after the other. The lines of a hunk are where its numbers say or, since models count badly,
-// at the one other place where they are.
-func patch(before string, hunks []hunk) (string, error) {
+// applyHunks applies the hunks in order. Models miscount lines: a hunk that does not fit at its line number is applied at
+// the only other place where it fits.
+func applyHunks(before string, hunks []hunk) (string, error) {
 	lines := strings.SplitAfter(before, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -93,7 +93,7 @@ func patch(before string, hunks []hunk) (string, error) {
 	for i, h := range hunks {
 		at, err := h.find(lines, next)
 		if err != nil {
-			return "", failed("hunk %d of the diff %s; read the file again, or use edits", i+1, err)
+			return "", newFailure("hunk %d of the diff %s; read the file again, or use edits", i+1, err)
 		}
 		for _, line := range slices.Concat(lines[next:at], h.after) {
 			after.WriteString(line)
@@ -106,7 +106,7 @@ func patch(before string, hunks []hunk) (string, error) {
 	return after.String(), nil
 }
 
-// find is where the lines of the hunk are, from next on.
+// find returns the index of the hunk's lines, from next on.
 func (h hunk) find(lines []string, next int) (int, error) {
 	last := len(lines) - len(h.before)
 	if h.atBefore >= next && h.atBefore <= last && slices.Equal(lines[h.atBefore:h.atBefore+len(h.before)], h.before) {
@@ -120,16 +120,16 @@ func (h hunk) find(lines []string, next int) (int, error) {
 	}
 	switch len(found) {
 	case 0:
-		return 0, errors.New("does not fit the file: its lines are not there")
+		return 0, errors.New("does not fit the file: its lines are missing")
 	case 1:
 		return found[0], nil
 	default:
-		return 0, errors.New("has the wrong line number, and its lines are there more than once")
+		return 0, errors.New("has the wrong line number, and its lines occur more than once")
 	}
 }
 
-// reversed are the hunks that take a diff back.
-func reversed(hunks []hunk) []hunk {
+// reverseHunks returns the hunks that undo a diff.
+func reverseHunks(hunks []hunk) []hunk {
 	back := make([]hunk, len(hunks))
 	for i, h := range hunks {
 		back[i] = hunk{before: h.after, after: h.before, atBefore: h.atAfter, atAfter: h.atBefore}

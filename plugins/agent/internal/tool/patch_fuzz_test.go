@@ -7,8 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// U171, U177: no diff brings the tool down; one that was made from two texts leads from the one to the other, and is
-// known when it has.
+// FuzzApplyDiff: U171, U177: no diff causes a panic. A diff made from two texts turns the first into the second, and is
+// recognized as applied to the second.
 func FuzzApplyDiff(f *testing.F) {
 	f.Add("one\ntwo\nthree\n", "one\n2\nthree\n", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n")
 	f.Add("one\n", "one\ntwo", "@@ -1 +1,2 @@\n one\n+two\n\\ No newline at end of file\n")
@@ -28,7 +28,7 @@ func FuzzApplyDiff(f *testing.F) {
 			t.Fatalf("%q became %q, not %q: %v\n%s", before, got, after, err, made)
 		}
 		if got, applied, err := applyDiff(after, made, true); err != nil || !applied || got != after {
-			t.Fatalf("%q is not known for what it is: %q, %v\n%s", after, got, err, made)
+			t.Fatalf("%q is not recognized as changed: %q, %v\n%s", after, got, err, made)
 		}
 	})
 }

@@ -26,12 +26,12 @@ type readResult struct {
 	Truncated *truncated `json:"truncated,omitempty"`
 }
 
-func prepareRead(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareRead(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var a readArgs
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
@@ -40,44 +40,44 @@ func prepareRead(s *Set, p *Prepared, args json.RawMessage) error {
 	return nil
 }
 
-func (s *Set) readFile(file place, a readArgs) (outcome, error) {
+func (s *Set) readFile(file fileRef, a readArgs) (outcome, error) {
 	content, err := file.load()
 	if err != nil {
-		return outcome{}, missing(file.rel, err)
+		return outcome{}, fileError(file.rel, err)
 	}
 	if binary(content) {
-		return outcome{}, failed("%s is no text: %d bytes with zero bytes among them", file.rel, len(content))
+		return outcome{}, newFailure("%s is not text: its %d bytes include zero bytes", file.rel, len(content))
 	}
 	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%x", file.rel, a.Offset, a.Limit, sha256.Sum256(content))))[:24]
 	lines := splitLines(text(content))
 	result := readResult{Path: file.rel, Lines: len(lines), Offset: a.Offset}
-	if s.keeps(key) {
+	if s.isKept(key) {
 		result.Unchanged = true
 		return outcome{data: result, key: key}, nil
 	}
 	from := min(max(a.Offset-1, 0), len(lines))
 	if a.Offset > 1 && from == len(lines) {
-		return outcome{}, failed("%s has %d lines, and none from %d on", file.rel, len(lines), a.Offset)
+		return outcome{}, newFailure("%s has %d lines, and none from %d on", file.rel, len(lines), a.Offset)
 	}
 	to := len(lines)
 	if a.Limit > 0 {
 		to = min(from+a.Limit, to)
 	}
-	shown := strings.Join(s.plainLines(lines)[from:to], "\n")
+	shown := strings.Join(s.redactLines(lines)[from:to], "\n")
 	if to == len(lines) && bytes.HasSuffix(content, []byte("\n")) {
 		shown += "\n"
 	}
-	shown, result.Truncated = cut(shown, s.chars())
+	shown, result.Truncated = cutMiddle(shown, s.maxChars())
 	result.Content = &shown
 	return outcome{data: result, key: key}, nil
 }
 
-// binary reports whether a content is no text, as git decides it.
+// binary reports whether a content is not text, by git's rule.
 func binary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }
 
-// text is the content as it can stand in JSON.
+// text returns the content as valid UTF-8 for JSON.
 func text(content []byte) string {
 	if utf8.Valid(content) {
 		return string(content)

@@ -22,29 +22,29 @@ type deleteResult struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-func prepareDelete(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareDelete(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var a deleteArgs
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
 	if (a.Path == "") == (len(a.Paths) == 0) {
-		return invalid(errors.New("/: exactly one of path and paths is wanted"))
+		return invalidArgs(errors.New("/: give exactly one of path and paths"))
 	}
 	if a.Path != "" {
 		a.Paths = []string{a.Path}
 	}
 	p.Effect, p.Category, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileDelete, a.Reason
-	var files []place
+	var files []fileRef
 	var preview strings.Builder
-	for _, given := range a.Paths {
-		file, err := s.locateAs(given, true)
+	for _, name := range a.Paths {
+		file, err := s.locate(name, true)
 		if err != nil {
 			return err
 		}
-		if err := file.writable(); err != nil {
+		if err := file.checkWritable(); err != nil {
 			return err
 		}
-		size, err := file.deletable(p.again)
+		size, err := file.deletableSize(p.again)
 		if err != nil {
 			return err
 		}
@@ -56,21 +56,21 @@ func prepareDelete(s *Set, p *Prepared, args json.RawMessage) error {
 	return nil
 }
 
-// deletable is the size of what would be deleted: a file or a link.
-func (p place) deletable(again bool) (int64, error) {
+// deletableSize returns the size of the file or link that would be deleted. With again, a missing file has size 0.
+func (p fileRef) deletableSize(again bool) (int64, error) {
 	info, err := p.stat()
 	switch {
 	case again && errors.Is(err, fs.ErrNotExist):
 		return 0, nil
 	case err != nil:
-		return 0, missing(p.rel, err)
+		return 0, fileError(p.rel, err)
 	case info.IsDir():
-		return 0, failed("%s is a directory; only files are deleted", p.rel)
+		return 0, newFailure("%s is a directory; only files are deleted", p.rel)
 	}
 	return info.Size(), nil
 }
 
-func deleteFiles(files []place, again bool) (outcome, error) {
+func deleteFiles(files []fileRef, again bool) (outcome, error) {
 	result := deleteResult{Deleted: []string{}}
 	done := outcome{}
 	for _, file := range files {
@@ -80,9 +80,9 @@ func deleteFiles(files []place, again bool) (outcome, error) {
 			result.Missing = append(result.Missing, file.rel)
 			continue
 		case err != nil && len(result.Deleted) > 0:
-			return done, fmt.Errorf("deleted %s, and then: %w", strings.Join(result.Deleted, ", "), missing(file.rel, err))
+			return done, fmt.Errorf("deleted %s, and then: %w", strings.Join(result.Deleted, ", "), fileError(file.rel, err))
 		case err != nil:
-			return done, missing(file.rel, err)
+			return done, fileError(file.rel, err)
 		}
 		result.Deleted, done.changed = append(result.Deleted, file.rel), append(done.changed, file.rel)
 	}
@@ -90,7 +90,7 @@ func deleteFiles(files []place, again bool) (outcome, error) {
 	return done, nil
 }
 
-func (p place) remove() error {
+func (p fileRef) remove() error {
 	root, name, done, err := p.open()
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (p place) remove() error {
 	switch info, err := root.Lstat(name); {
 	case err != nil:
 		return err
-	case info.IsDir(): // an empty one would go
-		return failed("%s is a directory; only files are deleted", p.rel)
+	case info.IsDir(): // Remove would delete an empty directory
+		return newFailure("%s is a directory; only files are deleted", p.rel)
 	}
 	return root.Remove(name)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// pathCalls are a call of every tool that takes a path, on this one.
+// pathCalls returns a call with the path for every tool that takes one.
 func pathCalls(path string) map[string]map[string]any {
 	return map[string]map[string]any{
 		"read_file": {"path": path}, "write_file": {"path": path, "content": "written"}, "modify_file": {"path": path, "edits": []any{map[string]any{"old": "canary", "new": "cat"}}},
@@ -21,11 +21,11 @@ func pathCalls(path string) map[string]map[string]any {
 	}
 }
 
-// untouched checks that nothing lies outside the workspace that was not there, nor inside but these.
+// untouched checks that no file outside the workspace was changed or created, and that these inside exist.
 func (b *bench) untouched(inside ...string) {
 	b.t.Helper()
 	if got := b.file(b.canary); got != canaryText {
-		b.t.Errorf("the canary says %q", got)
+		b.t.Errorf("the canary holds %q", got)
 	}
 	for dir, want := range map[string][]string{b.out: {"canary"}, filepath.Dir(b.root): {"bin", "proj", "proj-evil"}} {
 		var names []string
@@ -47,14 +47,14 @@ func (b *bench) untouched(inside ...string) {
 	}
 }
 
-// singer is a program that leaves a trace outside the workspace when it is run.
+// singer installs programs that leave a trace outside the workspace when they run.
 func (b *bench) singer(names ...string) {
 	for _, name := range names {
 		b.program(name, `echo "$0 $*" >> `+b.canary)
 	}
 }
 
-// U172, D7, seed 002 Threat 2: a path that leads out is refused by every tool, and nothing happens.
+// TestPathsOutside: U172, D7, seed 002 Threat 2: every tool refuses a path to the outside, without effects.
 func TestPathsOutside(t *testing.T) {
 	b := newBench(t, nil)
 	b.singer("git")
@@ -92,7 +92,7 @@ func TestPathsOutside(t *testing.T) {
 	}
 }
 
-// D7: a directory or file that becomes a link between the check and the use is not followed.
+// TestSwappedLink: D7: a directory or file that becomes a link between the check and the use is not followed.
 func TestSwappedLink(t *testing.T) {
 	for _, target := range []string{"out", "inside"} {
 		for _, name := range slices.Sorted(maps.Keys(pathCalls(""))) {
@@ -114,7 +114,7 @@ func TestSwappedLink(t *testing.T) {
 						continue
 					}
 				}
-				p, err := b.set.Prepare(name, args(call))
+				p, err := b.set.Prepare(name, args(call), false)
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
@@ -146,7 +146,7 @@ func TestSwappedLink(t *testing.T) {
 	}
 }
 
-// U174, D7, seed 002 Threat 1: none of these runs anything, not even in part.
+// TestCommandsRefused: U174, D7, seed 002 Threat 1: none of these lines runs anything, not even in part.
 func TestCommandsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.singer("git", "go", "make", "python", "node", "npm", "id", "rm", "curl", "sh2", "env", "sudo")
@@ -165,14 +165,14 @@ func TestCommandsRefused(t *testing.T) {
 		}
 	}
 	b.untouched()
-	b.ok("run_terminal", map[string]any{"command": "git status"}, nil) // the trap works, and springs for what is allowed
+	b.ok("run_terminal", map[string]any{"command": "git status"}, nil) // the trap works for an allowed command
 	if got, want := b.file(b.canary), canaryText+filepath.Join(b.bin, "git")+" status\n"; got != want {
-		t.Errorf("the canary says %q, want %q", got, want)
+		t.Errorf("the canary holds %q, want %q", got, want)
 	}
 }
 
-// C5: no command changes what the engine keeps or a policy protects, by whatever argument; to look at it and to record it
-// is something else.
+// TestCommandsKeepWhatIsProtected: C5: no command changes files of the engine or protected files through any argument.
+// Commands that only read or record them are allowed.
 func TestCommandsKeepWhatIsProtected(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Protected = []string{"migrations/**"} })
 	b.program("git", "echo git")
@@ -190,7 +190,7 @@ func TestCommandsKeepWhatIsProtected(t *testing.T) {
 	}
 }
 
-// D7: with the workspace's own directory on PATH, a program that lies there is not run, nor found by its children.
+// TestPlantedProgram: D7: with the workspace on PATH, neither commands nor their children run a program in the workspace.
 func TestPlantedProgram(t *testing.T) {
 	b := newBench(t, func(b *bench, o *tool.Options) {
 		o.Environ = []string{"PATH=" + b.root + ":.:" + b.bin + ":/usr/bin:/bin"}
@@ -205,13 +205,13 @@ func TestPlantedProgram(t *testing.T) {
 		var got struct{ Stdout string }
 		b.ok("run_terminal", map[string]any{"command": line}, &got)
 		if got.Stdout != "honest\n" {
-			t.Errorf("%s says %q", line, got.Stdout)
+			t.Errorf("%s prints %q", line, got.Stdout)
 		}
 	}
 	b.untouched()
 }
 
-// Nothing is written where git finds what it runs.
+// TestGitDirectory: no tool writes files from which git takes its programs.
 func TestGitDirectory(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(".git/config", "[core]\n")
@@ -231,7 +231,7 @@ func TestGitDirectory(t *testing.T) {
 	}
 }
 
-// U183, part of D7: what the kernel named for reports may be written although it lies outside, and nothing beside it.
+// TestReports: U183, part of D7: report files of the kernel may be written outside the workspace, and no files beside them.
 func TestReports(t *testing.T) {
 	var report string
 	b := newBench(t, func(b *bench, o *tool.Options) {
@@ -242,7 +242,7 @@ func TestReports(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{report}) || b.file(report) != "{}" {
 		t.Errorf("changed %v", r.Changed)
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}), false)
 	if err != nil || !slices.Equal(p.Paths, []string{".claude/status.json"}) {
 		t.Errorf("%v, %v", p, err)
 	}
@@ -259,6 +259,6 @@ func TestReports(t *testing.T) {
 	}
 	b.run("write_file", map[string]any{"path": report, "content": "x"})
 	if got := b.file(b.canary); got != canaryText {
-		t.Errorf("the canary says %q", got)
+		t.Errorf("the canary holds %q", got)
 	}
 }

@@ -34,7 +34,7 @@ func valid(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	return schema.Validate(doc)
 }
 
-// U166, U167, U170: every tool has schemas, and what it returns fits them: good results its own, failures that of failures.
+// TestResultsFitTheirSchemas: U166, U167, U170: every tool has schemas, and its results and failures fit them.
 func TestResultsFitTheirSchemas(t *testing.T) {
 	failure, err := os.ReadFile("testdata/error.json")
 	if err != nil {

@@ -38,19 +38,19 @@ type match struct {
 	Text string `json:"text"`
 }
 
-func prepareSearch(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareSearch(s *Set, p *PreparedCall, args json.RawMessage) error {
 	a := searchArgs{Path: ".", Limit: defaultEntries}
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil {
-		return invalid(fmt.Errorf("/pattern: %w", err))
+		return invalidArgs(fmt.Errorf("/pattern: %w", err))
 	}
 	if !doublestar.ValidatePattern(a.Glob) {
-		return invalid(errors.New("/glob: is no pattern that can be read"))
+		return invalidArgs(errors.New("/glob: is not a valid pattern"))
 	}
-	start, err := s.locate(a.Path)
+	start, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func prepareSearch(s *Set, p *Prepared, args json.RawMessage) error {
 	return nil
 }
 
-// search is one walk over the files.
+// search is one search over the files.
 type search struct {
 	set     *Set
 	args    searchArgs
@@ -78,8 +78,8 @@ type search struct {
 	total   int
 }
 
-// unsearched are directories that hold no sources: of what others wrote, and of what earlier agents were told and made.
-var unsearched = []string{".git", "node_modules", "pipeline-runs"}
+// skippedDirectories hold no sources of the project: dependencies, and the records of earlier agents.
+var skippedDirectories = []string{".git", "node_modules", "pipeline-runs"}
 
 func (w *search) run(ctx context.Context) (outcome, error) {
 	w.result.Matches = []match{}
@@ -90,52 +90,45 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 		case p == w.top && err != nil:
 			return err
 		case err != nil:
-			return nil //nolint:nilerr // what cannot be read is not searched
-		case d.IsDir() && p != w.top && (slices.Contains(unsearched, d.Name()) || w.set.guarded(p)):
+			return nil //nolint:nilerr // an unreadable directory is not searched
+		case d.IsDir() && p != w.top && (slices.Contains(skippedDirectories, d.Name()) || w.set.holdsSecrets(p)):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || p != w.top && !w.wants(p):
+		case !d.Type().IsRegular() || p != w.top && !w.selects(p):
 			return nil
 		}
-		w.file(p)
+		w.searchFile(p)
 		if w.total > mostCounted {
 			return fs.SkipAll
 		}
 		return nil
 	})
 	if err != nil {
-		return outcome{}, missing(w.shown, err)
+		return outcome{}, fileError(w.shown, err)
 	}
-	w.result.Matches, _ = fit(w.result.Matches, w.set.chars(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
+	w.result.Matches, _ = fitEntries(w.result.Matches, w.set.maxChars(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
 	if left := w.total - len(w.result.Matches); left > 0 {
 		w.result.Truncated = &truncated{Entries: left}
 	}
 	return outcome{data: w.result}, nil
 }
 
-// wants reports whether the file is to be searched by its name.
-func (w *search) wants(p string) bool {
-	if w.set.guarded(p) {
+// selects reports whether the file's name selects it for the search.
+func (w *search) selects(p string) bool {
+	if w.set.holdsSecrets(p) {
 		return false
 	}
 	if w.args.Glob == "" {
 		return true
 	}
-	name := relativeTo(w.top, p)
-	if !strings.Contains(w.args.Glob, "/") {
-		name = path.Base(p)
+	name := path.Base(p)
+	if p != w.top && strings.Contains(w.args.Glob, "/") {
+		name = pathBelow(w.top, p)
 	}
 	return doublestar.MatchUnvalidated(w.args.Glob, name)
 }
 
-func relativeTo(top, p string) string {
-	if p == top {
-		return path.Base(p)
-	}
-	return relative(top, p)
-}
-
-// file searches one file. One that cannot be read, or is no text, counts as not searched.
-func (w *search) file(p string) {
+// searchFile searches one file. A file that cannot be read, or is not text, is not counted.
+func (w *search) searchFile(p string) {
 	info, err := w.root.Lstat(p)
 	if err != nil || info.Size() > maxSearched {
 		return
@@ -155,27 +148,26 @@ func (w *search) file(p string) {
 			continue
 		}
 		if plain == nil {
-			plain = w.set.plainLines(lines)
+			plain = w.set.redactLines(lines)
 		}
 		shown := w.shown
 		if p != w.top {
-			shown = path.Join(w.shown, relative(w.top, p))
+			shown = path.Join(w.shown, pathBelow(w.top, p))
 		}
-		w.result.Matches = append(w.result.Matches, match{Path: shown, Line: i + 1, Text: shortLine(plain[i])})
+		w.result.Matches = append(w.result.Matches, match{Path: shown, Line: i + 1, Text: cutLine(plain[i])})
 	}
 }
 
-func shortLine(line string) string {
+func cutLine(line string) string {
 	line = strings.TrimSuffix(line, "\r")
-	if n := bytesOf(line, maxMatch); n < len(line) {
+	if n := prefixBytes(line, maxMatch); n < len(line) {
 		return line[:n] + " [...]"
 	}
 	return line
 }
 
-// secretFiles are names of files and directories that say that they hold secrets, secretPaths more of them by the ends of
-// their paths (REQUIREMENTS C5). A search walks over files that no policy has been asked about; to read one of these it
-// takes a call that names it.
+// secretFiles are names of files and directories that usually hold secrets, secretPaths the ends of further paths
+// (REQUIREMENTS C5). No policy decides on the files of a search; only a call that names such a file may read it.
 var (
 	secretFiles = []string{
 		".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".netrc", ".npmrc",
@@ -187,8 +179,8 @@ var (
 	}
 )
 
-// guarded reports whether a search leaves a file or directory out.
-func (s *Set) guarded(p string) bool {
+// holdsSecrets reports whether a search skips a file or directory.
+func (s *Set) holdsSecrets(p string) bool {
 	p = strings.ToLower(p)
 	return slices.ContainsFunc(secretFiles, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(p)) }) ||
 		slices.ContainsFunc(secretPaths, func(end string) bool { return strings.HasSuffix("/"+p, end) }) ||

@@ -20,71 +20,71 @@ const (
 	DefaultTimeout      = 300 * time.Second
 	MaxTimeout          = time.Hour
 	DefaultResultTokens = 10_000
-	maxContent          = 1 << 20  // bytes that are written
+	maxContent          = 1 << 20  // bytes of content that is written
 	maxFile             = 10 << 20 // bytes of a file that is read
 )
 
-// Options say where and within which limits the tools work.
+// Options configure the tools.
 type Options struct {
 	// Root is the workspace, absolute.
 	Root string
-	// Reports are absolute files that the kernel named for the agent's own reports. They may be read and written
-	// although they may lie outside the workspace. Empty entries are ignored.
+	// Reports are the absolute paths of the kernel's report files. They may be read and written, even outside the workspace.
+	// Empty entries are ignored.
 	Reports []string
-	// Readable are absolute files of that kind that may be read alone.
+	// Readable are absolute paths of further files that may only be read.
 	Readable []string
-	// Allowed are the programs that may be run; nil is [command.Default], empty allows none.
+	// Allowed are the programs that may run; nil is [command.DefaultPrograms], empty allows none.
 	Allowed []string
-	// Timeout bounds a command, and is what it gets where the model asks for no less. Default [DefaultTimeout]; the
-	// model may then ask for up to [MaxTimeout].
+	// Timeout is the limit and the default of a command's time. Default [DefaultTimeout]; the model may then ask for up to
+	// [MaxTimeout].
 	Timeout time.Duration
-	// ResultTokens bounds a result as the model sees it, at 4 characters a token. Default [DefaultResultTokens].
+	// ResultTokens limits a result for the model, at 4 characters per token. Default [DefaultResultTokens].
 	ResultTokens int
-	// Environ is the plugin's environment, nil for that of the process; commands get it without secrets. Given is what
-	// the kernel named for the agent, which they get as it is.
-	Environ []string
-	Given   map[string]string
-	// Redactor takes secrets out of results. Nil knows those of Environ and Given.
+	// Environ is the plugin's environment, nil for that of the process; commands get it without secrets. AddedEnviron holds
+	// the kernel's variables for the agent, which commands get unchanged.
+	Environ      []string
+	AddedEnviron map[string]string
+	// Redactor removes secrets from results. Default: one for the secrets in Environ and AddedEnviron.
 	Redactor interface{ Text(text string) string }
-	// Offline refuses commands that fetch from the network.
+	// Offline refuses commands that use the network.
 	Offline bool
-	// Retry are the pauses before a command is run again after a passing failure. Nil is 1, 2, 4 s; empty is never.
+	// Retry are the pauses before repeats of a command after a temporary failure. Nil is 1, 2, 4 s; empty is never.
 	Retry []time.Duration
-	// Progress is told in a few words what a call that takes longer does. May be nil.
+	// Progress gets a short message about a call that takes longer. May be nil.
 	Progress func(message string)
-	// Grace is the time between the polite and the final signal to a command. Default 5 s.
+	// Grace is the time between SIGTERM and SIGKILL for a command. Default 5 s.
 	Grace time.Duration
-	// Protected are further globs (doublestar) of files that a search leaves out.
+	// Protected are further globs (doublestar) of files that a search skips and no command may change.
 	Protected []string
 }
 
-// Set is the tools over one workspace. It is safe for concurrent use; who made it closes it.
+// Set is the set of tools over one workspace. It is safe for concurrent use; the caller of [NewSet] closes it.
 type Set struct {
-	o       Options
-	ws      *workspace.Dir
-	rules   command.Rules
-	environ []string          // for commands
-	forGit  []string          // for git
-	reports map[string]string // spelling -> the file as the kernel named it
-	tools   []registered
+	o          Options
+	ws         *workspace.Dir
+	rules      command.Rules
+	environ    []string          // for commands
+	gitEnviron []string          // for git
+	reports    map[string]string // spelling -> the kernel's path
+	tools      []registeredTool
 
-	mu    sync.Mutex
-	known map[string]bool // keys of reads that the model still sees in full
+	mu       sync.Mutex
+	keptKeys map[string]bool // keys of reads whose full result the model still has
 }
 
-// registered is a tool with its contract.
-type registered struct {
+// registeredTool is a tool with its contract.
+type registeredTool struct {
 	contract
-	prepare func(s *Set, p *Prepared, args json.RawMessage) error
+	prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
 }
 
-// NewSet opens the workspace.
+// NewSet opens the workspace and reads the contracts of the tools.
 func NewSet(o Options) (*Set, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
 	if o.Redactor == nil {
-		o.Redactor = redact.New(cliagent.Environ(o.Environ, o.Given))
+		o.Redactor = redact.New(cliagent.Environ(o.Environ, o.AddedEnviron))
 	}
 	if o.ResultTokens <= 0 {
 		o.ResultTokens = DefaultResultTokens
@@ -96,7 +96,7 @@ func NewSet(o Options) (*Set, error) {
 		o.Progress = func(string) {}
 	}
 	if o.Allowed == nil {
-		o.Allowed = command.Default()
+		o.Allowed = command.DefaultPrograms()
 	}
 	s := &Set{o: o}
 	if err := s.register(); err != nil {
@@ -107,18 +107,18 @@ func NewSet(o Options) (*Set, error) {
 		return nil, err
 	}
 	s.ws = ws
-	s.environ = command.Environ(o.Environ, o.Given, ws, o.Offline)
-	s.forGit = command.ForGit(s.environ, ws)
-	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.guarded}
+	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
+	s.gitEnviron = command.GitEnviron(s.environ, ws)
+	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
 	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
 	return s, nil
 }
 
-// register reads the contracts.
+// register reads the contracts of the tools.
 func (s *Set) register() error {
 	for _, t := range []struct {
 		name    string
-		prepare func(s *Set, p *Prepared, args json.RawMessage) error
+		prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
 	}{
 		{"read_file", prepareRead},
 		{"write_file", prepareWrite},
@@ -134,15 +134,15 @@ func (s *Set) register() error {
 			return err
 		}
 		if t.name == "run_terminal" {
-			c.Description += s.programs()
+			c.Description += s.programList()
 		}
-		s.tools = append(s.tools, registered{contract: c, prepare: t.prepare})
+		s.tools = append(s.tools, registeredTool{contract: c, prepare: t.prepare})
 	}
 	return nil
 }
 
-// programs says in the description what may be run.
-func (s *Set) programs() string {
+// programList returns the sentence of run_terminal's description that lists the allowed programs.
+func (s *Set) programList() string {
 	if len(s.o.Allowed) == 0 {
 		return " No program is allowed here."
 	}
@@ -152,7 +152,7 @@ func (s *Set) programs() string {
 // Close releases the workspace. No call may be running.
 func (s *Set) Close() error { return s.ws.Close() }
 
-// Definitions are the tools in a fixed order.
+// Definitions returns the tools in a fixed order.
 func (s *Set) Definitions() []Definition {
 	all := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
@@ -161,8 +161,8 @@ func (s *Set) Definitions() []Definition {
 	return all
 }
 
-// Keep says which earlier reads the model still sees in full, by [Result.Key]: reading the same again while nothing has
-// changed is then answered with "unchanged". It replaces what was said before; at first there are none.
+// Keep sets the earlier reads whose full result the model still has, by [Result.Key]. Repeating such a read of unchanged
+// content returns "unchanged". Initially there are none.
 func (s *Set) Keep(keys []string) {
 	known := make(map[string]bool, len(keys))
 	for _, key := range keys {
@@ -170,24 +170,24 @@ func (s *Set) Keep(keys []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = known
+	s.keptKeys = known
 }
 
-func (s *Set) keeps(key string) bool {
+func (s *Set) isKept(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known[key]
+	return s.keptKeys[key]
 }
 
-// canonical is the tool's own name: models ask for some by another.
-func canonical(name string) string {
+// canonicalName returns the name of a tool for a name that models use: some request run_command.
+func canonicalName(name string) string {
 	if name == "run_command" {
 		return "run_terminal"
 	}
 	return name
 }
 
-func (s *Set) find(name string) (registered, error) {
+func (s *Set) find(name string) (registeredTool, error) {
 	var names []string
 	for _, t := range s.tools {
 		if t.Name == name {
@@ -195,5 +195,5 @@ func (s *Set) find(name string) (registered, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return registered{}, invalid(fmt.Errorf("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", ")))
+	return registeredTool{}, invalidArgs(fmt.Errorf("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", ")))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// U184: what a call costs besides its work: checking it, and reading, writing and changing a file of 50 KB.
+// BenchmarkCall: U184: the cost of a call besides its work: checking it, and reading, writing and searching a file of 50 KB.
 func BenchmarkCall(b *testing.B) {
 	set, err := tool.NewSet(tool.Options{Root: b.TempDir(), Environ: []string{"PATH=/usr/bin"}})
 	if err != nil {
@@ -28,7 +28,7 @@ func BenchmarkCall(b *testing.B) {
 		call := args(c.args)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := set.Prepare(c.tool, call)
+				p, err := set.Prepare(c.tool, call, false)
 				if err != nil {
 					b.Fatal(err)
 				}

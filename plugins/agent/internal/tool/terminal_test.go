@@ -27,11 +27,11 @@ type terminalData struct {
 	Truncated *struct{ Lines, Chars int }
 }
 
-// U173: output, exit code and directory; there is no shell, no input and no terminal.
+// TestTerminal: U173: output, exit code and directory; a command has no shell, no input and no terminal.
 func TestTerminal(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) {
 		o.Environ = append(o.Environ, "SERVICE_TOKEN=hunter2-hunter2", "PLAIN=yes")
-		o.Given = map[string]string{"NPM_TOKEN": "given-given"}
+		o.AddedEnviron = map[string]string{"NPM_TOKEN": "given-given"}
 	})
 	b.program("git", `for a in "$@"; do echo "[$a]"; done; cat; pwd; echo "$PWD"; echo err >&2; exit 3`)
 	b.program("go", `echo "${SERVICE_TOKEN-unset} ${PLAIN-unset} $GIT_TERMINAL_PROMPT $GIT_PAGER"; test -n "$NPM_TOKEN" && echo given; test -t 0 || echo no terminal`)
@@ -52,7 +52,7 @@ func TestTerminal(t *testing.T) {
 	if want := "unset yes 0 cat\ngiven\nno terminal\n"; got.Stdout != want {
 		t.Errorf("environment %q, want %q", got.Stdout, want)
 	}
-	for _, c := range []struct{ command, dir, want string }{{"git status", "none", "there is no none"}, {"cargo build", "", "no program"}, {"git status", "file", "no directory"}} {
+	for _, c := range []struct{ command, dir, want string }{{"git status", "none", "there is no none"}, {"cargo build", "", "no program"}, {"git status", "file", "not a directory"}} {
 		b.put("file", "")
 		call := map[string]any{"command": c.command}
 		if c.dir != "" {
@@ -64,14 +64,14 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// U173, U180: a command that takes too long is ended with all that it started; what it said until then is kept, without
-// secrets.
+// TestTerminalTimeout: U173, U180: a command that exceeds its time is ended with its descendants. Its output until then is
+// kept, without secrets.
 func TestTerminalTimeout(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Timeout, o.Grace = time.Second, 200*time.Millisecond })
 	pids := filepath.Join(b.out, "pids")
 	// A child and a grandchild that ignore the polite signal.
 	b.program("make", `trap '' TERM; (trap '' TERM; echo $$ >> `+pids+`; sh -c 'echo $$ >> `+pids+`; exec sleep 600') & echo partial; echo detail >&2; wait`)
-	p, err := b.set.Prepare("run_terminal", args(map[string]any{"command": "make all", "timeout": 3600}))
+	p, err := b.set.Prepare("run_terminal", args(map[string]any{"command": "make all", "timeout": 3600}), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTerminalTimeout(t *testing.T) {
 	}
 }
 
-// A command ends with the attempt, and its output is kept.
+// TestTerminalCanceled: a command ends with the attempt, and its output is kept.
 func TestTerminalCanceled(t *testing.T) {
 	b := newBench(t, nil)
 	ready := filepath.Join(b.out, "ready")
@@ -120,26 +120,26 @@ func TestTerminalCanceled(t *testing.T) {
 	}
 }
 
-// U178, K26: passing failures are tried again within the call, three times; the result lists the tries.
+// TestTerminalRetry: U178, K26: temporary failures are retried within the call, three times; the result lists the tries.
 func TestTerminalRetry(t *testing.T) {
-	fail := func(words string) string { return "echo x >> COUNT; echo '" + words + "' >&2; exit 1" }
+	fail := func(text string) string { return "echo x >> COUNT; echo '" + text + "' >&2; exit 1" }
 	for _, c := range []struct {
 		name, program, command, script string
 		tries                          int
 	}{
 		{"passing, until it works", "git", "git fetch", `echo x >> COUNT; test $(wc -l < COUNT) -ge 3 && exit 0; echo "fatal: unable to access: Could not resolve host: x" >&2; exit 128`, 3},
 		{"passing, and does not pass", "go", "go test ./...", fail("dial tcp: connection refused"), 4},
-		{"a time-out, by the words of the seed", "go", "go test ./...", fail("Connection timeout (network blip)"), 4},
+		{"a time-out, in the text of the seed", "go", "go test ./...", fail("Connection timeout (network blip)"), 4},
 		{"a lock of git", "git", "git status", fail("fatal: Unable to create '.git/index.lock': File exists."), 4},
 		{"no passing failure", "go", "go build ./...", fail("undefined: x"), 1},
 		{"a program that must not run twice", "python", "python migrate.py", fail("connection refused"), 1},
 		{"success that talks of failures", "go", "go test ./...", "echo x >> COUNT; echo connection refused", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var told []string
+			var progress []string
 			b := newBench(t, func(_ *bench, o *tool.Options) {
 				o.Retry = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}
-				o.Progress = func(message string) { told = append(told, message) }
+				o.Progress = func(message string) { progress = append(progress, message) }
 			})
 			count := filepath.Join(b.out, "count")
 			b.program(c.program, strings.ReplaceAll(c.script, "COUNT", count))
@@ -151,14 +151,14 @@ func TestTerminalRetry(t *testing.T) {
 			if want := c.tries; want > 1 && len(got.Tries) != want || want == 1 && got.Tries != nil {
 				t.Errorf("tries %+v", got.Tries)
 			}
-			if len(told) != c.tries-1 || c.tries > 1 && (!strings.HasPrefix(told[0], "Retry 1/3: ") || got.Tries[0].Cause == "") {
-				t.Errorf("told %q, %+v", told, got.Tries)
+			if len(progress) != c.tries-1 || c.tries > 1 && (!strings.HasPrefix(progress[0], "Retry 1/3: ") || got.Tries[0].Cause == "") {
+				t.Errorf("progress %q, %+v", progress, got.Tries)
 			}
 		})
 	}
 }
 
-// U183: long output loses its middle on both streams, within one budget.
+// TestTerminalIsCut: U183: long output loses its middle on both streams, within one budget.
 func TestTerminalIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 250 })
 	b.program("make", `i=0; while [ $i -lt 20000 ]; do echo "out $i"; i=$((i+1)); done; i=0; while [ $i -lt 300 ]; do echo "err $i" >&2; i=$((i+1)); done`)
@@ -173,7 +173,7 @@ func TestTerminalIsCut(t *testing.T) {
 	}
 }
 
-// U180: no result has a secret, in whichever tool and field, nor has what a person sees.
+// TestSecrets: U180: no result and no preview contains a secret, in any tool and field.
 func TestSecrets(t *testing.T) {
 	const value, key = "correct-horse-battery", "AKIAABCDEFGHIJKLMNOP"
 	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----"
@@ -206,7 +206,7 @@ func TestSecrets(t *testing.T) {
 		{"modify_file", map[string]any{"path": "conf", "edits": edits(value+"x", "y")}},
 		{"write_file", map[string]any{"path": "../" + value, "content": key}},
 	} {
-		p, err := b.set.Prepare(call.name, args(call.args))
+		p, err := b.set.Prepare(call.name, args(call.args), false)
 		if err != nil {
 			clean(strconv.Itoa(i)+" "+call.name, err.Error())
 			continue
@@ -231,8 +231,8 @@ func TestSecrets(t *testing.T) {
 	b.ok("write_file", map[string]any{"path": "marked", "content": "x [REDACTED]\n"}, nil)
 }
 
-// U174: the real git runs no hook, no file monitor and no pager of the repository, takes no directory of the workspace
-// that was made to look like a repository, and sees none above the workspace.
+// TestRealGit: U174: the real git runs no hook, file monitor or pager of the repository, does not use a directory that
+// looks like a repository, and finds no repository above the workspace.
 func TestRealGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("this test needs git: ", err)
@@ -279,7 +279,7 @@ func TestRealGit(t *testing.T) {
 		t.Errorf("a directory that looks like a repository: %s", r.Data)
 	}
 	if got := b.file(b.canary); got != canaryText {
-		t.Errorf("the canary says %q", got)
+		t.Errorf("the canary holds %q", got)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(b.root, "copy")); len(entries) > 0 {
 		t.Errorf("cloned a path: %v", entries)
@@ -292,7 +292,7 @@ func TestRealGit(t *testing.T) {
 	}
 }
 
-// U166, K24: what the model is told of the tools.
+// TestDefinitions: U166, K24: the descriptions of the tools for a model.
 func TestDefinitions(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Allowed = []string{"go", "git"} })
 	for _, d := range b.set.Definitions() {

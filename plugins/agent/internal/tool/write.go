@@ -19,40 +19,40 @@ type writeResult struct {
 	Bytes  int    `json:"bytes"`
 }
 
-func prepareWrite(s *Set, p *Prepared, args json.RawMessage) error {
+func prepareWrite(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var a writeArgs
-	if err := read(args, &a); err != nil {
+	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
 	if len(a.Content) > maxContent {
-		return invalid(fmt.Errorf("/content: has %d bytes, more than %d", len(a.Content), maxContent))
+		return invalidArgs(fmt.Errorf("/content: has %d bytes, more than %d", len(a.Content), maxContent))
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
-	if err := file.writable(); err != nil {
+	if err := file.checkWritable(); err != nil {
 		return err
 	}
-	before, exists, err := file.before()
+	before, exists, err := file.currentContent()
 	if err != nil {
 		return err
 	}
-	if err := hides(string(before), a.Content); err != nil {
+	if err := checkMarks(string(before), a.Content); err != nil {
 		return err
 	}
 	p.Effect, p.Category, p.Paths, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileWrite, []string{file.rel}, a.Reason
-	p.Preview = s.previewOf(file.rel, before, exists, []byte(a.Content))
+	p.Preview = s.preview(file.rel, before, exists, []byte(a.Content))
 	p.run = func(context.Context) (outcome, error) { return writeFile(file, []byte(a.Content)) }
 	return nil
 }
 
-func writeFile(file place, content []byte) (outcome, error) {
-	before, exists, err := file.before()
+func writeFile(file fileRef, content []byte) (outcome, error) {
+	before, exists, err := file.currentContent()
 	if err != nil {
 		return outcome{}, err
 	}
-	if err := hides(string(before), string(content)); err != nil {
+	if err := checkMarks(string(before), string(content)); err != nil {
 		return outcome{}, err
 	}
 	result := writeResult{Path: file.rel, Status: "created", Bytes: len(content)}
@@ -64,13 +64,13 @@ func writeFile(file place, content []byte) (outcome, error) {
 		result.Status = "overwritten"
 	}
 	if err := file.save(content); err != nil {
-		return outcome{}, missing(file.rel, err)
+		return outcome{}, fileError(file.rel, err)
 	}
 	return outcome{data: result, changed: []string{file.rel}}, nil
 }
 
-// before is what the file has now.
-func (p place) before() (content []byte, exists bool, err error) {
+// currentContent returns the current content of the file.
+func (p fileRef) currentContent() (content []byte, exists bool, err error) {
 	content, err = p.load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxPath is how many bytes a path has at most (REQUIREMENTS C6).
+// MaxPath limits a path, in bytes (REQUIREMENTS C6).
 const MaxPath = 4096
 
-// OutsideError says that a path is not, or is not surely, in the workspace.
+// OutsideError reports a path that is not certainly in the workspace.
 type OutsideError struct {
-	Path string // as it was given
-	Why  string
+	Path   string // as written by the caller
+	Reason string
 }
 
 // Error implements error.
 func (e *OutsideError) Error() string {
-	return fmt.Sprintf("path %q is outside the workspace: %s", shorten(e.Path), e.Why)
+	return fmt.Sprintf("path %q is outside the workspace: %s", shorten(e.Path), e.Reason)
 }
 
 func shorten(p string) string {
@@ -33,22 +33,22 @@ func shorten(p string) string {
 	return strings.ToValidUTF8(p[:most], "") + "…"
 }
 
-// Clean is the path relative to the workspace in its shortest form, with slashes, "." for the workspace itself.
-// Refused, as an [*OutsideError], is what leads out and what another program might take for that: an absolute path, a
-// drive, a home, a backslash, a character that looks like a dot or a slash, one that cannot be seen.
+// Clean returns the shortest form of a path relative to the workspace, with slashes, "." for the workspace itself. It
+// refuses, as an [*OutsideError], paths to the outside and paths that another program might read as one: absolute paths,
+// drives, home directories, backslashes, characters that look like a dot or a slash, and invisible characters.
 func Clean(p string) (string, error) {
-	if why := suspicious(p); why != "" {
-		return "", &OutsideError{Path: p, Why: why}
+	if why := pathFault(p); why != "" {
+		return "", &OutsideError{Path: p, Reason: why}
 	}
 	cleaned := path.Clean(p)
 	if !filepath.IsLocal(cleaned) {
-		return "", &OutsideError{Path: p, Why: "it leads to a directory above"}
+		return "", &OutsideError{Path: p, Reason: "it leads to a directory above"}
 	}
 	return cleaned, nil
 }
 
-// suspicious says what is wrong with a path as it is written, "" if nothing is.
-func suspicious(p string) string {
+// pathFault returns the fault in a path's text, "" for none.
+func pathFault(p string) string {
 	switch {
 	case p == "":
 		return "it is empty"
@@ -69,21 +69,21 @@ func suspicious(p string) string {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return fmt.Sprintf("it has the character %U, which cannot be seen", r)
 		}
-		if alike(r) {
-			return fmt.Sprintf("%U looks like a dot or a slash and is none", r)
+		if resemblesSeparator(r) {
+			return fmt.Sprintf("%U looks like a dot or a slash and is neither", r)
 		}
 	}
 	return ""
 }
 
-// hasDrive reports whether the path begins like C: on Windows.
+// hasDrive reports whether the path begins with a Windows drive such as C:.
 func hasDrive(p string) bool {
 	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
-// alike reports whether a character is taken for a dot or a slash, by people or by programs that normalize names
-// (Unicode's form KC). The list has those that look so and have no such form.
-func alike(r rune) bool {
+// resemblesSeparator reports whether people, or programs that normalize names to Unicode form KC, may read a character as
+// a dot or a slash. The list holds look-alikes without such a form.
+func resemblesSeparator(r rune) bool {
 	return r >= utf8.RuneSelf &&
 		(strings.ContainsRune("\u2044\u2215\u2216\u29f5\u29f8\u29f9\u3002\uff61", r) ||
 			strings.ContainsAny(norm.NFKC.String(string(r)), `./\`))

@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// Dir is an open workspace. It is safe for concurrent use; who opened it closes it.
+// Dir is an open workspace. It is safe for concurrent use; the opener closes it.
 type Dir struct {
 	path string
 	root *os.Root
 }
 
-// Open opens the directory; links that lead to it are followed now, and not again.
+// Open opens the directory. Links in its path are followed once, here.
 func Open(dir string) (*Dir, error) {
 	whole, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -36,16 +36,16 @@ func Open(dir string) (*Dir, error) {
 // Close releases the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Path is the absolute path, without links.
+// Path returns the absolute path without links.
 func (d *Dir) Path() string { return d.path }
 
-// Root is where files are opened. It refuses what leads out at the moment of use.
+// Root returns the root through which files are opened. It refuses paths to the outside at the time of use.
 func (d *Dir) Root() *os.Root { return d.root }
 
-// Abs is the absolute form of a resolved path.
+// Abs returns the absolute form of a resolved path.
 func (d *Dir) Abs(resolved string) string { return filepath.Join(d.path, filepath.FromSlash(resolved)) }
 
-// Rel is the path of an absolute one that lies, as it is written, in the workspace.
+// Rel returns an absolute path relative to the workspace. It is false for a path that is, as text, not in the workspace.
 func (d *Dir) Rel(abs string) (string, bool) {
 	rel, err := filepath.Rel(d.path, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -54,11 +54,11 @@ func (d *Dir) Rel(abs string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// maxLinks is how many links one path may follow, as on Linux.
+// maxLinks limits the links that one path may follow, as on Linux.
 const maxLinks = 40
 
-// Resolve is the place that a path means: without dots, with every link followed that exists now. What does not exist
-// is kept as it is. It is an [*OutsideError] where the path leads out, as it is written or by a link.
+// Resolve returns the path without dots and with every existing link followed. Missing parts stay as they are. The error
+// is an [*OutsideError] if the path leads outside, as text or through a link.
 func (d *Dir) Resolve(p string) (string, error) { return d.resolve(p, true) }
 
 // ResolveEntry is Resolve for the entry itself: if the last part is a link, it is not followed.
@@ -75,9 +75,9 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 		switch part {
 		case "", ".":
 			continue
-		case "..": // of where the links have led, as programs understand it
+		case "..": // the parent of the link's target, as programs resolve it
 			if done == "." {
-				return "", &OutsideError{Path: p, Why: "a link leads to a directory above"}
+				return "", &OutsideError{Path: p, Reason: "a link leads to a directory above"}
 			}
 			done = path.Dir(done)
 			continue
@@ -86,31 +86,30 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 		target, isLink, err := d.link(next)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("look at %s: %w", next, err)
+			return "", fmt.Errorf("inspect %s: %w", next, err)
 		case !isLink, !last && len(rest) == 0:
 			done = next
 			continue
 		case links == maxLinks:
-			return "", &OutsideError{Path: p, Why: "its links lead round in circles"}
+			return "", &OutsideError{Path: p, Reason: "its links lead round in circles"}
 		}
 		links++
 		if filepath.IsAbs(target) {
 			inside, ok := d.Rel(target)
 			if !ok {
-				return "", &OutsideError{Path: p, Why: fmt.Sprintf("%s is a link to %s", next, shorten(target))}
+				return "", &OutsideError{Path: p, Reason: fmt.Sprintf("%s is a link to %s", next, shorten(target))}
 			}
 			done, target = ".", inside
 		}
 		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
-	if why := suspicious(done); why != "" { // ./~ is ~ by then
-		return "", &OutsideError{Path: p, Why: why}
+	if why := pathFault(done); why != "" { // ./~ is ~ by then
+		return "", &OutsideError{Path: p, Reason: why}
 	}
 	return done, nil
 }
 
-// link is the target of the entry if it is a link. An entry that does not exist, or cannot because its parent is a
-// file, is none.
+// link returns the target of the entry if it is a link. An entry that is missing, or whose parent is a file, is not a link.
 func (d *Dir) link(entry string) (target string, isLink bool, err error) {
 	info, err := d.root.Lstat(entry)
 	switch {
@@ -125,11 +124,11 @@ func (d *Dir) link(entry string) (target string, isLink bool, err error) {
 	return target, err == nil, err
 }
 
-// Escapes reports whether an error of [Dir.Root] means that the path leads out of it.
+// Escapes reports whether an error of [Dir.Root] means that a path leads outside.
 func Escapes(err error) bool {
 	var pathErr *fs.PathError
-	return errors.As(err, &pathErr) && pathErr.Err != nil && pathErr.Err.Error() == escapes
+	return errors.As(err, &pathErr) && pathErr.Err != nil && pathErr.Err.Error() == escapeMessage
 }
 
-// escapes is what os.Root says; it has no exported error.
-const escapes = "path escapes from parent"
+// escapeMessage is the text of os.Root's error, which is not exported.
+const escapeMessage = "path escapes from parent"

@@ -39,45 +39,45 @@ func newDir(t testing.TB) *workspace.Dir {
 	return d
 }
 
-// U172, D7, seed 002 SandboxTests.
+// TestResolve: U172, D7, seed 002 SandboxTests.
 func TestResolve(t *testing.T) {
 	d := newDir(t)
-	for given, want := range map[string]string{
+	for name, want := range map[string]string{
 		"src/file.txt": "src/file.txt", "./src/f": "src/f", "subdir/../f": "f", ".": ".", "sub/": "sub", "sub//deep": "sub/deep", "in/x": "sub/deep/x", "in/../x": "sub/x", "abs/x": "sub/x", "self/self/x": "x",
 		"...": "...", "..data/x": "..data/x", "a..b": "a..b", "new": "sub/new", "héé/日本": "héé/日本", "with space": "with space", "sub/../sub/deep": "sub/deep", "-rf": "-rf",
 	} {
-		if got, err := d.Resolve(given); got != want || err != nil {
-			t.Errorf("%q is %q, %v; want %q", given, got, err, want)
+		if got, err := d.Resolve(name); got != want || err != nil {
+			t.Errorf("%q is %q, %v; want %q", name, got, err, want)
 		}
 	}
-	for _, given := range []string{
+	for _, name := range []string{
 		"", "..", "../x", "a/../../x", "../../../etc/passwd", `..\..\..\windows\system32\config\sam`, "/etc/passwd", `C:\Windows\System32`, "C:/Windows", "c:x", "/", "../proj-evil/x", "~", "~/x", "~root", "a\x00b", "a\nb", "a\u202eb", "\u200b",
 		"a\uff0e\uff0e/x", "\u2024\u2024/x", "\u2025/x", "\u2026", "a\u2044b", "a\u2215b", "a\uff0fb", `a\b`, "a\uff3cb", "\ufe52\ufe52/x", "a\xff", strings.Repeat("a/", workspace.MaxPath/2) + "b",
 		"etc", "etc/passwd", "evil/x", "up", "up/proj/x", "sub/up/x", "self/../x", "self/up", "dangling", "dangling/x", "hops", "loop", "a", "a/x", "in/../../../x", d.Path(), d.Path() + "/x", d.Path() + "-evil/x", "//x",
 	} {
-		got, err := d.Resolve(given)
+		got, err := d.Resolve(name)
 		if outside := (*workspace.OutsideError)(nil); !errors.As(err, &outside) || !strings.Contains(err.Error(), "outside the workspace") {
-			t.Errorf("%q is %q, %v", given, got, err)
+			t.Errorf("%q is %q, %v", name, got, err)
 		}
 	}
 }
 
-// U172: of an entry the last link is not followed, those before it are.
+// TestResolveEntry: U172: the last link of a path is not followed, earlier links are.
 func TestResolveEntry(t *testing.T) {
 	d := newDir(t)
-	for given, want := range map[string]string{"etc": "etc", "in": "in", "in/x": "sub/deep/x", "self/etc": "etc", "loop": "loop"} {
-		if got, err := d.ResolveEntry(given); got != want || err != nil {
-			t.Errorf("%q is %q, %v; want %q", given, got, err, want)
+	for name, want := range map[string]string{"etc": "etc", "in": "in", "in/x": "sub/deep/x", "self/etc": "etc", "loop": "loop"} {
+		if got, err := d.ResolveEntry(name); got != want || err != nil {
+			t.Errorf("%q is %q, %v; want %q", name, got, err, want)
 		}
 	}
-	for _, given := range []string{"etc/passwd", "..", "up/x", "etc/"} {
-		if got, err := d.ResolveEntry(given); err == nil {
-			t.Errorf("%q is %q", given, got)
+	for _, name := range []string{"etc/passwd", "..", "up/x", "etc/"} {
+		if got, err := d.ResolveEntry(name); err == nil {
+			t.Errorf("%q is %q", name, got)
 		}
 	}
 }
 
-// Escapes knows what os.Root says, whatever its words are.
+// TestEscapes: Escapes recognizes the error of os.Root.
 func TestEscapes(t *testing.T) {
 	d := newDir(t)
 	for _, name := range []string{"etc/passwd", "evil/x", "../x"} {
@@ -90,7 +90,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// D7: no spelling is accepted that leads out, by the rules of any system.
+// FuzzResolve: D7: no accepted path leads outside by the rules of any system.
 func FuzzResolve(f *testing.F) {
 	for _, p := range []string{"a/b", "../x", "a/../../x", "/etc", `a\b`, "C:x", "etc/passwd", "in/../x", "self/../..", "\uff0e\uff0e/x", "a\x00", "sub/up/../x", "up/proj/x", "./././a", "hops/x"} {
 		f.Add(p)

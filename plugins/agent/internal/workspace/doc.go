@@ -1,9 +1,8 @@
-// Package workspace is the directory that an agent may touch, and the one answer to the question whether a path lies
-// in it.
+// Package workspace is the directory that an agent may use, and the only code that decides whether a path is inside it.
 //
-// Start with [Open] and [Dir.Resolve]. A path is looked at twice: as it is written ([Clean]), where everything is
-// refused that some program may read as a way out, and on the disk, link by link. That look alone proves nothing,
-// since links can change afterwards: who opens the file does so through [Dir.Root], which holds at the time of use.
+// Start with [Open] and [Dir.Resolve]. A path is checked twice: as text ([Clean]), which refuses everything that some
+// program may read as a path to the outside, and on disk, link by link. Links can change after this check, so files must
+// be opened through [Dir.Root], which enforces the limit at the time of use.
 //
-// What it does not see: a hard link to a file that lies elsewhere too.
+// The package does not detect hard links to files outside.
 package workspace

@@ -1,4 +1,4 @@
-// Command acp-agent is an agent of the Agent Client Protocol that does what a script says, for tests.
+// Command acp-agent is a scripted agent of the Agent Client Protocol for tests.
 package main
 
 import (

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) { // K4
 		{"unix:///run/model.sock", nil, ""},
 		{"http://10.1.2.3/v1", home, ""},
 		{"http://[fd00::1]/v1", home, ""},
-		{"http://gpu.lan/v1", home, ""}, // what it stands for is seen when it is dialled
+		{"http://gpu.lan/v1", home, ""}, // the resolved address is checked at connection time
 		{"http://10.1.2.3/v1", nil, "not on this machine"},
 		{"http://10.2.0.1/v1", home, "not on this machine"},
 		{"http://0.0.0.0:8080/v1", nil, "not on this machine"},
@@ -52,22 +52,22 @@ func TestCheck(t *testing.T) { // K4
 		{"http://2130706433/v1", nil, "not on this machine"},
 		{"https://api.openai.com/v1", nil, "not on this machine"},
 		{"http://me:secret@localhost/v1", nil, "user name or password"},
-		{"http://localhost/v1?key=1", nil, "more than a path"},
-		{"localhost:11434", nil, "no address of a service"},
-		{"ftp://localhost", nil, "no address of a service"},
-		{"http://", nil, "no address of a service"},
-		{"unix://host/run/model.sock", nil, "no address of a service"},
+		{"http://localhost/v1?key=1", nil, "more than a path: remove the query"},
+		{"localhost:11434", nil, "not the address of a service"},
+		{"ftp://localhost", nil, "not the address of a service"},
+		{"http://", nil, "not the address of a service"},
+		{"unix://host/run/model.sock", nil, "not the address of a service"},
 		{"http://local host", nil, "cannot be read"},
 	}
 	for _, tt := range tests {
-		err := Endpoint{BaseURL: tt.base, Reach: Reach{Local: true, Mode: "local-only", Networks: tt.networks}}.Check()
+		err := Endpoint{BaseURL: tt.base, Network: NetworkPolicy{Local: true, Mode: "local-only", Networks: tt.networks}}.Check()
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s is refused: %v", tt.base, err)
 		case tt.want != "" && (failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: got %v, want %q", tt.base, err, tt.want)
 		case tt.want != "" && strings.Contains(err.Error(), "secret"):
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error shows the password: %v", err)
 		}
 	}
 	if err := (Endpoint{BaseURL: "https://api.openai.com/v1"}).Check(); err != nil {
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) { // K4
 	}
 }
 
-// nameServer answers every question for an address with ip.
+// nameServer returns a resolver that answers every question for an address with ip.
 func nameServer(t *testing.T, ip netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -101,7 +101,7 @@ func nameServer(t *testing.T, ip netip.Addr) *net.Resolver {
 	}}
 }
 
-// dnsAnswer repeats the question and adds one record of type A, or none to a question of another type.
+// dnsAnswer repeats the question and adds one record of type A. A question of another type gets no record.
 func dnsAnswer(question []byte, ip netip.Addr) []byte {
 	end := 12
 	for question[end] != 0 {
@@ -110,7 +110,7 @@ func dnsAnswer(question []byte, ip netip.Addr) []byte {
 	kind := binary.BigEndian.Uint16(question[end+1:])
 	end += 5
 	answer := append([]byte{}, question[:end]...)
-	binary.BigEndian.PutUint16(answer[2:], 0x8180) // a good answer
+	binary.BigEndian.PutUint16(answer[2:], 0x8180) // a response without error
 	binary.BigEndian.PutUint16(answer[6:], 0)
 	binary.BigEndian.PutUint32(answer[8:], 0)
 	if kind != 1 {
@@ -121,29 +121,29 @@ func dnsAnswer(question []byte, ip netip.Addr) []byte {
 	return append(answer, ip.AsSlice()...)
 }
 
-func TestDialled(t *testing.T) { // K4: the name is allowed, what it stands for is not
+func TestDialled(t *testing.T) { // K4: the name is allowed, its address is not
 	server := stub.Start(t)
 	server.Script(t, "it", `{"turns":[{"text":"here"}]}`)
 	port := mustParse(t, server.URL).Port()
 	loopback := netip.MustParsePrefix("127.0.0.0/8")
 	tests := []struct {
-		name, stands string
-		want         string
+		name, address string
+		want          string
 	}{
 		{"this machine", "127.0.0.1", ""},
-		{"elsewhere", "192.0.2.7", "stands for 192.0.2.7:" + port},
-		{"all interfaces", "0.0.0.0", "stands for 0.0.0.0:" + port},
+		{"elsewhere", "192.0.2.7", "resolves to 192.0.2.7:" + port},
+		{"all interfaces", "0.0.0.0", "resolves to 0.0.0.0:" + port},
 	}
 	for _, tt := range tests {
 		for api, path := range bases {
 			t.Run(tt.name+" "+string(api), func(t *testing.T) {
 				t.Setenv("HTTP_PROXY", "http://192.0.2.1:1")
-				reach := Reach{Local: true, Mode: "airgapped", Networks: []netip.Prefix{loopback}, resolver: nameServer(t, netip.MustParseAddr(tt.stands))}
-				e := Endpoint{API: api, BaseURL: "http://gpu.lan:" + port + "/s/it" + path, Reach: reach}
+				reach := NetworkPolicy{Local: true, Mode: "airgapped", Networks: []netip.Prefix{loopback}, resolver: nameServer(t, netip.MustParseAddr(tt.address))}
+				e := Endpoint{API: api, BaseURL: "http://gpu.lan:" + port + "/s/it" + path, Network: reach}
 				if err := e.Check(); err != nil {
 					t.Fatal(err)
 				}
-				_, err := connect(t, e).Reply(t.Context(), talk, func(string) {})
+				_, err := connect(t, e).Reply(t.Context(), fullRequest, func(string) {})
 				var f *Failure
 				switch {
 				case tt.want == "" && err != nil:
@@ -157,13 +157,13 @@ func TestDialled(t *testing.T) { // K4: the name is allowed, what it stands for 
 }
 
 func TestProxy(t *testing.T) { // K4
-	open, local := Reach{}, Reach{Local: true}
+	open, local := NetworkPolicy{}, NetworkPolicy{Local: true}
 	base := mustParse(t, "http://localhost:1/v1")
 	if open.transport(base).Proxy == nil {
-		t.Error("mode open does not heed the environment's proxy")
+		t.Error("mode open ignores the environment's proxy")
 	}
 	if local.transport(base).Proxy != nil {
-		t.Error("a local mode heeds the environment's proxy")
+		t.Error("a local mode uses the environment's proxy")
 	}
 }
 
@@ -182,8 +182,8 @@ func TestUnixSocket(t *testing.T) {
 	})}}
 	server.Start()
 	t.Cleanup(server.Close)
-	e := Endpoint{API: OpenAI, BaseURL: "unix://" + socket, Reach: Reach{Local: true, Mode: "airgapped"}}
-	got, err := connect(t, e).Reply(t.Context(), talk, func(string) {})
+	e := Endpoint{API: OpenAI, BaseURL: "unix://" + socket, Network: NetworkPolicy{Local: true, Mode: "airgapped"}}
+	got, err := connect(t, e).Reply(t.Context(), fullRequest, func(string) {})
 	if err != nil || got.Text != "hi" {
 		t.Errorf("got %q, error %v", got.Text, err)
 	}
@@ -198,7 +198,7 @@ func TestRedirect(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	for api := range bases {
-		_, err := connect(t, Endpoint{API: api, BaseURL: server.URL, Key: "secret"}).Reply(t.Context(), talk, func(string) {})
+		_, err := connect(t, Endpoint{API: api, BaseURL: server.URL, Key: "secret"}).Reply(t.Context(), fullRequest, func(string) {})
 		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), "redirects to") {
 			t.Errorf("%s: got %v", api, err)
 		}

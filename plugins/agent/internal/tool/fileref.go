@@ -14,18 +14,18 @@ import (
 	"syscall"
 )
 
-// place is a file or directory that a call names.
-type place struct {
-	set   *Set
-	given string // as the model wrote it
-	rel   string // relative to the workspace, without links
-	entry bool   // the entry itself is meant, not what it links to
-	// report is the absolute path of one of the kernel's files, "" for all else; given to be read alone, if fixed.
-	report string
-	fixed  bool
+// fileRef is a file or directory that a call names.
+type fileRef struct {
+	set      *Set
+	spelling string // the model's spelling
+	rel      string // relative to the workspace, without links
+	entry    bool   // the entry itself is meant, not the target of a link
+	// report is the absolute path of one of the kernel's files, "" for other files; readOnly is set for a file of Readable.
+	report   string
+	readOnly bool
 }
 
-// reportSpellings are the ways to write the report files, with the file each means.
+// reportSpellings returns the spellings of the report files, with the file that each one means.
 func reportSpellings(root, realRoot string, reports []string) map[string]string {
 	spellings := map[string]string{}
 	for _, report := range reports {
@@ -43,12 +43,10 @@ func reportSpellings(root, realRoot string, reports []string) map[string]string 
 	return spellings
 }
 
-// locate finds the place of a path.
-func (s *Set) locate(given string) (place, error) { return s.locateAs(given, false) }
-
-func (s *Set) locateAs(given string, entry bool) (place, error) {
-	if report, ok := s.reports[path.Clean(given)]; ok {
-		p := place{set: s, given: given, report: report, rel: report, fixed: slices.Contains(s.o.Readable, report)}
+// locate returns the file of a path. Links are followed, except a last one if the entry itself is meant.
+func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
+	if report, ok := s.reports[path.Clean(spelling)]; ok {
+		p := fileRef{set: s, spelling: spelling, report: report, rel: report, readOnly: slices.Contains(s.o.Readable, report)}
 		for _, base := range []string{filepath.Clean(s.o.Root), s.ws.Path()} {
 			if rel, err := filepath.Rel(base, report); err == nil && filepath.IsLocal(rel) {
 				p.rel = filepath.ToSlash(rel)
@@ -60,31 +58,31 @@ func (s *Set) locateAs(given string, entry bool) (place, error) {
 	if entry {
 		resolve = s.ws.ResolveEntry
 	}
-	rel, err := resolve(given)
-	return place{set: s, given: given, rel: rel, entry: entry}, err
+	rel, err := resolve(spelling)
+	return fileRef{set: s, spelling: spelling, rel: rel, entry: entry}, err
 }
 
-// writable refuses what no tool may change.
-func (p place) writable() error {
+// checkWritable refuses files that no tool may change.
+func (p fileRef) checkWritable() error {
 	if p.rel == "." {
-		return failed("%s is the workspace itself", p.given)
+		return newFailure("%s is the workspace itself", p.spelling)
 	}
-	if p.fixed {
-		return denied("%s is what this work begins with: it is read and not changed", p.given)
+	if p.readOnly {
+		return newDenial("%s is an input of this work: it may be read, not changed", p.spelling)
 	}
 	if p.report != "" {
 		return nil
 	}
 	for part := range strings.SplitSeq(p.rel, "/") {
 		if strings.EqualFold(part, ".git") {
-			return denied("%s belongs to git, which runs what is configured there; use git commands", p.rel)
+			return newDenial("%s belongs to git, which runs programs that are configured there; use git commands", p.rel)
 		}
 	}
 	return nil
 }
 
-// open is the root under which the place lies now, and its name there. The place must be where it was when it was judged.
-func (p place) open() (root *os.Root, name string, done func(), err error) {
+// open returns the root of the file and its name in the root. It fails if the path now leads to another file.
+func (p fileRef) open() (root *os.Root, name string, done func(), err error) {
 	if p.report != "" {
 		root, err := os.OpenRoot(filepath.Dir(p.report))
 		if err != nil {
@@ -92,18 +90,18 @@ func (p place) open() (root *os.Root, name string, done func(), err error) {
 		}
 		return root, filepath.Base(p.report), func() { _ = root.Close() }, nil
 	}
-	now, err := p.set.locateAs(p.given, p.entry)
+	now, err := p.set.locate(p.spelling, p.entry)
 	if err != nil {
 		return nil, "", nil, err
 	}
 	if now.rel != p.rel {
-		return nil, "", nil, denied("%s has become a link to %s since the call was judged; ask again", p.given, now.rel)
+		return nil, "", nil, newDenial("%s has become a link to %s since the call was checked; call the tool again", p.spelling, now.rel)
 	}
 	return p.set.ws.Root(), p.rel, func() {}, nil
 }
 
-// stat looks at the place, following no link for an entry.
-func (p place) stat() (fs.FileInfo, error) {
+// stat describes the file. It follows no link for an entry.
+func (p fileRef) stat() (fs.FileInfo, error) {
 	root, name, done, err := p.open()
 	if err != nil {
 		return nil, err
@@ -112,8 +110,8 @@ func (p place) stat() (fs.FileInfo, error) {
 	return root.Lstat(name)
 }
 
-// load is the content of a regular file.
-func (p place) load() ([]byte, error) {
+// load returns the content of a regular file.
+func (p fileRef) load() ([]byte, error) {
 	root, name, done, err := p.open()
 	if err != nil {
 		return nil, err
@@ -134,22 +132,22 @@ func loadFile(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, failed("%s is a directory", name)
+		return nil, newFailure("%s is a directory", name)
 	case !info.Mode().IsRegular():
-		return nil, failed("%s is no regular file", name)
+		return nil, newFailure("%s is not a regular file", name)
 	case info.Size() > maxFile:
-		return nil, failed("%s has %d bytes, more than the %d that are read", name, info.Size(), maxFile)
+		return nil, newFailure("%s has %d bytes, more than the %d that are read", name, info.Size(), maxFile)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if len(content) > maxFile {
-		return nil, failed("%s is longer than the %d bytes that are read", name, maxFile)
+		return nil, newFailure("%s is longer than the %d bytes that are read", name, maxFile)
 	}
 	return content, err
 }
 
-// save replaces the content of the file, whole or not at all, making the directories on the way. A hard link to a file
-// elsewhere is cut by that, since a new file takes the name.
-func (p place) save(content []byte) error {
+// save replaces the whole content of the file or nothing, and makes missing directories. A hard link to a file elsewhere
+// is broken by this, because a new file takes the name.
+func (p fileRef) save(content []byte) error {
 	root, name, done, err := p.open()
 	if err != nil {
 		return err
@@ -158,7 +156,7 @@ func (p place) save(content []byte) error {
 	mode := fs.FileMode(0o666)
 	switch info, err := root.Lstat(name); {
 	case err == nil && !info.Mode().IsRegular():
-		return failed("%s is no regular file", p.rel)
+		return newFailure("%s is not a regular file", p.rel)
 	case err == nil:
 		mode = info.Mode().Perm()
 	case !errors.Is(err, fs.ErrNotExist):
@@ -182,11 +180,11 @@ func replace(root *os.Root, name string, content []byte, mode fs.FileMode) (err 
 		}
 	}()
 	_, err = f.Write(content)
-	if err == nil && mode != 0o666 { // a new file gets what the umask leaves
+	if err == nil && mode != 0o666 { // the umask applies to a new file
 		err = f.Chmod(mode)
 	}
 	if err == nil {
-		err = f.Sync() // the result will be on the disk, and must not be there before the file
+		err = f.Sync() // the file must be on disk before the result that reports it
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
