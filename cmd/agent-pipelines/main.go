@@ -1,7 +1,7 @@
-// Command agent-pipelines runs pipelines of coding agents: flags in, the kernel called, text or JSON
+// Command agent-pipelines runs pipelines of coding agents: flags in, the engine called, text or JSON
 // and an exit code out.
 //
-// It decides nothing about pipelines; package kernel does. Start with the type line in line.go, which
+// It decides nothing about pipelines; package engine does. Start with the type line in line.go, which
 // is the grammar of the command line, with exit.go, the table of exit codes, and with perform.go,
 // which runs a session in the foreground. There is one file for each verb.
 package main

@@ -185,7 +185,7 @@ func (e *UnknownWord) Error() string {
 	return fmt.Sprintf("unknown command '%s': no verb and no stage has this name", e.Name)
 }
 
-// Unwrap makes it a [kernel.NotFoundError].
+// Unwrap makes it a [engine.NotFoundError].
 func (e *UnknownWord) Unwrap() error { return e.NotFoundError }
 
 // Hint puts the nearest verb before what is known of stages.

@@ -26,7 +26,7 @@ type Options struct {
 	Settings
 	// Version is this program's.
 	Version string
-	// Follow reads the events of a session that are there, as [kernel.Engine.Follow] does with all lines.
+	// Follow reads the events of a session that are there, as [engine.Engine.Follow] does with all lines.
 	Follow func(ctx context.Context, session string, observe func(engine.Update) error) error
 	// Warn is called with what keeps telemetry from arriving, once, and with each kind of thing in the variables that cannot
 	// be obeyed; from any goroutine. No value of a variable that may be secret is in it.
