@@ -45,11 +45,14 @@ func run(to io.Writer, root string, verbose bool) (int, error) {
 		switch {
 		case got.absent:
 			now, verdict = "-", ""
-		case got.now > row.bound && row.starred:
+		case got.now > max(row.bound, row.limit) && row.starred:
 			verdict = "FAIL"
 			failed++
 		case got.now > row.bound:
 			verdict = "over"
+		}
+		if row.limit > row.bound {
+			verdict += fmt.Sprintf(" (limit %d)", row.limit)
 		}
 		mark := " "
 		if row.starred {
