@@ -42,7 +42,7 @@ var rules = []rule{
 	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), `GOVERSION`},
 	{regexp.MustCompile(`\b(linux|darwin)/(amd64|arm64)\b`), `OS/ARCH`},
 	{regexp.MustCompile(`"sandbox":\s*\{[^{}]*\}`), `"sandbox":{}`},
-	{regexp.MustCompile(`\b\d+d(\d+h)?\b`), `DUR`},
+	{regexp.MustCompile(`\b\d+d\d+h\b|\b\d{3,}d\b`), `DUR`},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|µs|ms|s)\b`), `DUR`},
 	{regexp.MustCompile(` *\bDUR\b *`), ` DUR `},
 	{regexp.MustCompile(`(?m) DUR $`), ` DUR`},
