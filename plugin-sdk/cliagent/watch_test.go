@@ -101,7 +101,7 @@ func TestWatch(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				p := &process{active: make(chan struct{}, 1), final: make(chan struct{}), exited: make(chan struct{})}
-				p.owned.Go(func() { tt.play(p, cancel) })
+				p.goroutines.Go(func() { tt.play(p, cancel) })
 				begin := time.Now()
 				if got := p.watch(ctx, tt.limits); got != tt.want {
 					t.Errorf("watch = %q, want %q", got, tt.want)
@@ -109,7 +109,7 @@ func TestWatch(t *testing.T) {
 				if got := time.Since(begin); got != tt.after {
 					t.Errorf("ended after %s, want %s", got, tt.after)
 				}
-				p.owned.Wait()
+				p.goroutines.Wait()
 			})
 		})
 	}

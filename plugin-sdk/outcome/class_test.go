@@ -47,7 +47,7 @@ func TestHints(t *testing.T) {
 	}
 	tests := []struct{ name, message, want string }{
 		{"of the table", "rate limit", "wait until the limit is lifted, then resume"},
-		{"with the agent's name", "quota exceeded", "see to the plan and billing of the account that x uses, then resume"},
+		{"with the agent's name", "quota exceeded", "check the plan and billing of x's account, then resume"},
 		{"of the agent", "not logged in", "run x login"},
 		{"of the sign", "no prompt given", "write a prompt"},
 		{"of the agent for its own sign", "bad flag", "see x.toml"},

@@ -119,7 +119,7 @@ func FuzzDecide(f *testing.F) {
 			t.Fatalf("%q with %v", outcome, trouble)
 		}
 		bad := e.crash() != nil
-		if outcome == sdk.OutcomeSucceeded && (bad || spoke && e.Fault.told()) {
+		if outcome == sdk.OutcomeSucceeded && (bad || spoke && e.Fault.isSet()) {
 			t.Errorf("success against evidence: %+v", e)
 		}
 		if trouble != nil {

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
@@ -53,7 +54,7 @@ func each(t *testing.T, build func(testing.TB) sdk.Plugin, reach func(*testing.T
 // direct is the plugin itself.
 func direct(t *testing.T, p sdk.Plugin) side {
 	t.Helper()
-	d, err := describe.Of(p)
+	d, err := describe.Build(p)
 	if err != nil {
 		t.Fatalf("the description breaks the rules:\n%v", err)
 	}
@@ -118,3 +119,11 @@ func patient(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// Exchange records what a provider reports and answers its gated calls. The zero value lets every call
+// run and stores every checkpoint. Set the fields before the first use; the methods are safe for
+// concurrent use.
+type Exchange = record.Exchange
+
+// Record is everything that was reported, each list in order of arrival.
+type Record = record.Record

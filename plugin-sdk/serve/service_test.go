@@ -170,7 +170,7 @@ func TestByHand(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			byHand(s, invocation("fake", tt.line, tt.args), &out)
+			printHelp(s, invocation("fake", tt.line, tt.args), &out)
 			if !strings.Contains(out.String(), tt.says) || strings.Contains(out.String(), tt.not) {
 				t.Errorf("want %q and not %q:\n%s", tt.says, tt.not, out.String())
 			}

@@ -82,7 +82,7 @@ func (t *trial) perform(ctx context.Context, s *session, c sdk.Component, a Atte
 	ctx, cancel := within(ctx, attemptLimit)
 	defer cancel()
 	p := performance{}
-	x := &record.Exchange{Otherwise: otherwise}
+	x := &record.Exchange{Default: otherwise}
 	x.OnCheckpoint = func(saved sdk.Checkpoint) error {
 		p.saved = append(p.saved, savepoint{saved, len(x.Record().Calls)})
 		return nil

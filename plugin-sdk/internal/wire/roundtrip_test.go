@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -284,5 +285,30 @@ func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
 	default:
 		f.t.Fatalf("the filler does not know %s; teach it", d.Kind())
 		return protoreflect.Value{}
+	}
+}
+
+// U228: the place of a call in its trace travels in the call's metadata, as W3C names it; what is no such place, or is there
+// twice, does not arrive.
+func TestTraceParent(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	sent, _ := metadata.FromOutgoingContext(Outgoing(sdk.WithTraceParent(t.Context(), parent)))
+	for _, tt := range []struct {
+		name string
+		md   metadata.MD
+		want string
+	}{
+		{"sent", sent, parent},
+		{"named as W3C does", metadata.Pairs("traceparent", parent), parent},
+		{"none", nil, ""},
+		{"nonsense", metadata.Pairs("traceparent", "x"), ""},
+		{"twice", metadata.Pairs("traceparent", parent, "traceparent", parent), ""},
+	} {
+		if got := sdk.TraceParent(Incoming(metadata.NewIncomingContext(t.Context(), tt.md))); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if _, has := metadata.FromOutgoingContext(Outgoing(t.Context())); has {
+		t.Error("a call of no trace has metadata")
 	}
 }

@@ -152,10 +152,10 @@ func TestMillis(t *testing.T) {
 }
 
 func TestCountsAreHeldWithin32Bits(t *testing.T) {
-	if got := int32of(math.MaxInt); got != math.MaxInt32 {
+	if got := clampInt32(math.MaxInt); got != math.MaxInt32 {
 		t.Errorf("got %d", got)
 	}
-	if got := int32of(math.MinInt); got != math.MinInt32 {
+	if got := clampInt32(math.MinInt); got != math.MinInt32 {
 		t.Errorf("got %d", got)
 	}
 }

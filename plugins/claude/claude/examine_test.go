@@ -37,7 +37,7 @@ func TestExamine(t *testing.T) {
 	}
 	old := New(func() []string { return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "VERSION=0.1.2"} })
 	findings, err := old.Examine(t.Context(), sdk.ValidateRequest{})
-	if err != nil || findings[0].State != sdk.FindingUnclear || !strings.HasSuffix(findings[0].Detail, ": older than what was measured: "+measured.Version) {
+	if err != nil || findings[0].State != sdk.FindingUnclear || !strings.HasSuffix(findings[0].Detail, ": older than the tested version "+measured.Version) {
 		t.Errorf("of an older release: %+v, %v", findings, err)
 	}
 	if _, err := New(func() []string { return nil }).Examine(t.Context(), sdk.ValidateRequest{}); err == nil {

@@ -176,5 +176,5 @@ func (l *loop) progress(message, tool string) {
 func declined(reply model.Reply) error {
 	err := failure.New(failure.ProviderFailed, "the model, or a filter of its service, declined: %s", short(reply.Text, 300))
 	err.Retryable = false
-	return err.WithHint("say it differently, or choose another model")
+	return err.WithHint("reword the prompt, or choose another model")
 }
