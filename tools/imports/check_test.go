@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree is a small workspace: path to content. Import paths of ours are written with a leading "~".
+// tree is a small workspace: path to content. Import paths of our packages begin with "~".
 type tree map[string]string
 
 func (tr tree) fs() fstest.MapFS {
@@ -34,15 +34,15 @@ func load(t *testing.T, tr tree) []imports.File {
 	return files
 }
 
-// found is each violation without its reason, whose wording is free, but which must be there.
+// found returns each violation without its reason, which must exist.
 func found(t *testing.T, violations []imports.Violation) []string {
 	t.Helper()
 	var out []string
 	for _, v := range violations {
 		if v.Reason == "" {
-			t.Errorf("%s: %s: no reason given", v.Where, v.What)
+			t.Errorf("%s: %s: no reason given", v.Place, v.What)
 		}
-		out = append(out, v.Where+": "+v.What)
+		out = append(out, v.Place+": "+v.What)
 	}
 	return out
 }
@@ -63,12 +63,12 @@ func TestCheck(t *testing.T) {
 		{"a noun's test does not look up", "kernel/plan/x_test.go", `package plan; import _ "~kernel/internal/journal"`, []string{"kernel/plan/x_test.go: imports kernel/internal/journal"}},
 		{"a noun takes failure from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk/failure"`, nil},
 		{"a noun takes nothing else from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk"`, []string{"kernel/plan/x.go: imports plugin-sdk"}},
-		{"a room does not import the kernel", "kernel/internal/run/x.go", `package run; import _ "~kernel"`, []string{"kernel/internal/run/x.go: imports kernel"}},
-		{"a room imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
-		{"one room speaks to plugins", "kernel/internal/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
-		{"the other rooms do not", "kernel/internal/run/x.go", `package run; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/internal/run/x.go: imports github.com/hashicorp/go-plugin"}},
+		{"an inner package does not import the kernel", "kernel/internal/run/x.go", `package run; import _ "~kernel"`, []string{"kernel/internal/run/x.go: imports kernel"}},
+		{"an inner package imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
+		{"one package calls plugins", "kernel/internal/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
+		{"the other packages do not", "kernel/internal/run/x.go", `package run; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/internal/run/x.go: imports github.com/hashicorp/go-plugin"}},
 		{"tests of pipelines use the public kernel", "kernel/kerneltest/x.go", `package kerneltest; import (_ "~kernel"; _ "~kernel/event"; _ "~plugin-sdk")`, nil},
-		{"tests of pipelines use no room inside", "kernel/kerneltest/x.go", `package kerneltest; import _ "~kernel/internal/journal"`, []string{"kernel/kerneltest/x.go: imports kernel/internal/journal"}},
+		{"tests of pipelines use no inner package", "kernel/kerneltest/x.go", `package kerneltest; import _ "~kernel/internal/journal"`, []string{"kernel/kerneltest/x.go: imports kernel/internal/journal"}},
 		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
 		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
 		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},
@@ -78,13 +78,13 @@ func TestCheck(t *testing.T) {
 		{"a plugin does not import the kernel", "plugins/x/x.go", `package main; import _ "~kernel/plan"`, []string{"plugins/x/x.go: imports kernel/plan"}},
 		{"one file of the command serves plugins", "cmd/agent-pipelines/bundled.go", `package main; import _ "~plugins/x"`, nil},
 		{"the rest of the command knows none", "cmd/agent-pipelines/main.go", `package main; import _ "~plugins/x"`, []string{"cmd/agent-pipelines/main.go: imports plugins/x"}},
-		{"a new room needs a wall", "kernel/attic/x.go", `package attic`, []string{"kernel/attic/x.go: belongs to no room"}},
+		{"a new package needs a rule", "kernel/attic/x.go", `package attic`, []string{"kernel/attic/x.go: has no rule"}},
 		{"build tags hide nothing", "kernel/plan/x_darwin.go", "//go:build darwin\n\npackage plan; import _ \"net\"", []string{"kernel/plan/x_darwin.go: imports net"}},
 		{"testdata is not ours to judge", "kernel/plan/testdata/x.go", `package plan; import _ "net"`, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Walls))
+			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Rules))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
@@ -107,21 +107,21 @@ func TestCheckSingles(t *testing.T) {
 	}
 }
 
-func TestCheckRings(t *testing.T) {
-	ring := tree{
+func TestCheckCycles(t *testing.T) {
+	cycle := tree{
 		"kernel/internal/a/x.go":      `package a; import _ "~kernel/internal/b"`,
 		"kernel/internal/b/x.go":      `package b; import _ "~kernel/internal/c/deep"`,
 		"kernel/internal/c/x.go":      `package c; import _ "~kernel/internal/a"; import _ "~kernel/internal/c/deep"`,
 		"kernel/internal/d/x.go":      `package d; import _ "~kernel/internal/a"`,
 		"kernel/internal/c/x_test.go": `package c; import _ "~kernel/internal/d"`,
 	}
-	want := []string{"kernel/internal/a -> kernel/internal/b -> kernel/internal/c -> kernel/internal/a: import each other in a ring"}
-	if diff := cmp.Diff(want, found(t, imports.CheckRings(load(t, ring)))); diff != "" {
+	want := []string{"kernel/internal/a -> kernel/internal/b -> kernel/internal/c -> kernel/internal/a: import each other in a cycle"}
+	if diff := cmp.Diff(want, found(t, imports.CheckCycles(load(t, cycle)))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
-	delete(ring, "kernel/internal/a/x.go")
-	if got := imports.CheckRings(load(t, ring)); got != nil {
-		t.Errorf("no ring: %v", got)
+	delete(cycle, "kernel/internal/a/x.go")
+	if got := imports.CheckCycles(load(t, cycle)); got != nil {
+		t.Errorf("no cycle: %v", got)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestCheckLeaf(t *testing.T) {
 }
 
 func TestCheckPlaces(t *testing.T) {
-	// Put together here, or the check of the real workspace would find it in this file.
+	// The path is concatenated, so that the check of the real workspace does not find it here.
 	foreign := "/home" + "/jdoe"
 	root := fstest.MapFS{
 		"a.md":         {Data: []byte("fine\nsee /srv/checkout/main/kernel\n")},
