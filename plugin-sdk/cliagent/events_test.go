@@ -76,7 +76,7 @@ func TestTranscriptIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzEventType reads any line as an event of an agent: it has a type only if it is a JSON object that says one.
+// FuzzEventType checks that only a JSON object with a "type" has an event type.
 func FuzzEventType(f *testing.F) {
 	for _, seed := range []string{`{"type":"result"}`, ` {"type":"a","type":"b"} `, `{"type":3}`, `{"type":""}`, "[]", "", "{", `{"TYPE":"x"}`, `{"type":"a"}{"type":"b"}`} {
 		f.Add([]byte(seed))
@@ -90,7 +90,8 @@ func FuzzEventType(f *testing.F) {
 	})
 }
 
-// FuzzVersion finds the version in any line: it is part of the line, has no space in it and is found again alone.
+// FuzzVersion checks that a found version is part of the line, has no space, and is found again
+// alone.
 func FuzzVersion(f *testing.F) {
 	for _, seed := range []string{"2.1.329 (Claude Code)", "codex-cli 0.169.0-alpha.1", "v1.2", "1", "", "1.2 3.4", "x1.2"} {
 		f.Add(seed)

@@ -22,7 +22,7 @@ func TestLookup(t *testing.T) {
 		return path
 	}
 	agent := write(two, "agent", 0o755)
-	shadow := write(one, "agent", 0o644) // not executable: passed over
+	shadow := write(one, "agent", 0o644) // not executable: skipped
 	write(t.TempDir(), "project", 0o755)
 	env := []string{"PATH=:.:" + one + ":" + two}
 
@@ -80,7 +80,8 @@ func TestGetenv(t *testing.T) {
 	}
 }
 
-// U190: what an agent names by an absolute path is told relative to the directory it works in, and only if it lies there.
+// U190: an absolute path inside the working directory becomes relative to it; one outside stays
+// absolute.
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// TestTable holds the table to what the kernel does with it: it tries again only what may go well the
-// second time, and a person who is needed is told what to do.
+// TestTable checks the table against the kernel's use: only classes that a retry can fix are
+// retryable, and those that need the user have a hint.
 func TestTable(t *testing.T) {
 	for class, row := range table {
 		t.Run(string(class), func(t *testing.T) {

@@ -19,8 +19,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestWords has the words of Anthropic's and OpenAI's documentation of errors, and each that the APIs
-// and agents were seen to use.
+// TestWords has the codes in Anthropic's and OpenAI's documentation of errors, and each observed
+// code.
 func TestWords(t *testing.T) {
 	tests := map[Class][]string{
 		Login:        {"authentication_error", "authentication_failed", "invalid_api_key", "auth_required"},
@@ -125,8 +125,8 @@ func TestWhatIsSpecificCountsFirst(t *testing.T) {
 	}
 }
 
-// FuzzRetryAfter reads any headers and any words of how long to wait: it is never negative and never longer than is
-// believed, and a header in whole seconds goes before one that is a date.
+// FuzzRetryAfter checks any headers and texts: a wait is never negative or longer than the maximum,
+// and a header in whole seconds precedes a date.
 func FuzzRetryAfter(f *testing.F) {
 	for _, seed := range []string{"", "3", "0.5", "-1", "1e300", "NaN", "Inf", "Sun, 22 Nov 2026 12:00:05 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "0x10"} {
 		f.Add(seed, "", "")
