@@ -2,7 +2,6 @@ package cliagent
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 // is inherited by its descendants. It identifies those that have left the process group and
 // session.
 const CallVariable = "AGENT_PIPELINES_CALL"
-
-func newCall() string { return rand.Text() }
 
 // Environ builds an agent's environment: base (usually os.Environ()) without the variables of the
 // plugin handshake, then added, which takes precedence. The result is sorted and has unique names.

@@ -1,6 +1,7 @@
 package cliagent
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -47,9 +48,8 @@ type process struct {
 
 // start starts the command and the goroutines of its pipes.
 func start(c Command) (*process, error) {
-	call := newCall()
 	p := &process{
-		family:      &family{mark: CallVariable + "=" + call},
+		family:      &family{mark: CallVariable + "=" + rand.Text()},
 		stderr:      &tail{max: StderrBytes},
 		active:      make(chan struct{}, 1),
 		final:       make(chan struct{}),
