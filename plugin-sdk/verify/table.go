@@ -80,7 +80,7 @@ func table() []check {
 		{id: "config", title: "Validate refuses bad settings as config_invalid", kinds: every, needs: working, run: checkConfig},
 		{id: "models", title: "it accepts listed models, and others as declared", kinds: provider, needs: working, run: checkModels},
 		{id: "success", title: "a successful attempt reports success and output", kinds: provider, needs: working, work: true, run: checkSuccess},
-		{id: "honest", title: "an agent that did nothing is not a success", kinds: provider, needs: working, run: checkHonest},
+		{id: "honest", title: "an idle agent does not succeed", kinds: provider, needs: working, run: checkHonest},
 		{id: "usage", title: "unknown usage is absent, not zero; known is present", kinds: provider, needs: after("success"), run: checkUsage},
 		{id: "traits", title: "its traits match its behaviour", kinds: provider, needs: after("success"), run: checkTraits},
 		{id: "denied", title: "a denied tool call is reported as denied", kinds: provider, needs: after("success"), run: checkDenied},
