@@ -38,7 +38,7 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
+CHECKS = gofmt imports tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
@@ -121,7 +121,7 @@ $(SBOM):
 
 ## Testing
 
-test: walls ## run every test of every module
+test: imports ## run every test of every module
 	$(GO) test $(PATIENT) work
 
 # -count=1: the go command does not see that a test starts a binary.
@@ -133,7 +133,7 @@ characterise: build ## compare the behaviour of the built command with the recor
 characterise-record: build ## rewrite the records of characterise; review the diff
 	$(CHARACTERISE) -characterise.record
 
-race: walls ## the same with the race detector (needs a C compiler)
+race: imports ## the same with the race detector (needs a C compiler)
 	$(RACE) $(COVERED) work
 
 # The command's file system decides what a sync costs; where there is one in memory, trials are made there.
@@ -246,7 +246,7 @@ gofmt: ## check that all Go files are formatted
 	@out=$$(gofmt -s -l $(MODULES)) && { test -z "$$out" || { echo "not formatted (run make fmt):"; echo "$$out"; exit 1; }; }
 
 # Never from the cache: the go command does not see that a test read the files of another module.
-walls: ## check the walls between the rooms
+imports: ## check the import rules between the packages
 	$(GO) test -count=1 ./tools/imports
 
 size: ## measure the repository and compare it with the bounds of tools/size; SIZE_FLAGS=-report, SIZE_FLAGS=-v

@@ -1,7 +1,9 @@
-// Command bench measures what agent-pipelines adds to the work of agents and prints one table: each
-// figure beside its floor, its peer or its target, measured in the same run. It judges no time; a table
-// is compared with an older one by a person (docs/performance.md). With -gate it measures some rows and fails where a
-// ratio has become worse than a record allows. It is run in the workspace, as make bench and make bench-gate do.
+// Command bench measures the overhead of agent-pipelines and prints one table: each figure beside a
+// floor, a peer or a target of the same run. It does not judge times; the user compares tables
+// (docs/performance.md).
+//
+// With -gate it measures some rows and fails if a ratio is worse than recorded. Run it in the
+// workspace, as make bench and make bench-gate do.
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/bench/internal/gate"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/measure"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
@@ -29,7 +32,7 @@ func main() {
 	}
 }
 
-// start does what the command line says; a signal ends it.
+// start runs the command line. A signal ends it.
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +41,7 @@ func start() error {
 		return err
 	}
 	defer nothing.Close()
-	os.Stdin = nothing // go-plugin hands it on, and a plugin takes the end of a pipe for the end of its host
+	os.Stdin = nothing // go-plugin passes stdin on, and a plugin takes its end for the end of its host
 	var o options
 	flag.StringVar(&o.root, "root", ".", "the `directory` of the workspace")
 	flag.StringVar(&o.update, "update", "", "also put the table into this `document`, between its marks")
@@ -67,21 +70,21 @@ type options struct {
 	root   string
 	update string
 	bash   string   // "": no rows beside the Bash engine
-	only   []string // none: all parts
+	only   []string // default: all parts
 	gate   string   // "": print the table
 	record bool
 	dir    string // "": wherever fits
 	effort measure.Effort
 }
 
-// run prints the table to out and tells on the way what is being done.
+// run prints the table to out and its progress to tell.
 func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.work")); err != nil {
-		return fmt.Errorf("%s is not the workspace: %w; run it there, or say where with -root", root, err)
+		return fmt.Errorf("%s is not the workspace: %w; run it there, or name it with -root", root, err)
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -93,7 +96,7 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 		}
 	}
 	if o.gate != "" {
-		if _, err := os.Stat(o.gate); err != nil { // before anything is built
+		if _, err := os.Stat(o.gate); err != nil { // fails before anything is built
 			return err
 		}
 	}
@@ -128,13 +131,13 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	return update(o.update, text)
 }
 
-// check refuses options that contradict each other, and what would drop rows of a document.
+// check refuses options that contradict each other, or that would drop rows of a document.
 func (o options) check() error {
 	switch {
 	case len(o.only) > 0 && o.update != "":
 		return errors.New("-update puts the whole table into a document: leave -only out")
 	case o.gate != "" && (len(o.only) > 0 || o.update != "" || o.bash != ""):
-		return errors.New("-gate takes what to measure from its file: leave -only, -update and -bash out")
+		return errors.New("-gate reads the rows to measure from its file: leave -only, -update and -bash out")
 	case o.gate == "" && o.record:
 		return errors.New("-record needs -gate, the file to record in")
 	}
@@ -146,7 +149,7 @@ func (o options) check() error {
 	return nil
 }
 
-// place makes the directory in which everything is measured.
+// place creates the directory of the measurements.
 func (o options) place(ctx context.Context, root string) (string, error) {
 	base := o.dir
 	if base == "" && o.gate != "" {
@@ -158,8 +161,8 @@ func (o options) place(ctx context.Context, root string) (string, error) {
 	return os.MkdirTemp(base, "bench-")
 }
 
-// onDisk is the first directory in which a sync reaches a disk: what ratios of times of the gate are about. Where temporary files
-// lie is often memory, where it costs nothing.
+// onDisk returns the first directory in which a sync reaches a disk, because the gate's ratios
+// depend on it. Directories for temporary files are often in memory.
 func onDisk(root string, fileSystem func(dir string) string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -177,7 +180,7 @@ func onDisk(root string, fileSystem func(dir string) string) (string, error) {
 	return "", fmt.Errorf("%s are in memory, or cannot be written: a sync costs nothing there, and the ratios say nothing; name a directory on a disk with -dir", strings.Join(all, ", "))
 }
 
-// document is the table with what is to be said of all its rows.
+// document returns the table with its explanations.
 func document(rows []table.Row, machine table.Machine, bash *measure.Recorded) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\nMade by `make bench`; one part alone, by its name in the first column: `go run ./bench -only PART`.\n\n", machine)
@@ -200,4 +203,26 @@ func update(name, text string) error {
 		return fmt.Errorf("update %s: %w", name, err)
 	}
 	return os.WriteFile(name, []byte(changed), 0o644)
+}
+
+// compare measures the rows of a record and compares them with it, or records them again.
+func compare(ctx context.Context, o options, g *ground.Ground, machine table.Machine, out io.Writer, tell func(part string)) error {
+	record, err := gate.Read(o.gate)
+	if err != nil {
+		return err
+	}
+	if !o.record {
+		return gate.Run(ctx, record, func(ctx context.Context, parts []string, again bool) ([]table.Row, error) {
+			return measure.All(ctx, g, measure.Gate(again), nil, parts, tell)
+		}, out)
+	}
+	rows, err := measure.All(ctx, g, o.effort, nil, record.Parts(), tell)
+	if err != nil {
+		return err
+	}
+	if record, err = record.Renew(rows, machine.String()); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "recorded", len(record.Rows), "ratios in", o.gate)
+	return record.Write(o.gate)
 }

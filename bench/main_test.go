@@ -16,11 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSmoke measures everything once, with the real programs, so that it cannot rot. What comes out
-// says nothing, except that there is a number everywhere; [table.Write] refuses anything else.
+// TestSmoke measures everything once with the real programs, so that all parts keep working. It
+// only checks that every value is a number, which [table.Write] requires.
 func TestSmoke(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "performance.md")
-	t.Setenv("TMPDIR", shortDir(t)) // from here on all of it is bench's
+	t.Setenv("TMPDIR", shortDir(t)) // bench uses it from here on
 	if err := os.WriteFile(document, []byte("# Figures\n\n"+table.Begin+"\n"+table.End+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-// shortDir is a temporary directory in which the path of a Unix socket is short enough.
+// shortDir returns a temporary directory whose path is short enough for a Unix socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "b-") //nolint:usetesting // t.TempDir puts the test's name into the path
@@ -73,7 +73,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// TestBaseline: what is recorded in the repository can be measured, row for row. How the ratios stand is for make bench-gate.
+// TestBaseline checks that every recorded row can be measured. make bench-gate checks the ratios.
 func TestBaseline(t *testing.T) {
 	record, err := gate.Read("baseline.json")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// The gate measures where a sync costs something, wherever temporary files lie.
+// The gate measures on a disk, where a sync has a cost.
 func TestOnDisk(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("HOME", t.TempDir())

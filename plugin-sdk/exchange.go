@@ -5,92 +5,97 @@ import (
 	"encoding/json"
 )
 
-// Exchange is the conversation of one attempt with the kernel. It is safe for concurrent use and
-// valid until Execute returns. The reporting methods never block on a slow kernel for longer than
-// its buffer lasts and report no error: a lost connection cancels the attempt's context. Heartbeats
-// are sent by the SDK.
+// Exchange connects one attempt with the kernel. It is safe for concurrent use and valid until
+// Execute returns.
+//
+// The reporting methods return no error and block only while the buffer to a slow kernel is full. A
+// lost connection cancels the attempt's context. The SDK sends heartbeats.
 type Exchange interface {
-	// Output reports text of the agent as it comes.
+	// Output reports a piece of the agent's output.
 	Output(chunk OutputChunk)
-	// Progress reports what a person would like to see now.
+	// Progress reports the agent's current activity, for live views.
 	Progress(p Progress)
-	// Observe reports a tool call that the agent makes on its own authority, and ObserveResult its end.
+	// Observe reports a tool call that the agent makes without asking. ObserveResult reports its
+	// result.
 	Observe(call ToolCall)
 	ObserveResult(result ToolResult)
-	// Call asks for a verdict on a tool call and waits for it. The kernel answers once the intent is
-	// on disk. After a run verdict the provider makes the call and then reports it by Result.
+	// Call asks for a verdict on a tool call and waits for it. The kernel answers once the intent
+	// is on disk. After [VerdictRun] the provider makes the call and reports it by Result.
 	Call(ctx context.Context, call ToolCall) (Verdict, error)
-	// Result reports the end of a gated call.
+	// Result reports the result of a gated call.
 	Result(result ToolResult)
-	// Usage reports the totals of the attempt so far.
+	// Usage reports the attempt's totals so far.
 	Usage(u Usage)
-	// Checkpoint saves what the attempt needs to go on after a crash; it returns when it is on disk.
+	// Checkpoint saves the data that a resume of the attempt needs. It returns when the data is on
+	// disk.
 	Checkpoint(ctx context.Context, c Checkpoint) error
 }
 
 // Stream names a channel of the agent's output.
 type Stream string
 
-// Text is what a person reads, Raw the agent's own event stream kept for the record, Stderr its
-// diagnostics.
+// StreamText is the text for the user, StreamRaw the agent's event stream, kept for the record, and
+// StreamStderr its diagnostics.
 const (
 	StreamText   Stream = "text"
 	StreamRaw    Stream = "raw"
 	StreamStderr Stream = "stderr"
 )
 
-// OutputChunk is a piece of output; chunks of one stream are joined as they are.
+// OutputChunk is a piece of output. Chunks of one stream are concatenated unchanged.
 type OutputChunk struct {
 	Stream Stream
 	Text   string
 }
 
-// Progress is a snapshot for live views; a later one replaces it. It is not journaled as truth.
+// Progress is a snapshot for live views. A later one replaces it; it is not journaled.
 type Progress struct {
 	Message string // one line, such as "editing main.go"; may be empty
 	Turn    int    // model replies so far, 0 if unknown
 	Tool    string // the tool last used, "" if none
 }
 
-// Effect says what a tool call does to the world, and so what a crash in its middle means.
+// Effect classifies a tool call by whether it may be repeated after a crash.
 type Effect string
 
-// None may be repeated freely, Idempotent gives the same when repeated, Once must not be repeated.
+// An EffectNone call changes nothing, an EffectIdempotent call has the same effect when repeated,
+// and an EffectOnce call must not be repeated.
 const (
 	EffectNone       Effect = "none"
 	EffectIdempotent Effect = "idempotent"
 	EffectOnce       Effect = "once"
 )
 
-// ToolCall is one use of a tool. CallID is unique in the attempt and the same after a resume.
+// ToolCall is one use of a tool. CallID is unique in the attempt and stays the same after a resume.
 type ToolCall struct {
 	CallID string          `json:"call_id"`
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args,omitempty"`   // a JSON object
-	Effect Effect          `json:"effect,omitempty"` // default once, the careful assumption
+	Effect Effect          `json:"effect,omitempty"` // default: once
 
-	// Turn is the model reply that asked for the call, from 1; 0 if it is not known.
+	// Turn is the number of the model reply that requested the call, from 1; 0 if unknown.
 	Turn int `json:"turn,omitempty"`
-	// Category says what kind of operation it is, by which a policy rules on it. "": not known, and the policy's
-	// default holds.
+	// Category is the kind of operation, which policies match. "" means unknown; the policy's
+	// default applies.
 	Category Category `json:"category,omitempty"`
-	// Paths are what the call reads or changes: relative to the working directory, cleaned, with slashes.
+	// Paths are the files that the call reads or changes: relative to the working directory,
+	// cleaned, with slashes.
 	Paths []string `json:"paths,omitempty"`
-	// Command is the command line of a terminal command, as the model wrote it.
+	// Command is the command line of a terminal command, unchanged.
 	Command string `json:"command,omitempty"`
-	// Preview is what a person should see before they allow the call, such as a unified diff; at most [MaxPreview]
-	// bytes. Reason is the agent's own word for why. They are shown and not kept.
+	// Preview is shown to the user who approves the call, such as a unified diff; at most
+	// [MaxPreview] bytes. Reason is the agent's own reason. Neither is stored.
 	Preview string `json:"-"`
 	Reason  string `json:"-"`
 }
 
-// MaxPreview is how many bytes of [ToolCall.Preview] are shown.
+// MaxPreview is the maximum number of bytes of [ToolCall.Preview] that are shown.
 const MaxPreview = 4 << 10
 
 // Category is a kind of operation.
 type Category string
 
-// The categories (REQUIREMENTS C6).
+// The categories of tool calls (REQUIREMENTS C6).
 const (
 	CategoryFileRead        Category = "file_read"
 	CategoryFileWrite       Category = "file_write"
@@ -100,14 +105,14 @@ const (
 	CategoryExternal        Category = "external_request"
 )
 
-// Categories are all of them, the most harmless first.
+// Categories returns all categories, least harmful first.
 func Categories() []Category {
 	return []Category{
 		CategoryFileRead, CategoryDirectoryCreate, CategoryFileWrite, CategoryFileDelete, CategoryTerminal, CategoryExternal,
 	}
 }
 
-// ToolStatus is how a tool call ended.
+// ToolStatus is the result status of a tool call.
 type ToolStatus string
 
 // The statuses of a tool result.
@@ -118,18 +123,19 @@ const (
 	ToolDenied  ToolStatus = "denied"
 )
 
-// ToolResult is the end of a tool call.
+// ToolResult is the result of a tool call.
 type ToolResult struct {
 	CallID string          `json:"call_id"`
 	Status ToolStatus      `json:"status"`
 	Result json.RawMessage `json:"result,omitempty"` // any JSON value
 }
 
-// VerdictAction is what the kernel says to a gated call.
+// VerdictAction is the kernel's decision on a gated call.
 type VerdictAction string
 
-// Run: make the call. Deny: do not, tell the model why. Skip: do not, go on as if it had nothing to
-// say. Use: do not, the call was already made and this is its result.
+// VerdictRun: make the call. VerdictDeny: do not make it; give the model the reason. VerdictSkip:
+// do not make it; continue as if it returned nothing. VerdictUse: do not make it; it was made
+// before and the verdict carries its result.
 const (
 	VerdictRun  VerdictAction = "run"
 	VerdictDeny VerdictAction = "deny"
@@ -137,15 +143,16 @@ const (
 	VerdictUse  VerdictAction = "use"
 )
 
-// Verdict answers one gated call.
+// Verdict is the kernel's answer to one gated call.
 type Verdict struct {
 	CallID string
 	Action VerdictAction
-	Reason string      // for deny and skip, in words for the model; for run what a person said to it
+	Reason string      // for deny and skip: text for the model; for run: the user's comment
 	Result *ToolResult // for use
 }
 
-// Checkpoint is what a provider wants back after a crash. Blobs up to 64 MiB travel in the message.
+// Checkpoint is the data that a provider gets back after a crash. Blobs of up to 64 MiB are sent in
+// the message.
 type Checkpoint struct {
 	Turn int
 	Blob []byte

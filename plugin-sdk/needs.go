@@ -6,29 +6,31 @@ import (
 	"strings"
 )
 
-// Needs is what a component cannot do its work without while it is confined. It is a request: whoever
-// installs the plugin grants it or does not, and `plugins info` shows it. What is not said is not
-// needed: a termination strategy or a hook action without needs runs confined, without network, in a
-// project that it may read.
+// Needs lists the access that a confined component requires. It is a request: the user who installs
+// the plugin grants or denies it, and `plugins info` shows it.
+//
+// Without needs, a termination strategy or a hook action runs confined, without network, and with
+// read access to the project.
 type Needs struct {
-	// Network: it opens connections. Providers are taken to do so in any case.
+	// Network: the component opens connections. Providers always may.
 	Network bool `json:"network,omitempty"`
-	// Commands: it runs commands of the user's, which may need anything: it may write the project and use
-	// the network. Only a component that comes with the kernel's own program is not confined for that.
+	// Commands: the component runs the user's commands, which may write the project and use the
+	// network. Only a component built into the kernel's program runs unconfined for this need.
 	Commands bool `json:"commands,omitempty"`
-	// Read and Write are files and directories beyond the project that it reads, or also writes: absolute, or
-	// beginning with "~/" (the user's home) or "${NAME}" (a variable of the user's environment that holds
-	// an absolute path). Those that do not exist, or whose variable is not set, are left out.
+	// Read and Write are files and directories outside the project that the component reads, or
+	// also writes. A path is absolute or begins with "~/" (the user's home) or "${NAME}" (an
+	// environment variable that holds an absolute path). Paths that do not exist, or whose variable
+	// is not set, are ignored.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
 }
 
-// Nothing reports whether nothing is needed.
+// Nothing reports whether the component has no needs.
 func (n *Needs) Nothing() bool {
 	return n == nil || !n.Network && !n.Commands && len(n.Read)+len(n.Write) == 0
 }
 
-// CheckNeed says what is wrong with a path of [Needs], nil if nothing is.
+// CheckNeed returns an error if p is not a valid path of [Needs].
 func CheckNeed(p string) error {
 	rest, home := strings.CutPrefix(p, "~/")
 	if variable, after, ok := strings.Cut(strings.TrimPrefix(p, "${"), "}"); ok && strings.HasPrefix(p, "${") && variable != "" && (after == "" || after[0] == '/') {

@@ -39,6 +39,6 @@ func TestCheckNeed(t *testing.T) {
 func TestNothingIsNeeded(t *testing.T) {
 	var none *sdk.Needs
 	if !none.Nothing() || !(&sdk.Needs{}).Nothing() || (&sdk.Needs{Read: []string{"/x"}}).Nothing() || (&sdk.Needs{Network: true}).Nothing() {
-		t.Error("needs are told wrongly")
+		t.Error("Nothing returns a wrong answer")
 	}
 }

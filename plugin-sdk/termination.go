@@ -5,36 +5,37 @@ import (
 	"encoding/json"
 )
 
-// Termination decides after an iteration whether the stage is done. It is a pure question and
-// answer: what it needs comes with the request, what it wants to remember goes back in State and is
-// journaled. A strategy that cannot decide alone returns a [Question], which the kernel puts to a
-// provider and hands back in a second call, at most [MaxQuestionRounds] times for one decision.
+// Termination decides after an iteration whether the stage is done. It is a pure function: its
+// input is the request, and the state to keep is returned in State and journaled.
+//
+// A strategy that cannot decide alone returns a [Question]. The kernel asks a provider and calls
+// again with the answer, at most [MaxQuestionRounds] times per decision.
 type Termination interface {
 	Describe() Component
 	Decide(ctx context.Context, req DecideRequest) (Decision, error)
 }
 
-// MaxQuestionRounds is how many questions one decision may ask.
+// MaxQuestionRounds is the maximum number of questions per decision.
 const MaxQuestionRounds = 4
 
-// Releaser is implemented by strategies that hold something outside for a session (claimed queue
-// items, say). Release is called when a session's dead lock is swept.
+// Releaser is implemented by strategies that hold external resources for a session, such as claimed
+// queue items. Release is called when a dead session's lock is removed.
 type Releaser interface {
 	Release(ctx context.Context, session string) error
 }
 
-// DecideRequest is one decision to be made.
+// DecideRequest is the input of one decision.
 type DecideRequest struct {
 	Session   string
-	Node      string // the node's id
-	Stage     string // the stage's name, may be empty
-	Iteration int    // the iteration just completed, from 1; 0 when asked before the first
-	Max       int    // the stage's maximum of iterations, 0 for none
+	Node      string // the node's ID
+	Stage     string // the stage's name; may be empty
+	Iteration int    // the completed iteration, from 1; 0 before the first
+	Max       int    // the stage's maximum number of iterations, 0 for none
 	// Config is the node's termination block as JSON, type included.
 	Config json.RawMessage
 	// Result is the normalized result.json of the iteration.
 	Result json.RawMessage
-	// Hint is what the agent asked for: continue, stop or error ("" before the first iteration).
+	// Hint is the agent's request: continue, stop or error; "" before the first iteration.
 	Hint string
 	// History holds the last 20 decisions of this node, oldest first.
 	History []PastDecision
@@ -42,12 +43,12 @@ type DecideRequest struct {
 	Outputs []FileRef
 	// Progress refers to the progress file; empty path if there is none.
 	Progress FileRef
-	// Checks are the measured results of the node's checks, as JSON objects: id, at (enter or exit), passed, reason where
-	// it did not, error where nothing could be measured, and facts, all that the check says.
+	// Checks are the results of the node's checks, as JSON objects: id, at (enter or exit), passed,
+	// reason if it failed, error if nothing could be measured, and facts.
 	Checks []json.RawMessage
-	// State is what the strategy returned last, empty at first.
+	// State is the State of the strategy's last decision, empty at first.
 	State json.RawMessage
-	// Round counts the questions answered in this decision so far; Answer is the newest answer.
+	// Round counts the answered questions of this decision; Answer is the newest answer.
 	Round  int
 	Answer *Answer
 	// WorkDir is the project's absolute path.
@@ -69,11 +70,11 @@ type PastDecision struct {
 	Reason    string         `json:"reason,omitempty"`
 }
 
-// DecisionAction is what a strategy says.
+// DecisionAction is a strategy's verdict.
 type DecisionAction string
 
-// Continue: another iteration. Stop: the stage is done. Error: the stage has failed. Ask: the
-// decision waits for the answer to Question.
+// DecisionContinue: run another iteration. DecisionStop: the stage is done. DecisionError: the
+// stage has failed. DecisionAsk: answer Question first.
 const (
 	DecisionContinue DecisionAction = "continue"
 	DecisionStop     DecisionAction = "stop"
@@ -81,26 +82,26 @@ const (
 	DecisionAsk      DecisionAction = "ask"
 )
 
-// Decision is a strategy's reply.
+// Decision is a strategy's answer.
 type Decision struct {
 	Action     DecisionAction
 	Reason     string
 	Confidence float64         // 0 to 1, 0 if the strategy has none
-	State      json.RawMessage // kept and handed back with the next request
+	State      json.RawMessage // passed to the next request
 	Question   *Question       // for ask
-	// Record is what should be kept beside the iteration for a reader (judge.json, say). May be empty.
+	// Record is stored beside the iteration for the reader, such as judge.json. May be empty.
 	Record json.RawMessage
 }
 
-// Question is put to a provider with purpose question.
+// Question is a question to a provider, sent with [PurposeQuestion].
 type Question struct {
 	Prompt   string
 	Provider string // "" for the node's own
 	Model    string // "" for the provider's default
 }
 
-// Answer is what came back.
+// Answer is a provider's answer to a [Question].
 type Answer struct {
 	Output string // the provider's text
-	Error  string // set when the provider failed; Output then holds what there is
+	Error  string // set if the provider failed; Output then holds its partial text
 }

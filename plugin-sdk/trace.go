@@ -5,20 +5,22 @@ import (
 	"strings"
 )
 
-// traceParentKey is that of the trace context in a [context.Context].
+// traceParentKey is the key of the trace context in a [context.Context].
 type traceParentKey struct{}
 
-// TraceParent is the place of a call in the trace of its run: the traceparent of the W3C trace context, such as
-// "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", whose span is that of this very call. It is "" where there is
-// none. A component that makes spans of its own takes it for their parent; one that calls services may send it along. Its
-// last digit says whether the kernel's own spans are sent to a collector (1) or nobody asked for that (0).
+// TraceParent returns the W3C traceparent of the call in ctx, such as
+// "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", or "" if there is none. The span is
+// that of the call itself.
+//
+// A component uses it as the parent of its own spans and may send it to services that it calls. Its
+// last digit is 1 if the kernel's own spans are exported to a collector, else 0.
 func TraceParent(ctx context.Context) string {
 	parent, _ := ctx.Value(traceParentKey{}).(string)
 	return parent
 }
 
-// WithTraceParent is ctx with the place of a call in a trace, for whoever calls a component. What is no traceparent of
-// version 00 changes nothing.
+// WithTraceParent returns ctx with the traceparent of a call, for the caller of a component. A text
+// that is not a traceparent of version 00 is ignored.
 func WithTraceParent(ctx context.Context, parent string) context.Context {
 	if !validTraceParent(parent) {
 		return ctx
@@ -26,8 +28,8 @@ func WithTraceParent(ctx context.Context, parent string) context.Context {
 	return context.WithValue(ctx, traceParentKey{}, parent)
 }
 
-// validTraceParent holds a text against the format: version, trace, span and flags in lower-case hex, trace and span not
-// all zero.
+// validTraceParent reports whether text is a traceparent of version 00: version, trace, span and
+// flags in lower-case hex, trace and span not all zero.
 func validTraceParent(text string) bool {
 	parts := strings.Split(text, "-")
 	if len(parts) != 4 || parts[0] != "00" || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 {

@@ -6,7 +6,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U228: what is no traceparent is as good as none.
+// U228: an invalid traceparent is ignored.
 func TestTraceParent(t *testing.T) {
 	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	ctx := sdk.WithTraceParent(t.Context(), valid)
@@ -18,12 +18,12 @@ func TestTraceParent(t *testing.T) {
 		"00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
 	} {
 		if got := sdk.TraceParent(sdk.WithTraceParent(t.Context(), text)); got != "" {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }
 
-// What is taken has the shape, whatever the text.
+// An accepted traceparent is kept unchanged.
 func FuzzTraceParent(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331")

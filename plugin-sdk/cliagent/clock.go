@@ -2,51 +2,51 @@ package cliagent
 
 import "time"
 
-// clock is a deadline in which the time does not count that the agent had to wait for others. It belongs
-// to one goroutine.
+// clock is a deadline that excludes the time in which the agent waits for others. It is used by one
+// goroutine.
 type clock struct {
-	limit  time.Duration
-	held   func() time.Duration // so far, in all
-	since  time.Time            // when it was started
-	before time.Duration        // held by then
-	timer  *time.Timer
-	rings  <-chan time.Time
+	limit        time.Duration
+	waited       func() time.Duration // total waiting time so far
+	since        time.Time            // start time
+	waitedBefore time.Duration        // waiting time at start
+	timer        *time.Timer
+	fires        <-chan time.Time
 }
 
-// newClock starts a clock; one with limit 0 never rings.
+// newClock starts a clock. One with limit 0 never fires.
 func newClock(limit time.Duration, held func() time.Duration) *clock {
-	c := &clock{limit: limit, held: held}
+	c := &clock{limit: limit, waited: held}
 	if held == nil {
-		c.held = func() time.Duration { return 0 }
+		c.waited = func() time.Duration { return 0 }
 	}
 	c.start()
 	return c
 }
 
-// start begins anew.
+// start restarts the clock.
 func (c *clock) start() {
 	if c.limit <= 0 {
 		return
 	}
 	c.stop()
-	c.since, c.before = time.Now(), c.held()
-	c.ring(c.limit)
+	c.since, c.waitedBefore = time.Now(), c.waited()
+	c.set(c.limit)
 }
 
-// over is asked when the clock rang: whether the limit has passed, without the time held. If not, the
-// clock rings again when it may have.
+// over reports whether the limit has passed, without the waiting time. It is called when the clock
+// fires, and sets the clock again if time is left.
 func (c *clock) over() bool {
-	left := c.limit - (time.Since(c.since) - (c.held() - c.before))
+	left := c.limit - (time.Since(c.since) - (c.waited() - c.waitedBefore))
 	if left <= 0 {
 		return true
 	}
-	c.ring(left)
+	c.set(left)
 	return false
 }
 
-func (c *clock) ring(after time.Duration) {
+func (c *clock) set(after time.Duration) {
 	c.timer = time.NewTimer(after)
-	c.rings = c.timer.C
+	c.fires = c.timer.C
 }
 
 func (c *clock) stop() {

@@ -13,69 +13,72 @@ const (
 	DefaultLinger = 10 * time.Second
 )
 
-// Command is one run of an agent's command line. It is not changed by [Run] and may be used again.
+// Command is one run of an agent's command line. [Run] does not change it, so it can be reused.
 type Command struct {
-	// Name is what messages call the agent ("claude").
+	// Name is the agent's name in messages ("claude").
 	Name string
-	// Path is the executable, absolute; see [Lookup].
+	// Path is the absolute path of the executable; see [Lookup].
 	Path string
 	// Args are the arguments without the program's name.
 	Args []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Env is the whole environment, see [Environ]. Nothing is added to it but [CallVariable] and, where the
-	// call is part of a trace that somebody records ([sdk.TraceParent]), TRACEPARENT.
+	// Env is the whole environment, see [Environ]. Run adds only [CallVariable] and, if the call's
+	// trace is recorded ([sdk.TraceParent]), TRACEPARENT.
 	Env []string
-	// Stdin is the prompt. It is written as it is, then stdin is closed.
+	// Stdin is the prompt. It is written unchanged, then stdin is closed.
 	Stdin string
-	// Talk, where it is set, speaks with the agent instead of Stdin being written; nil for agents that get
-	// all they need at once.
+	// Talk, if set, replaces Stdin and holds a conversation with the agent. Default: nil, for
+	// agents that get all input at once.
 	Talk func(t Talk)
 
-	// Line is called with each line of stdout, in order and never concurrently, with its newline where
-	// it had one; the slice is valid during the call only. It says whether the line is the agent's last
-	// word. Lines over [MaxLineBytes] come in pieces. Nil ignores lines.
+	// Line is called with each line of stdout, in order and never concurrently, with its newline if
+	// it had one. It reports whether the line is the agent's final message. The slice is valid only
+	// during the call. Lines over [MaxLineBytes] arrive in pieces. Default: nil, lines are ignored.
 	Line func(line []byte) (final bool)
-	// Exchange gets stdout as raw chunks and stderr as stderr chunks, byte for byte. May be nil.
+	// Exchange receives stdout as raw chunks and stderr as stderr chunks, byte for byte. May be
+	// nil.
 	Exchange sdk.Exchange
-	// StderrLine is called with each line of stderr as Line is with those of stdout, at the same time
-	// as Line. Nil ignores them.
+	// StderrLine is called with each line of stderr, concurrently with Line. Default: nil, lines
+	// are ignored.
 	StderrLine func(line []byte)
 
-	// Timeout bounds the whole run, IdleTimeout the time without a byte on stdout or stderr; 0 is none.
+	// Timeout limits the whole run, IdleTimeout the time without a byte on stdout or stderr; 0
+	// means none.
 	Timeout     time.Duration
 	IdleTimeout time.Duration
-	// Grace is the time between SIGTERM and SIGKILL. Default [DefaultGrace].
+	// Grace is the time between SIGTERM and SIGKILL. Default: [DefaultGrace].
 	Grace time.Duration
-	// TimeoutGrace is the same where Timeout was the reason. Default Grace.
+	// TimeoutGrace is the grace after a timeout. Default: Grace.
 	TimeoutGrace time.Duration
-	// GroupTerm sends SIGTERM to the descendants together with the process. It is for shell scripts:
-	// a shell handles a signal only when the program that it waits for has ended. Agents get it alone
-	// first, because they end their tools themselves.
+	// GroupTerm sends SIGTERM to the process and its descendants at once. It is for shell scripts:
+	// a shell handles a signal only after its current program has ended. Agents get the signal
+	// alone first, because they end their tools themselves.
 	GroupTerm bool
-	// Held is how long the agent has had to wait for somebody else so far, a person who is asked, say: that
-	// time counts for neither Timeout nor IdleTimeout. It never shrinks. Nil: it never waits.
+	// Held returns the total time that the agent has waited for others, such as a user's answer. It
+	// never decreases and counts for neither Timeout nor IdleTimeout. Default: nil, no waiting.
 	Held func() time.Duration
-	// Linger is how long the process may stay after the agent's last word. Default [DefaultLinger].
+	// Linger is the maximum running time after the agent's final message. Default: [DefaultLinger].
 	Linger time.Duration
-	// Done is a sign besides the agent's last word that its work is over. Nil: there is none.
+	// Done detects the end of the agent's work by other means than its final message. Default: nil,
+	// none.
 	Done *Sign
 }
 
-// Talk is the plugin's end of a conversation with an agent over stdin; what the agent says comes by
-// [Command.Line]. The function that gets it runs beside Line. When it returns, stdin is closed, and what
-// was said counts as the agent's last word.
+// Talk is the plugin's end of a conversation with an agent over stdin; the agent's messages arrive
+// at [Command.Line]. The Talk function runs concurrently with Line. When it returns, stdin is
+// closed and the conversation counts as the final message.
 type Talk struct {
-	// Stdin is the agent's. Writing to it may block, and fails once the agent is gone.
+	// Stdin is the agent's standard input. Writing may block, and fails after the agent has ended.
 	Stdin io.Writer
-	// Stop is closed when there is a reason to end the agent ([Cut]). What can be said until half of
-	// [Command.Grace] is over is said politely; then comes SIGTERM.
+	// Stop is closed when the agent is to end ([Cut]). The function has half of [Command.Grace] to
+	// end the conversation before SIGTERM is sent.
 	Stop <-chan struct{}
-	// Over is closed when the agent says nothing any more: every line of stdout went through Line.
+	// Over is closed at the end of stdout, after Line has received every line.
 	Over <-chan struct{}
 }
 
-// grace is the time between the signals for a reason.
+// grace returns the time between the signals for a reason.
 func (c Command) grace(cut Cut) time.Duration {
 	grace := orDefault(c.Grace, DefaultGrace)
 	switch cut {
@@ -95,4 +98,46 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 		return d
 	}
 	return otherwise
+}
+
+// DefaultLook is the default interval between the checks of a [Sign].
+const DefaultLook = 15 * time.Second
+
+// minCheckInterval is the minimum interval, which protects the processor from a small Every.
+const minCheckInterval = 10 * time.Millisecond
+
+// Sign detects the end of the agent's work by other means than its output, because agents have been
+// seen to hang after all output. An agent that continues to run is then ended without a failure
+// ([CutDone]).
+type Sign struct {
+	// Holds reports whether the work is complete. Silence is the time since the last byte on stdout
+	// or stderr. Calls do not overlap, and end after the first true. A last call follows a passed
+	// deadline, so that complete work is not lost.
+	//
+	// It should return immediately, because deadlines wait for it.
+	Holds func(silence time.Duration) bool
+	// Every is the interval between two calls of Holds. Default: [DefaultLook].
+	Every time.Duration
+	// Linger is the time that the process then has to end by itself. Default: 0, none.
+	Linger time.Duration
+	// Grace is the time between SIGTERM and SIGKILL then. Default: [Command.Grace].
+	Grace time.Duration
+}
+
+// ticks returns a channel that ticks when Holds is to be called, and its stop function. A nil Sign
+// never ticks.
+func (s *Sign) ticks() (<-chan time.Time, func()) {
+	if s == nil {
+		return nil, func() {}
+	}
+	t := time.NewTicker(max(orDefault(s.Every, DefaultLook), minCheckInterval))
+	return t.C, t.Stop
+}
+
+// doneOr returns [CutDone] if the work is already complete, else cut.
+func (s *Sign) doneOr(silence time.Duration, happened Cut) Cut {
+	if s != nil && s.Holds(silence) {
+		return CutDone
+	}
+	return happened
 }

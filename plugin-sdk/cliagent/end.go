@@ -9,18 +9,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// Cut says why [Run] ended a process that had not ended by itself.
+// Cut is the reason why [Run] ended a process.
 type Cut string
 
-// The reasons. CutLinger and CutDone are no failures: the agent had said its last word, or its work
-// was done by [Command.Done], and only the process stayed.
+// The reasons. CutLinger and CutDone are no failures: the work was complete, by the final message
+// or by [Command.Done], and only the process remained.
 const (
 	CutNone     Cut = ""
 	CutCanceled Cut = "canceled" // the caller's context ended
 	CutTimeout  Cut = "timeout"  // Command.Timeout
 	CutIdle     Cut = "idle"     // Command.IdleTimeout
-	CutLinger   Cut = "linger"   // Command.Linger, or cancelled after the last word
-	CutDone     Cut = "done"     // Command.Done, or another reason when it held already
+	CutLinger   Cut = "linger"   // Command.Linger, or cancelled after the final message
+	CutDone     Cut = "done"     // Command.Done, or another reason when the work was already complete
 )
 
 func (c Command) limit(cut Cut) time.Duration {
@@ -36,23 +36,25 @@ func (c Command) limit(cut Cut) time.Duration {
 	}
 }
 
-// End is how a run ended. It says nothing about success: that takes the agent's own word as well.
+// End is the end of a run's process. It does not state success, which also depends on the agent's
+// result.
 type End struct {
-	// ExitCode is the process's, -1 if a signal ended it.
+	// ExitCode is the process's exit code, -1 if a signal ended it.
 	ExitCode int
-	// Signal ended the process; 0 if it exited.
+	// Signal is the signal that ended the process, 0 if it exited.
 	Signal syscall.Signal
-	// Cut says whether and why Run ended the process.
+	// Cut is the reason why Run ended the process, [CutNone] if it did not.
 	Cut Cut
-	// Killed: the polite signal was not enough.
+	// Killed: SIGTERM was not enough.
 	Killed bool
-	// Final: the Line callback saw the agent's last word.
+	// Final: the Line callback received the agent's final message.
 	Final bool
 	// Stderr is the end of stderr, at most [StderrBytes], whole lines.
 	Stderr string
-	// Duration is from the start of the process until nothing of it was left.
+	// Duration is the time from the start of the process until all its descendants had ended.
 	Duration time.Duration
-	// Survivors counts processes that even SIGKILL did not end; anything but 0 is a fault of the machine.
+	// Survivors counts processes that outlived SIGKILL; a value other than 0 is a fault of the
+	// machine.
 	Survivors int
 
 	name  string
@@ -60,18 +62,19 @@ type End struct {
 	cause error
 }
 
-// Clean reports whether the process ended well: exit code 0, or put away when its work was over.
+// Clean reports whether the process exited with code 0 or was ended after its work was complete.
 func (e End) Clean() bool {
 	return e.Cut == CutLinger || e.Cut == CutDone || (e.Cut == CutNone && e.ExitCode == 0)
 }
 
-// Interrupted reports whether a deadline or the caller ended the agent before its work was over.
+// Interrupted reports whether a deadline or the caller ended the agent before its work was
+// complete.
 func (e End) Interrupted() bool {
 	return e.Cut == CutCanceled || e.Cut == CutTimeout || e.Cut == CutIdle
 }
 
-// Failure is the failure that the end of the process alone amounts to, nil where it is [End.Clean].
-// Stderr is its detail.
+// Failure returns the failure that the end of the process implies, nil if it is [End.Clean]. Its
+// detail is Stderr.
 func (e End) Failure() *failure.Error {
 	var f *failure.Error
 	switch {
@@ -81,24 +84,24 @@ func (e End) Failure() *failure.Error {
 		f = interrupted(e.name, e.cause)
 	case e.Cut == CutTimeout:
 		f = failure.New(failure.ProviderTimeout, "%s passed its time limit of %s", e.name, e.limit).
-			WithHint("give it more time or less to do, then resume")
+			WithHint("raise its time limit or reduce its work, then resume")
 	case e.Cut == CutIdle:
 		f = failure.New(failure.ProviderTimeout, "%s was silent for %s and has been ended", e.name, e.limit).
-			WithHint("see in its stream what it did last; give it a longer idle limit if its commands take that long, then resume")
+			WithHint("read the end of its stream; raise its idle limit if its commands take that long, then resume")
 	default:
-		f = failure.New(failure.ProviderCrashed, "%s %s", e.name, e.how()).
-			WithHint("see its last words and its stream, then resume: the attempt is made again")
+		f = failure.New(failure.ProviderCrashed, "%s %s", e.name, e.exitReason()).
+			WithHint("read its stderr and its stream, then resume to repeat the attempt")
 	}
 	return f.WithDetail(e.Stderr)
 }
 
-// Process is the end as evidence for package outcome.
+// Process returns the end as evidence for package outcome.
 func (e End) Process() *outcome.Process {
 	return &outcome.Process{Failure: e.Failure(), Signaled: e.Signal != 0 && !e.Clean()}
 }
 
-// how the process ended by itself, in words.
-func (e End) how() string {
+// exitReason describes how the process ended by itself.
+func (e End) exitReason() string {
 	switch {
 	case e.Signal != 0:
 		return fmt.Sprintf("was ended by signal %d (%s)", int(e.Signal), e.Signal)

@@ -1,33 +1,32 @@
 package cliagent
 
 import (
-	"crypto/rand"
+	"context"
 	"slices"
 	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // CallVariable is set to a random value in the environment of every process that [Run] starts, and
-// inherited by what that process starts: by it descendants are found that left group and session.
+// is inherited by its descendants. It identifies those that have left the process group and
+// session.
 const CallVariable = "AGENT_PIPELINES_CALL"
 
-// newCall is a value for CallVariable.
-func newCall() string { return rand.Text() }
-
 // Environ builds an agent's environment: base (usually os.Environ()) without the variables of the
-// plugin handshake, then added, which wins. The result is sorted and holds each name once.
+// plugin handshake, then added, which takes precedence. The result is sorted and has unique names.
 //
-// Left out are PLUGIN_*, which go-plugin hands to a plugin, and the cookie by which a plugin knows its
-// kernel: an agent that starts an agent-pipelines plugin or another go-plugin program would confuse it
-// with them.
+// It removes PLUGIN_*, which go-plugin passes to a plugin, and the cookie that marks a start by the
+// kernel. Otherwise they would confuse a plugin that the agent starts.
 func Environ(base []string, added map[string]string) []string {
 	vars := make(map[string]string, len(base)+len(added))
 	for _, kv := range base {
-		if name, value, ok := strings.Cut(kv, "="); ok && name != "" && !ofHandshake(name) {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" && !isHandshake(name) {
 			vars[name] = value
 		}
 	}
 	for name, value := range added {
-		if !ofHandshake(name) {
+		if !isHandshake(name) {
 			vars[name] = value
 		}
 	}
@@ -39,15 +38,15 @@ func Environ(base []string, added map[string]string) []string {
 	return env
 }
 
-func ofHandshake(name string) bool {
+func isHandshake(name string) bool {
 	return strings.HasPrefix(name, "PLUGIN_") || name == handshakeCookie || name == CallVariable
 }
 
-// handshakeCookie is wire.CookieKey, written out so that providers which are not served over gRPC do
-// not link it.
+// handshakeCookie equals wire.CookieKey. It is repeated here so that providers that are not served
+// over gRPC do not link package wire.
 const handshakeCookie = "AGENT_PIPELINES_PLUGIN_COOKIE"
 
-// Getenv is the value of a variable in an environment of the form that [Environ] returns, "" if it is
+// Getenv returns the value of a variable in an environment as returned by [Environ], "" if it is
 // not set.
 func Getenv(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
@@ -56,4 +55,20 @@ func Getenv(env []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// withTraceParent returns env with the call's traceparent as TRACEPARENT, if its trace is recorded.
+// Claude Code (since 2.1.110), Codex and OpenTelemetry's tools read it. An inherited TRACESTATE is
+// removed, because it belongs to another trace.
+func withTraceParent(ctx context.Context, env []string) []string {
+	parent := sdk.TraceParent(ctx)
+	if !strings.HasSuffix(parent, "-01") {
+		return env
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, "TRACEPARENT=") || strings.HasPrefix(kv, "TRACESTATE=")
+	})
+	env = append(env, "TRACEPARENT="+parent)
+	slices.Sort(env)
+	return env
 }

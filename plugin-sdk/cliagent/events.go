@@ -8,20 +8,22 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Events tells an agent's JSON events from plain text on stdout. Hand its Line method to
-// [Command.Line]. An agent that writes no event at all (an older version, a stand-in that ignores the
-// flags) is taken as one that prints its answer: the text is shown as it comes and kept in Plain.
-// After the first event, lines that are none are noise, which the raw record keeps.
+// Events separates an agent's JSON events from plain text on stdout. Set its Line method as
+// [Command.Line].
 //
-// It is used by one run; Plain and Seen are valid after it.
+// Output without events, as from an older version, counts as the agent's answer: it is shown
+// immediately and kept in Plain. After the first event, other lines are kept only in the raw
+// record.
+//
+// Use an Events for one run; Plain and Seen are valid after the run.
 type Events struct {
-	// Begins says whether an object with this "type" may be the first event. Until then other objects
-	// are text: an answer may well be JSON.
+	// Begins reports whether an object with this "type" may be the first event. Earlier objects
+	// count as text, because an answer may be JSON.
 	Begins func(kind string) bool
-	// Handle is called with each event, whether its type is known or not, and says whether it was the
-	// agent's last word.
+	// Handle is called with each event, of known or unknown type, and reports whether it was the
+	// agent's final message.
 	Handle func(kind string, event []byte) (final bool)
-	// Plain gathers the lines before the first event.
+	// Plain collects the lines before the first event.
 	Plain *Transcript
 
 	seen bool
@@ -30,7 +32,7 @@ type Events struct {
 // Seen reports whether the agent wrote events.
 func (e *Events) Seen() bool { return e.seen }
 
-// Line takes one line of stdout and says whether it was the agent's last word.
+// Line handles one line of stdout and reports whether it was the agent's final message.
 func (e *Events) Line(line []byte) (final bool) {
 	kind, ok := eventType(line)
 	switch {
@@ -43,7 +45,7 @@ func (e *Events) Line(line []byte) (final bool) {
 	return false
 }
 
-// eventType is the member "type" of a line that holds one JSON object.
+// eventType returns the member "type" of a line that holds one JSON object.
 func eventType(line []byte) (string, bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
@@ -58,20 +60,20 @@ func eventType(line []byte) (string, bool) {
 	return head.Type, true
 }
 
-// TranscriptBytes is how much a [Transcript] keeps. The kernel cuts an output at 1 MiB.
+// TranscriptBytes is the maximum size of a [Transcript]. The kernel truncates outputs at 1 MiB.
 const TranscriptBytes = 16 << 20
 
-// Transcript gathers the text that a person reads and shows it on the exchange at the same time. It
-// keeps the first [TranscriptBytes]; shown is everything. It is not safe for concurrent use.
+// Transcript collects the text for the user and shows it on the exchange. It keeps the first
+// [TranscriptBytes] and shows everything. It is not safe for concurrent use.
 type Transcript struct {
-	// X is where the text is shown; nil keeps it only.
+	// X is the exchange that shows the text. Default: nil, the text is only kept.
 	X sdk.Exchange
 
 	kept strings.Builder
 	last byte // the last byte added, 0 at the beginning
 }
 
-// Add appends text as it is.
+// Add appends text unchanged.
 func (t *Transcript) Add(text string) {
 	if text == "" {
 		return
@@ -83,8 +85,8 @@ func (t *Transcript) Add(text string) {
 	}
 }
 
-// Paragraph appends a text of its own, an empty line away from what stands before it. White space
-// around the text is dropped, and a text of nothing else.
+// Paragraph appends text as a paragraph, after an empty line. It trims white space and ignores an
+// empty text.
 func (t *Transcript) Paragraph(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -96,5 +98,5 @@ func (t *Transcript) Paragraph(text string) {
 	t.Add(text + "\n")
 }
 
-// String is what was kept.
+// String returns the kept text.
 func (t *Transcript) String() string { return t.kept.String() }

@@ -9,18 +9,19 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Measured is the version that a plugin was measured with, and how one comes to it: a command. The zero value is none.
+// Measured is the agent version that a plugin was tested with, and a command that installs it. The
+// zero value means none.
 type Measured struct{ Version, Update string }
 
-// Examine tells the version of an agent's executable, for [sdk.Examiner]: which one answers to c.Path, and that it answers at
-// all. An older one than was measured may do as well, so that it is only told.
+// Examine reports the version and path of an agent's executable, for [sdk.Examiner]. A version
+// older than the tested one is only unclear, because it may work.
 func (v *Versions) Examine(ctx context.Context, c Command, m Measured) sdk.Finding {
 	f := sdk.Finding{About: "version", State: sdk.FindingOK}
 	switch version := v.Of(ctx, c); {
 	case Older(version, m.Version):
 		f.State = sdk.FindingUnclear
-		f.Detail = fmt.Sprintf("%s, %s: older than what was measured: %s", version, c.Path, m.Version)
-		f.Hint = "it may work; bring it up to date: " + m.Update
+		f.Detail = fmt.Sprintf("%s, %s: older than the tested version %s", version, c.Path, m.Version)
+		f.Hint = "it may work; update it with: " + m.Update
 		return f
 	case version != "":
 		f.Detail = fmt.Sprintf("%s, %s", version, c.Path)
@@ -32,19 +33,19 @@ func (v *Versions) Examine(ctx context.Context, c Command, m Measured) sdk.Findi
 	return f
 }
 
-// Login is what shows that an agent is logged in, as far as that can be told without asking its service.
+// Login lists the places that show an agent's login without a call to its service.
 type Login struct {
-	// Variables are those of the environment that hold a key, or choose a service that has other ones.
+	// Variables are environment variables that hold a key or select a service with its own login.
 	Variables []string
-	// Files are where a login is kept; "~/" is the home directory, and ${NAME} at the beginning a variable: where that is not set, the file does
-	// not count.
+	// Files are the files that hold a login. A path may begin with "~/" for the home directory or
+	// with ${NAME} for a variable; it is ignored if the variable is not set.
 	Files []string
-	// Hint says how to log in.
+	// Hint tells how to log in.
 	Hint string
 }
 
-// Examine looks for a login in an environment, see [Environ]. One that is found may still have expired; where none is found
-// there may be one in a keychain or a settings file.
+// Examine searches an environment (see [Environ]) for a login. A found login may have expired;
+// without one there may still be a login in a keychain or a settings file.
 func (l Login) Examine(env []string) sdk.Finding {
 	for _, name := range l.Variables {
 		if Getenv(env, name) != "" {
@@ -52,16 +53,17 @@ func (l Login) Examine(env []string) sdk.Finding {
 		}
 	}
 	for _, name := range l.Files {
-		path := expanded(name, env)
+		path := expandPath(name, env)
 		if info, err := os.Stat(path); path != "" && err == nil && info.Size() > 0 {
-			return sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "by " + name}
+			return sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "found in " + name}
 		}
 	}
 	return sdk.Finding{About: "login", State: sdk.FindingUnclear, Detail: "no key in the environment and no login in a file", Hint: l.Hint}
 }
 
-// expanded is the path that a name of [Login.Files] stands for, "" for none.
-func expanded(name string, env []string) string {
+// expandPath expands "~/" and ${NAME} at the beginning of a path of [Login.Files]. It returns "" if
+// the variable is not set.
+func expandPath(name string, env []string) string {
 	var variable, rest string
 	switch {
 	case strings.HasPrefix(name, "~/"):

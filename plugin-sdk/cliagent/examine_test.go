@@ -26,8 +26,8 @@ func TestLogin(t *testing.T) {
 	}{
 		{"a variable", []string{"KEY=x"}, Login{Variables: []string{"OTHER", "KEY"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "KEY is set"}},
 		{"an empty variable", []string{"KEY="}, Login{Variables: []string{"KEY"}, Hint: "log in"}, unclear},
-		{"a file at home", []string{"HOME=" + home}, Login{Files: []string{"~/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "by ~/auth.json"}},
-		{"a file by a variable", []string{"DIR=" + home}, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "by ${DIR}/auth.json"}},
+		{"a file at home", []string{"HOME=" + home}, Login{Files: []string{"~/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "found in ~/auth.json"}},
+		{"a file by a variable", []string{"DIR=" + home}, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "found in ${DIR}/auth.json"}},
 		{"an empty file", []string{"HOME=" + home}, Login{Files: []string{"~/empty.json"}, Hint: "log in"}, unclear},
 		{"no home", nil, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}, Hint: "log in"}, unclear},
 	} {
@@ -39,7 +39,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What answers is named with its version, and what does not is bad.
+// A program that answers is reported with its version; one that does not is bad.
 func TestExamineVersion(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{"good": "echo 1.2.3", "old": "echo 1.2.2", "mute": "exit 3"} {
@@ -51,8 +51,8 @@ func TestExamineVersion(t *testing.T) {
 	for name, want := range map[string]sdk.Finding{
 		"good": {About: "version", State: sdk.FindingOK, Detail: "1.2.3, " + dir + "/good"},
 		"old": {
-			About: "version", State: sdk.FindingUnclear, Detail: "1.2.2, " + dir + "/old: older than what was measured: 1.2.3",
-			Hint: "it may work; bring it up to date: get a new one",
+			About: "version", State: sdk.FindingUnclear, Detail: "1.2.2, " + dir + "/old: older than the tested version 1.2.3",
+			Hint: "it may work; update it with: get a new one",
 		},
 		"mute": {
 			About: "version", State: sdk.FindingBad, Detail: dir + "/mute --version prints no version",

@@ -2,17 +2,17 @@ package cliagent
 
 import "bytes"
 
-// MaxLineBytes is the longest line that reaches a parser in one piece; it bounds memory, and keeps
-// what a parser makes of a line within a message of the protocol (64 MiB). Raw output has no limit.
+// MaxLineBytes is the longest line that a parser receives in one piece. It bounds memory and keeps
+// a parsed line within a protocol message (64 MiB). Raw output has no limit.
 const MaxLineBytes = 32 << 20
 
-// StderrBytes is how much of the end of stderr an [End] keeps.
+// StderrBytes is the size of the end of stderr that an [End] keeps.
 const StderrBytes = 8 << 10
 
-// splitter cuts a stream of bytes into lines.
+// splitter splits a byte stream into lines.
 type splitter struct {
 	emit func(line []byte)
-	rest []byte // the beginning of a line that has not ended
+	rest []byte // the start of an incomplete line
 }
 
 func (s *splitter) write(b []byte) {
@@ -39,7 +39,7 @@ func (s *splitter) keep(b []byte) {
 	}
 }
 
-// flush emits an unfinished line. A buffer that a long line has grown is given back.
+// flush emits an incomplete line and frees a buffer that a long line has enlarged.
 func (s *splitter) flush() {
 	if len(s.rest) > 0 {
 		s.emit(s.rest)
@@ -53,7 +53,7 @@ func (s *splitter) flush() {
 type tail struct {
 	max int
 	buf []byte
-	cut bool // something was thrown away
+	cut bool // bytes were discarded
 }
 
 func (t *tail) write(b []byte) {
@@ -64,7 +64,8 @@ func (t *tail) write(b []byte) {
 	}
 }
 
-// String is the end of the stream, without a torn first line and without white space around it.
+// String returns the end of the stream, without an incomplete first line and surrounding white
+// space.
 func (t *tail) String() string {
 	b := t.buf
 	if nl := bytes.IndexByte(b, '\n'); t.cut && nl >= 0 {

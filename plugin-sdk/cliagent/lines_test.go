@@ -34,7 +34,8 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// FuzzSplitter: however a text arrives, its lines are the same and nothing is lost.
+// FuzzSplitter checks that the lines of a text do not depend on its chunks, and that nothing is
+// lost.
 func FuzzSplitter(f *testing.F) {
 	f.Add("a\nb\n\nc", uint8(2))
 	f.Fuzz(func(t *testing.T, text string, size uint8) {

@@ -8,16 +8,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Lookup finds an agent's executable. The command is either an absolute path or a bare name that is
-// searched in the PATH of env (see [Environ]), of which only absolute entries count, so that the
-// project being worked on cannot put a program in the agent's place.
+// Lookup finds an agent's executable. The command is an absolute path or a bare name, which is
+// searched in the absolute entries of PATH in env (see [Environ]). Relative entries are ignored, so
+// that the project cannot replace the agent.
 //
-// Errors are *failure.Error: config_invalid for a relative path, provider_missing, with install as the
-// line to type, where there is no such program.
+// Errors are *failure.Error: config_invalid for a relative path, and provider_missing if there is
+// no such program, with install in the hint.
 func Lookup(agent, command, install string, env []string) (string, error) {
 	switch {
 	case filepath.IsAbs(command):
-		if err := executable(command); err != nil {
+		if err := checkExecutable(command); err != nil {
 			return "", failure.New(failure.ProviderMissing, "%s CLI not found: %w", agent, err).
 				WithHint("correct command in the configuration of provider %s (config.yaml), or leave it out and install the CLI with: %s", agent, install)
 		}
@@ -27,20 +27,20 @@ func Lookup(agent, command, install string, env []string) (string, error) {
 			WithHint("write the program's name alone, or its whole path")
 	}
 	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
-		if path := filepath.Join(dir, command); filepath.IsAbs(dir) && executable(path) == nil {
+		if path := filepath.Join(dir, command); filepath.IsAbs(dir) && checkExecutable(path) == nil {
 			return path, nil
 		}
 	}
-	return "", missing(agent, install, "%s CLI not found: no program %q in PATH", agent, command)
+	return "", missingProgram(agent, install, "%s CLI not found: no program %q in PATH", agent, command)
 }
 
-func missing(agent, install, format string, args ...any) error {
+func missingProgram(agent, install, format string, args ...any) error {
 	return failure.New(failure.ProviderMissing, format, args...).
 		WithHint("install it with: %s; or set command in the configuration of provider %s (config.yaml) to its path", install, agent)
 }
 
-// executable is nil for a file that may be run by somebody.
-func executable(path string) error {
+// checkExecutable returns an error if path is not a file with an execute permission.
+func checkExecutable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

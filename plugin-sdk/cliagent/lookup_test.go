@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
 func TestLookup(t *testing.T) {
@@ -19,7 +22,7 @@ func TestLookup(t *testing.T) {
 		return path
 	}
 	agent := write(two, "agent", 0o755)
-	shadow := write(one, "agent", 0o644) // not executable: passed over
+	shadow := write(one, "agent", 0o644) // not executable: skipped
 	write(t.TempDir(), "project", 0o755)
 	env := []string{"PATH=:.:" + one + ":" + two}
 
@@ -53,5 +56,48 @@ func TestLookup(t *testing.T) {
 	}
 	if _, err := Lookup("fake", "agent", "x", []string{"PATH=:."}); failure.KindOf(err) != failure.ProviderMissing {
 		t.Errorf("a program in the working directory was found: %v", err)
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	base := []string{
+		"PATH=/bin", "HOME=/old", "HOME=/h", "EMPTY=", "broken", "PLUGIN_MIN_PORT=1", "PLUGIN_CLIENT_CERT=x",
+		wire.CookieKey + "=secret", CallVariable + "=outer", "WITH=a=b", "PLUGINS=kept",
+	}
+	got := Environ(base, map[string]string{"HOME": "/mine", "NEW": "1", "PLUGIN_UNIX_SOCKET_DIR": "/x"})
+	want := []string{"EMPTY=", "HOME=/mine", "NEW=1", "PATH=/bin", "PLUGINS=kept", "WITH=a=b"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestGetenv(t *testing.T) {
+	env := []string{"A=1", "B=x=y", "A=2", "AB=3"}
+	for name, want := range map[string]string{"A": "2", "B": "x=y", "C": ""} {
+		if got := Getenv(env, name); got != want {
+			t.Errorf("Getenv(%s) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// U190: an absolute path inside the working directory becomes relative to it; one outside stays
+// absolute.
+func TestPaths(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Paths(link, "", link+"/a.go", target+"/sub/../b.go", "a.go", "./c", link, link+"2/x", "/etc/passwd", "../x")
+	want := []string{"a.go", "b.go", "c", ".", link + "2/x", "/etc/passwd", "../x"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := Paths(dir); got != nil {
+		t.Errorf("none: %q", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// fakeVariable makes the test binary play another program.
+// fakeVariable makes the test binary act as another program.
 const fakeVariable = "CLIAGENT_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// escape starts what the arguments say in a session of its own, tells its id and ends at once.
+// escape starts a command in its own session, prints its process ID and ends.
 func escape() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // keeps the agent's pipes open
@@ -41,7 +41,7 @@ func escape() {
 	fmt.Println(cmd.Process.Pid)
 }
 
-// host is a plugin with an agent that tells its id and hangs.
+// host is a plugin with an agent that prints its process ID and hangs.
 func host() {
 	c := shell(`echo $$; exec sleep 600`)
 	c.Line = func(line []byte) bool {
@@ -63,7 +63,7 @@ func shell(script string) Command {
 	}
 }
 
-// run runs c to its end and returns the lines that it wrote, too.
+// run runs c to its end and also returns the lines that it wrote.
 func run(ctx context.Context, t *testing.T, c Command) (End, []string) {
 	t.Helper()
 	var lines []string

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Paths are what an agent says that a call touches, as [sdk.ToolCall] wants them: relative to the working directory,
-// cleaned, with slashes, each once, none of them empty. A path that leads out of the directory stays as it is; the
-// directory may be named through a link.
+// Paths converts the paths of an agent's tool call to those of [sdk.ToolCall]: relative to the
+// working directory, cleaned, with slashes, unique and not empty. A path outside the directory
+// stays unchanged; dir may be named through a symbolic link.
 func Paths(dir string, names ...string) []string {
 	var paths []string
 	for _, name := range names {

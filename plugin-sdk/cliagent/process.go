@@ -1,6 +1,7 @@
 package cliagent
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -16,47 +17,46 @@ import (
 )
 
 const (
-	// chunkBytes is the size of a read, and so of the chunks on the exchange.
+	// chunkBytes is the size of a read, and so of a chunk on the exchange.
 	chunkBytes = 32 << 10
-	// drainDelay is how long a stream may stay silent once no process of ours is left to write it.
+	// drainDelay is the longest silence of a stream after all processes have ended.
 	drainDelay = 2 * time.Second
-	// drainBytes bounds what is still read then; no pipe holds more.
+	// drainBytes limits the bytes read after all processes have ended; no pipe holds more.
 	drainBytes = 1 << 20
 )
 
-// process is a started command with its pipes. Its goroutines are owned by Run, which waits for them.
+// process is a started command with its pipes. Run owns its goroutines and waits for them.
 type process struct {
 	cmd    *exec.Cmd
 	family *family
 	stderr *tail
 
-	stdin  *os.File
-	reads  [2]*os.File // our ends of stdout and stderr
-	owned  sync.WaitGroup
-	ended  atomic.Bool   // every process has ended: the pipes hold all there will ever be
-	active chan struct{} // a byte came; holds one
-	final  chan struct{} // closed at the agent's last word
-	told   sync.Once     // closes final
-	over   chan struct{} // closed when stdout was read to its end
-	halt   chan struct{} // closed when the agent is to end
-	talked chan struct{} // closed when nothing more is written to stdin
+	stdin       *os.File
+	outputs     [2]*os.File // our ends of stdout and stderr
+	goroutines  sync.WaitGroup
+	allEnded    atomic.Bool   // every process has ended, so that the pipes get no more data
+	active      chan struct{} // signals a received byte; holds one signal
+	final       chan struct{} // closed at the agent's final message
+	finalOnce   sync.Once     // closes final
+	stdoutEnded chan struct{} // closed at the end of stdout
+	stopping    chan struct{} // closed when the agent is to end
+	stdinClosed chan struct{} // closed after the last write to stdin
 
 	exited  chan struct{} // closed when the process has ended
 	waitErr error         // valid after exited
 }
 
-// start brings the command to life and its pipes to work.
+// start starts the command and the goroutines of its pipes.
 func start(c Command) (*process, error) {
-	call := newCall()
 	p := &process{
-		family: &family{mark: CallVariable + "=" + call},
-		stderr: &tail{max: StderrBytes},
-		active: make(chan struct{}, 1),
-		final:  make(chan struct{}),
-		over:   make(chan struct{}),
-		halt:   make(chan struct{}),
-		talked: make(chan struct{}),
-		exited: make(chan struct{}),
+		family:      &family{mark: CallVariable + "=" + rand.Text()},
+		stderr:      &tail{max: StderrBytes},
+		active:      make(chan struct{}, 1),
+		final:       make(chan struct{}),
+		stdoutEnded: make(chan struct{}),
+		stopping:    make(chan struct{}),
+		stdinClosed: make(chan struct{}),
+		exited:      make(chan struct{}),
 	}
 	theirs, err := p.pipes()
 	if err == nil {
@@ -67,16 +67,16 @@ func start(c Command) (*process, error) {
 	}
 	if err != nil {
 		p.closePipes()
-		p.owned.Wait()
+		p.goroutines.Wait()
 		return nil, startFailure(c, err)
 	}
-	p.owned.Go(func() { p.feed(c) })
-	p.owned.Go(func() { p.readLines(c) })
-	p.owned.Go(func() { p.readStderr(c) })
+	p.goroutines.Go(func() { p.feed(c) })
+	p.goroutines.Go(func() { p.readLines(c) })
+	p.goroutines.Go(func() { p.readStderr(c) })
 	return p, nil
 }
 
-// pipes makes the three pipes and returns the child's ends, in the order stdin, stdout, stderr.
+// pipes creates the three pipes and returns the child's ends: stdin, stdout, stderr.
 func (p *process) pipes() ([]*os.File, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -84,30 +84,30 @@ func (p *process) pipes() ([]*os.File, error) {
 	}
 	p.stdin = inW
 	theirs := []*os.File{inR}
-	for i := range p.reads {
+	for i := range p.outputs {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return theirs, err
 		}
-		p.reads[i] = r
+		p.outputs[i] = r
 		theirs = append(theirs, w)
 	}
 	return theirs, nil
 }
 
 func (p *process) closePipes() {
-	for _, f := range []*os.File{p.stdin, p.reads[0], p.reads[1]} {
+	for _, f := range []*os.File{p.stdin, p.outputs[0], p.outputs[1]} {
 		if f != nil {
 			_ = f.Close()
 		}
 	}
 }
 
-// spawn starts the process and waits for its end on one thread that is kept for it: the parent-death
-// signal is sent when the thread that forked ends, not when the process does.
+// spawn starts the process and waits for its end on one locked thread: the parent-death signal is
+// sent when the forking thread ends, not when the process does.
 func (p *process) spawn(c Command, files []*os.File) error {
 	started := make(chan error, 1)
-	p.owned.Go(func() {
+	p.goroutines.Go(func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		cmd, err := startCommand(c, p.family.mark, files)
@@ -127,8 +127,8 @@ func (p *process) spawn(c Command, files []*os.File) error {
 	return nil
 }
 
-// startCommand starts the executable, again where it was being written at that moment (an update of
-// the CLI; golang/go#22315).
+// startCommand starts the executable. It retries while the file is being written, as by an update
+// of the CLI (golang/go#22315).
 func startCommand(c Command, mark string, files []*os.File) (*exec.Cmd, error) {
 	const tries = 4
 	for try := 1; ; try++ {
@@ -156,27 +156,27 @@ func startFailure(c Command, err error) *failure.Error {
 	return failure.New(kind, "start %s in %s: %w", c.Name, c.Dir, err).WithHint("%s", hint)
 }
 
-// feed writes the prompt, or has the agent talked with, and closes stdin. An agent that ends without
-// reading is no error here.
+// feed writes the prompt or runs the conversation, and closes stdin. An agent that ends without
+// reading stdin is no error here.
 func (p *process) feed(c Command) {
-	defer close(p.talked)
+	defer close(p.stdinClosed)
 	defer func() { _ = p.stdin.Close() }()
 	if c.Talk == nil {
 		_, _ = p.stdin.WriteString(c.Stdin)
 		return
 	}
-	c.Talk(Talk{Stdin: p.stdin, Stop: p.halt, Over: p.over})
+	c.Talk(Talk{Stdin: p.stdin, Stop: p.stopping, Over: p.stdoutEnded})
 	p.markFinal()
 }
 
 func (p *process) readLines(c Command) {
-	defer close(p.over)
+	defer close(p.stdoutEnded)
 	s := &splitter{emit: func(line []byte) {
 		if c.Line != nil && c.Line(line) {
 			p.markFinal()
 		}
 	}}
-	p.read(p.reads[0], func(b []byte) {
+	p.read(p.outputs[0], func(b []byte) {
 		report(c.Exchange, sdk.StreamRaw, b)
 		s.write(b)
 	})
@@ -189,7 +189,7 @@ func (p *process) readStderr(c Command) {
 			c.StderrLine(line)
 		}
 	}}
-	p.read(p.reads[1], func(b []byte) {
+	p.read(p.outputs[1], func(b []byte) {
 		report(c.Exchange, sdk.StreamStderr, b)
 		p.stderr.write(b)
 		s.write(b)
@@ -203,13 +203,13 @@ func report(x sdk.Exchange, s sdk.Stream, b []byte) {
 	}
 }
 
-// read hands on what comes until the stream ends. Once all processes have ended it reads only what
-// can still be in the pipe: a process that escaped, where the system lets it, must not hold us.
+// read passes the stream's data to use until the stream ends. After all processes have ended it
+// reads only the rest in the pipe, because an escaped process may keep the pipe open.
 func (p *process) read(f *os.File, use func([]byte)) {
 	defer func() { _ = f.Close() }()
 	buf := make([]byte, chunkBytes)
 	for late := 0; late < drainBytes; {
-		ended := p.ended.Load()
+		ended := p.allEnded.Load()
 		if ended {
 			_ = f.SetReadDeadline(time.Now().Add(drainDelay))
 		}
@@ -228,11 +228,11 @@ func (p *process) read(f *os.File, use func([]byte)) {
 	}
 }
 
-// drain tells the readers and the writer that no process is left, which ends those that still wait.
+// drain tells the readers and the writer that all processes have ended, which ends their waits.
 func (p *process) drain() {
-	p.ended.Store(true)
+	p.allEnded.Store(true)
 	_ = p.stdin.Close()
-	for _, f := range p.reads {
+	for _, f := range p.outputs {
 		_ = f.SetReadDeadline(time.Now().Add(drainDelay))
 	}
 }
@@ -244,8 +244,8 @@ func (p *process) touch() {
 	}
 }
 
-// markFinal notes that the agent has said its last word.
-func (p *process) markFinal() { p.told.Do(func() { close(p.final) }) }
+// markFinal records the agent's final message.
+func (p *process) markFinal() { p.finalOnce.Do(func() { close(p.final) }) }
 
 func (p *process) isFinal() bool {
 	select {
@@ -254,4 +254,18 @@ func (p *process) isFinal() bool {
 	default:
 		return false
 	}
+}
+
+// family is the set of processes that descend from one started process. It belongs to one Run and
+// is not safe for concurrent use. Its methods begin, note and signal depend on the system.
+type family struct {
+	// root is the process ID of the first process and the ID of its group.
+	root int
+	// mark is the environment entry that every member inherits.
+	mark string
+	// seal is a resource limit that marks members with a cleared environment, 0 if there is none.
+	seal uint64
+	// known maps the process IDs of members seen so far to their start times, which distinguish a
+	// member from a later process with the same ID.
+	known map[int]uint64
 }

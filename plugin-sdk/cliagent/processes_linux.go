@@ -11,21 +11,22 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a child as the leader of a process group, so that it can be ended with its children
-// and a Ctrl-C at the terminal reaches the kernel alone. If the plugin itself is killed, the system
-// sends SIGTERM: on SIGKILL agents would leave the tools running that they had put into sessions of
-// their own, on SIGTERM they end them.
+// ownGroup starts a child as the leader of a process group, so that it can be ended with its
+// children and Ctrl-C at the terminal reaches only the kernel.
+//
+// If the plugin is killed, the system sends SIGTERM to the child, on which agents end their tools.
+// SIGKILL would leave tools running in their own sessions.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// proc is a line of the process table.
+// proc is an entry of the process table.
 type proc struct {
 	pid, parent, group, session int
 	start                       uint64 // clock ticks since boot
 }
 
-// begin makes the process with this id the root.
+// begin makes the process with this ID the root.
 func (f *family) begin(pid int) {
 	f.root, f.known = pid, map[int]uint64{}
 	if p, ok := readProc(pid); ok {
@@ -33,11 +34,11 @@ func (f *family) begin(pid int) {
 	}
 }
 
-// note remembers the members of this moment.
+// note records the current members.
 func (f *family) note() { f.members() }
 
-// signal sends sig to every living member, or nothing if it is 0, and returns how many there are. The
-// oldest get it first: a shell has to know of it before the program that it waits for is gone.
+// signal sends sig to every living member, or nothing if it is 0, and returns the number of
+// members. The oldest get it first: a shell must get it before the program that it waits for ends.
 func (f *family) signal(sig syscall.Signal) int {
 	members := f.members()
 	slices.SortFunc(members, func(a, b proc) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
@@ -49,7 +50,7 @@ func (f *family) signal(sig syscall.Signal) int {
 	return len(members)
 }
 
-// members finds and remembers the living members.
+// members returns and records the living members.
 func (f *family) members() []proc {
 	table := processTable()
 	var found []proc
@@ -68,8 +69,9 @@ func (f *family) members() []proc {
 	return found
 }
 
-// owns says whether p is a member: known, in the group or a session of a known member, the child of
-// one, or marked by its environment or its seal. An id counts only while no stranger has it as process id.
+// owns reports whether p is a member: known, in the group or session of a known member, a child of
+// one, or marked by its environment or seal. An ID does not count if a process outside the family
+// has it now.
 func (f *family) owns(p proc, table map[int]proc) bool {
 	if p.pid == os.Getpid() {
 		return false
@@ -83,15 +85,16 @@ func (f *family) owns(p proc, table map[int]proc) bool {
 	return f.has(p.parent, table) || f.has(p.session, table) || f.hasSeal(p.pid) || hasEnv(p.pid, f.mark)
 }
 
-// has says whether an id is a member's, dead or alive, and not that of a stranger who has it now.
+// has reports whether an ID belongs to a member, dead or alive, and not to a later process outside
+// the family.
 func (f *family) has(pid int, table map[int]proc) bool {
 	start, ok := f.known[pid]
 	now, alive := table[pid]
 	return ok && (!alive || now.start == start)
 }
 
-// signal sends sig to the process, and to no other that took over its id: the handle is made before
-// the start time is compared.
+// signal sends sig to the process, never to a later process with the same ID: it opens the handle
+// before it compares the start time.
 func (p proc) signal(sig syscall.Signal) {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {
@@ -103,7 +106,7 @@ func (p proc) signal(sig syscall.Signal) {
 	}
 }
 
-// processTable lists the processes that are alive, by id.
+// processTable returns the living processes by ID.
 func processTable() map[int]proc {
 	names, _ := filepath.Glob("/proc/[0-9]*")
 	table := make(map[int]proc, len(names))
@@ -128,7 +131,8 @@ func readProc(pid int) (proc, bool) {
 	return parseStat(pid, b)
 }
 
-// parseStat reads the fields after the command's name, which is in parentheses and may hold any.
+// parseStat parses the fields after the command's name, which is in parentheses and may contain any
+// character.
 func parseStat(pid int, stat []byte) (proc, bool) {
 	const state, parent, group, session, start, count = 0, 1, 2, 3, 19, 20
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -149,8 +153,8 @@ func parseStat(pid int, stat []byte) (proc, bool) {
 	return p, true
 }
 
-// hasEnv says whether the process was started with the entry in its environment. That of another
-// user's process cannot be read and counts as different.
+// hasEnv reports whether the process was started with the entry in its environment. It returns
+// false for another user's process, whose environment is unreadable.
 func hasEnv(pid int, entry string) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// alive reports whether the process whose id was printed still runs.
+// alive reports whether the process with the printed ID still runs.
 func alive(t *testing.T, line string) bool {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
@@ -24,14 +24,14 @@ func alive(t *testing.T, line string) bool {
 	return ok
 }
 
-// TestRunLeavesNothing has agents leave processes behind in every way they have been seen to.
+// TestRunLeavesNothing runs agents that leave processes running in every known way.
 func TestRunLeavesNothing(t *testing.T) {
 	const bare = `setsid -f env -i sh -c 'echo $$; exec sleep 600'`
 	const scrubbed = `setsid env -i sh -c 'echo $$; sleep 600; sleep 600'`
 	tests := []struct {
 		name   string
 		script string // prints the ids of what must be gone, one a line, then "up"
-		hangs  bool   // the agent must be ended by us
+		hangs  bool   // Run must end the agent
 	}{
 		{"child in the group", `sleep 600 & echo $!; echo up`, false},
 		{"child in the group ignores TERM", `(trap '' TERM; sleep 600; sleep 600) & echo $!; sleep 0.1; echo up`, false},
@@ -72,7 +72,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAgentFollowsItsHost kills the process that runs an agent as nothing can handle.
+// TestAgentFollowsItsHost kills the process that runs an agent with SIGKILL.
 func TestAgentFollowsItsHost(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -131,7 +131,8 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNotFamily: a later process with a known id, or a stranger whose id is the group's.
+// TestStrangersAreNotFamily checks a later process with a known ID, and an unrelated one with the
+// group's ID.
 func TestStrangersAreNotFamily(t *testing.T) {
 	f := &family{root: 10, mark: "X=1", known: map[int]uint64{10: 100, 11: 101, 12: 102}}
 	reused := map[int]proc{10: {pid: 10, group: 10, start: 999}, 12: {pid: 12, start: 102}}

@@ -4,18 +4,18 @@ package cliagent
 
 import "syscall"
 
-// ownGroup starts a child as the leader of a process group, so that it can be ended with its children
-// and a Ctrl-C at the terminal reaches the kernel alone.
+// ownGroup starts a child as the leader of a process group, so that it can be ended with its
+// children and Ctrl-C at the terminal reaches only the kernel.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// begin makes the process with this id the root.
+// begin makes the process with this ID the root.
 func (f *family) begin(pid int) { f.root = pid }
 
-// putSeal does nothing: there is no limit that could carry one.
+// putSeal does nothing: this system has no inherited limit that can carry a seal.
 func (f *family) putSeal() {}
 
-// note does nothing: without /proc only the group can be reached. Agents end their tools themselves
-// when they get SIGTERM, so only a killed agent can leave some behind.
+// note does nothing: without /proc only the group can be reached. Agents end their tools on
+// SIGTERM, so only a killed agent can leave some running.
 func (f *family) note() {}
 
 // signal sends sig to the group and returns 1 while it has living members, else 0.

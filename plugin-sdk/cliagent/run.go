@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Run starts the command, sees it through, and returns when nothing of it is left: the process has
-// ended, its descendants have ended, both streams are read to their end. An error means that it could
-// not be started; however a started process ended is told by the [End].
+// Run starts the command and returns when the process and its descendants have ended and both
+// streams are read to their end. An error means that the process did not start; [End] describes
+// every other end.
 //
 // A cancelled ctx ends the process as a deadline does. Run is safe for concurrent use.
 func Run(ctx context.Context, c Command) (End, error) {
@@ -22,7 +22,7 @@ func Run(ctx context.Context, c Command) (End, error) {
 		return End{}, interrupted(c.Name, err)
 	}
 	begin := time.Now()
-	c.Env = traced(ctx, c.Env)
+	c.Env = withTraceParent(ctx, c.Env)
 	p, err := start(c)
 	if err != nil {
 		return End{}, err
@@ -31,12 +31,12 @@ func Run(ctx context.Context, c Command) (End, error) {
 	if end.Cut != CutNone {
 		end.cause = context.Cause(ctx)
 		end.limit = c.limit(end.Cut)
-		end.Killed = p.stop(p.part(c, c.grace(end.Cut)), c.GroupTerm)
+		end.Killed = p.stop(p.endTalk(c, c.grace(end.Cut)), c.GroupTerm)
 	}
 	<-p.exited
 	end.Survivors = p.sweep()
 	p.drain()
-	p.owned.Wait()
+	p.goroutines.Wait()
 	if end.Survivors > 0 {
 		report(c.Exchange, sdk.StreamStderr, fmt.Appendf(nil, "%d processes of %s could not be ended\n", end.Survivors, c.Name))
 	}
@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Command) (End, error) {
 	return end, nil
 }
 
-// exitOf reads exit code and signal from what Wait returned.
+// exitOf returns the exit code and signal in an error of Wait.
 func exitOf(err error) (int, syscall.Signal) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

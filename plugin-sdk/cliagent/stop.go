@@ -6,17 +6,19 @@ import (
 )
 
 const (
-	// sweepGrace is what processes get between SIGTERM and SIGKILL that outlived the agent itself.
+	// sweepGrace is the time between SIGTERM and SIGKILL for processes that outlive the agent.
 	sweepGrace = time.Second
-	// killWait is how long a killed process may take to disappear.
+	// killWait is the maximum wait for a killed process to disappear.
 	killWait = 5 * time.Second
-	// clearLooks is how often in a row nobody may be seen before nobody is left: what begins while one looks is not seen.
-	clearLooks = 3
+	// emptyScans is the number of successive scans without a process that prove that none is left:
+	// a scan misses processes that start during it.
+	emptyScans = 3
 )
 
-// part lets those who talk with the agent take their leave, for half of the grace, and returns what is left of it.
-func (p *process) part(c Command, grace time.Duration) time.Duration {
-	close(p.halt)
+// endTalk ends the conversation with the agent within half of the grace and returns the rest of the
+// grace.
+func (p *process) endTalk(c Command, grace time.Duration) time.Duration {
+	close(p.stopping)
 	if c.Talk == nil {
 		return grace
 	}
@@ -24,17 +26,18 @@ func (p *process) part(c Command, grace time.Duration) time.Duration {
 	late := time.NewTimer(grace / 2)
 	defer late.Stop()
 	select {
-	case <-p.talked:
+	case <-p.stdinClosed:
 	case <-p.exited:
 	case <-late.C:
 	}
 	return max(grace-time.Since(begin), 0)
 }
 
-// stop ends the process: politely, because an agent that gets SIGTERM ends its tools, and after the
-// grace by force. It reports whether force was needed. Descendants are noted before each signal, for
-// once their parent is dead nobody knows whose children they were; with group they get the polite
-// signal, too.
+// stop ends the process: by SIGTERM, on which agents end their tools, and after the grace by
+// SIGKILL. It reports whether SIGKILL was needed.
+//
+// Descendants are recorded before each signal, because their parents are unknown once these are
+// dead. With group, descendants get SIGTERM as well.
 func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 	if group {
 		p.family.signal(syscall.SIGTERM)
@@ -54,7 +57,8 @@ func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 	return true
 }
 
-// sweep ends what the agent left behind and returns how many processes could not be ended.
+// sweep ends the processes that the agent left running and returns the number of those that
+// survived.
 func (p *process) sweep() int {
 	if left := p.family.signal(syscall.SIGTERM); left == 0 {
 		return 0
@@ -65,8 +69,8 @@ func (p *process) sweep() int {
 	return p.family.wait(killWait, syscall.SIGKILL)
 }
 
-// wait looks until nobody is left or the time is over, each time sending sig unless it is 0, so that
-// children made meanwhile are caught too. It returns how many are left.
+// wait scans until no process is left or the limit has passed. It sends sig in each scan, unless it
+// is 0, to reach new children. It returns the number of processes left.
 func (f *family) wait(limit time.Duration, sig syscall.Signal) int {
 	pause := 5 * time.Millisecond
 	for end, empty := time.Now().Add(limit), 0; ; {
@@ -74,7 +78,7 @@ func (f *family) wait(limit time.Duration, sig syscall.Signal) int {
 		if empty++; left > 0 {
 			empty = 0
 		}
-		if empty == clearLooks || !time.Now().Before(end) {
+		if empty == emptyScans || !time.Now().Before(end) {
 			return left
 		}
 		<-time.After(pause)

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answer is an agent that repeats what it hears, and counts.
+// answer is an agent that repeats its input lines with numbers.
 const answer = `n=0; while read line; do n=$((n+1)); echo "$n $line"; done; echo bye >&2`
 
-// The lines of a conversation come while it goes on; its end closes stdin and is the last word.
+// The lines of a conversation arrive during it; its end closes stdin and is the final message.
 func TestTalk(t *testing.T) {
 	heard := make(chan string, 1)
 	var got []string
@@ -36,7 +36,7 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// An agent that stays when stdin is closed is put away, with the child that holds its streams.
+// An agent that stays after stdin is closed is ended, with the child that holds its streams.
 func TestTalkWithAgentThatStays(t *testing.T) {
 	c := shell(`sleep 600 & echo up; exec sleep 600`)
 	c.Linger = 20 * time.Millisecond
@@ -47,7 +47,7 @@ func TestTalkWithAgentThatStays(t *testing.T) {
 	}
 }
 
-// A conversation with an agent that has gone ends by itself.
+// A conversation with an agent that has ended ends by itself.
 func TestTalkToNobody(t *testing.T) {
 	var wrote error
 	c := shell(`exit 4`)
@@ -61,7 +61,7 @@ func TestTalkToNobody(t *testing.T) {
 	}
 }
 
-// Who talks with an agent is told to stop, and what is said then is heard before any signal.
+// A conversation is asked to stop, and its last lines arrive before any signal.
 func TestTalkIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -78,7 +78,7 @@ func TestTalkIsStopped(t *testing.T) {
 	}
 }
 
-// One who does not come to an end is not waited for beyond half of the grace.
+// A conversation that does not end is awaited for half of the grace.
 func TestTalkThatDoesNotStop(t *testing.T) {
 	c := shell(`echo up; exec sleep 600`)
 	c.Grace, c.Timeout = 40*time.Millisecond, 20*time.Millisecond
@@ -89,7 +89,7 @@ func TestTalkThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// Time that is held counts for no limit: a clock that rang is asked, and rings again later.
+// Waiting time counts for no limit: a clock that fires checks and fires again later.
 func TestClock(t *testing.T) {
 	var held time.Duration
 	c := newClock(time.Hour, func() time.Duration { return held })
@@ -110,14 +110,14 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// While somebody else is waited for, silence is nobody's fault.
+// Silence does not count while the agent waits for others.
 func TestHeldIdle(t *testing.T) {
 	begin, looks := time.Now(), 0
 	c := shell(`read line; echo late`)
 	c.IdleTimeout = 10 * time.Millisecond
 	asked := make(chan struct{})
 	c.Held = func() time.Duration {
-		if looks++; looks == 12 { // twice at the start of the run, then each time the clock rings
+		if looks++; looks == 12 { // twice at the start of the run, then each time the clock fires
 			close(asked)
 		}
 		return time.Since(begin)

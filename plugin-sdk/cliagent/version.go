@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// versionTimeout bounds a call with --version; agents answer within 0.2 s.
+// versionTimeout limits a call with --version; agents answer within 0.2 s.
 const versionTimeout = 5 * time.Second
 
-// Versions asks agent executables for their version, once for each file as long as it stays the same;
-// those who ask at once for the first time each ask themselves, so that none waits for another's.
-// The zero value is ready; it is safe for concurrent use.
+// Versions caches the versions of agent executables, once per unchanged file. Concurrent first
+// callers each run the executable, so that none waits for another. The zero value is ready to use;
+// it is safe for concurrent use.
 type Versions struct {
 	known sync.Map // versionKey to string
 }
 
-// versionKey changes when the program is updated in place.
+// versionKey identifies a program file; it changes when the program is updated in place.
 type versionKey struct {
 	path  string
 	size  int64
 	mtime time.Time
 }
 
-// Of runs c.Path with --version in c's surroundings and returns the version that it prints, "" if
-// there is none. Only an answer is remembered, not its absence.
+// Of runs c.Path with --version and c's directory and environment. It returns the printed version,
+// "" if there is none. Only found versions are cached.
 func (v *Versions) Of(ctx context.Context, c Command) string {
 	info, err := os.Stat(c.Path)
 	if err != nil {
@@ -64,7 +64,8 @@ func askVersion(ctx context.Context, c Command) string {
 	return version
 }
 
-// findVersion finds 1.2.3 in "2.1.329 (Claude Code)" or "codex-cli 0.169.0-alpha.1".
+// findVersion finds the first version in a line such as "2.1.329 (Claude Code)" or "codex-cli
+// 0.169.0-alpha.1".
 func findVersion(line string) string {
 	number := regexp.MustCompile(`^v?(\d+\.\d+[\w.+-]*)$`)
 	for _, word := range strings.Fields(line) {
@@ -75,12 +76,12 @@ func findVersion(line string) string {
 	return ""
 }
 
-// Older reports whether a version such as "2.1.329" or "0.169.0-alpha.1" comes before another one: by its numbers, and where
-// they are the same, a version with something behind a dash comes before one without. What begins with no number comes
-// before none, and none before it.
+// Older reports whether version precedes than, as with "2.1.329" or "0.169.0-alpha.1". It compares
+// the numbers; with equal numbers a pre-release (after a dash) precedes the release. It is false if
+// either begins with no number.
 func Older(version, than string) bool {
-	a, aPre := numbers(version)
-	b, bPre := numbers(than)
+	a, aPre := parseVersion(version)
+	b, bPre := parseVersion(than)
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
@@ -96,9 +97,9 @@ func Older(version, than string) bool {
 	return aPre && !bPre
 }
 
-// numbers are those at the beginning of a version, and pre whether it is one before that.
-func numbers(version string) (all []uint64, pre bool) {
-	version, _, _ = strings.Cut(version, "+") // what follows says how it was built
+// parseVersion returns the numbers at the beginning of a version, and whether it is a pre-release.
+func parseVersion(version string) (all []uint64, pre bool) {
+	version, _, _ = strings.Cut(version, "+") // build metadata
 	core, _, pre := strings.Cut(version, "-")
 	for part := range strings.SplitSeq(core, ".") {
 		n, err := strconv.ParseUint(part, 10, 64)

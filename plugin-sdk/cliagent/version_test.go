@@ -54,7 +54,7 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 	}
 }
 
-// An agent that is slow to answer keeps nobody from hearing of another.
+// A slow agent does not block the versions of others.
 func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 	dir := t.TempDir()
 	agent := func(name, script string) Command {
@@ -132,7 +132,7 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// Of two versions at most one is the older one, and none is older than itself.
+// Of two versions at most one is older, and none is older than itself.
 func FuzzOlder(f *testing.F) {
 	f.Add("2.1.329", "2.1.330-alpha.1+x")
 	f.Add("99999999999999999999.1", "v1")

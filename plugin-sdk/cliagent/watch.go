@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// watch waits until the process ends by itself or there is a reason to end it. After the agent's last
-// word, and once the sign holds, nothing but the linger time counts: a result that is there is not lost
-// to a deadline.
+// watch waits until the process ends or there is a reason to end it. After the agent's final
+// message, or once the sign holds, only the linger time counts, so that no deadline discards a
+// complete result.
 func (p *process) watch(ctx context.Context, limits Command) Cut {
 	total := newClock(limits.Timeout, limits.Held)
 	defer total.stop()
 	idle := newClock(limits.IdleTimeout, limits.Held)
 	defer idle.stop()
-	looks, stopLooks := limits.Done.looks()
+	looks, stopLooks := limits.Done.ticks()
 	defer stopLooks()
 	for heard := time.Now(); ; {
 		select {
@@ -23,13 +23,13 @@ func (p *process) watch(ctx context.Context, limits Command) Cut {
 			return p.linger(ctx, limits.linger(), CutLinger)
 		case <-ctx.Done():
 			return CutCanceled
-		case <-total.rings:
+		case <-total.fires:
 			if total.over() {
-				return limits.Done.unless(time.Since(heard), CutTimeout)
+				return limits.Done.doneOr(time.Since(heard), CutTimeout)
 			}
-		case <-idle.rings:
+		case <-idle.fires:
 			if idle.over() {
-				return limits.Done.unless(time.Since(heard), CutIdle)
+				return limits.Done.doneOr(time.Since(heard), CutIdle)
 			}
 		case <-looks:
 			if limits.Done.Holds(time.Since(heard)) {
@@ -42,7 +42,7 @@ func (p *process) watch(ctx context.Context, limits Command) Cut {
 	}
 }
 
-// linger leaves the process alone for the limit and says why it has to go then.
+// linger waits for the process to end within limit; otherwise it returns reason.
 func (p *process) linger(ctx context.Context, limit time.Duration, why Cut) Cut {
 	over := time.NewTimer(limit)
 	defer over.Stop()

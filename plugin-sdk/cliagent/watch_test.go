@@ -14,7 +14,7 @@ func TestWatch(t *testing.T) {
 		c.Done = &Sign{Holds: holds, Every: 25 * time.Second, Linger: 5 * time.Second}
 		return c
 	}
-	// from says when the sign begins to hold, on the clock of the test's own bubble.
+	// from returns a sign that holds after d, on the clock of the test's bubble.
 	from := func(d time.Duration) func(time.Duration) bool {
 		var begin time.Time
 		return func(time.Duration) bool {
@@ -101,7 +101,7 @@ func TestWatch(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				p := &process{active: make(chan struct{}, 1), final: make(chan struct{}), exited: make(chan struct{})}
-				p.owned.Go(func() { tt.play(p, cancel) })
+				p.goroutines.Go(func() { tt.play(p, cancel) })
 				begin := time.Now()
 				if got := p.watch(ctx, tt.limits); got != tt.want {
 					t.Errorf("watch = %q, want %q", got, tt.want)
@@ -109,7 +109,7 @@ func TestWatch(t *testing.T) {
 				if got := time.Since(begin); got != tt.after {
 					t.Errorf("ended after %s, want %s", got, tt.after)
 				}
-				p.owned.Wait()
+				p.goroutines.Wait()
 			})
 		})
 	}

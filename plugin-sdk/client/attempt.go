@@ -11,33 +11,33 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// farewell is how long the client waits for the plugin to close the stream after its result.
+// farewell is the time that the plugin has to close the stream after its result.
 const farewell = time.Second
 
-// attempt is the client's side of one attempt's conversation. One goroutine sends, one receives, one
-// waits for each verdict; run owns them and waits for all of them.
+// attempt is the client's side of one attempt's conversation. One goroutine sends, one receives,
+// and one waits for each verdict. run owns them and waits for all of them.
 type attempt struct {
-	what     string
+	label    string
 	exchange sdk.Exchange
 	stream   pb.Provider_ExecuteClient
-	idle     time.Duration // the longest silence
-	patience time.Duration // from cancel to tear-down
+	idle     time.Duration // longest silence of the plugin
+	patience time.Duration // time from cancel to tear-down
 
-	out     chan *pb.ExecuteInput // to the sender
-	events  chan received         // from the receiver
-	faults  chan error            // from the exchange; the first one counts
-	done    chan struct{}         // closed when the sender should close our side
-	torn    <-chan struct{}       // closed when the stream was torn down
-	workers sync.WaitGroup
+	out      chan *pb.ExecuteInput // to the sender
+	events   chan received         // from the receiver
+	faults   chan error            // from the exchange; only the first counts
+	done     chan struct{}         // closed when the sender should close our side
+	tornDown <-chan struct{}       // closed when the stream is torn down
+	workers  sync.WaitGroup
 }
 
-// received is one message of the plugin or the end of the stream.
+// received is one message of the plugin, or the end of the stream.
 type received struct {
 	event *pb.ExecuteEvent
 	err   error
 }
 
-// run converses until the attempt is over and everything it started has ended.
+// run holds the conversation until the attempt and all its goroutines have ended.
 func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.ExecuteResult, error) {
 	calls, endCalls := context.WithCancel(ctx)
 	defer a.workers.Wait()
@@ -53,13 +53,13 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 	endCalls()
 	a.sayGoodbye()
 	r := wire.FromResult(result)
-	if err == nil && r.Error != nil && r.Outcome != sdk.OutcomeEmpty { // empty is for the caller to judge
-		err = caused(ctx, r.Error)
+	if err == nil && r.Error != nil && r.Outcome != sdk.OutcomeEmpty { // the caller decides about an empty attempt
+		err = withContextError(ctx, r.Error)
 	}
 	return r, err
 }
 
-// converse handles the plugin's messages until the result or until there is no hope of one. An error
+// converse handles the plugin's messages until the result or until no result can come. An error
 // beside a result comes from the exchange.
 func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error) {
 	idle := time.NewTimer(a.idle)
@@ -78,7 +78,7 @@ func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error
 		select {
 		case r := <-a.events:
 			if r.err != nil {
-				return nil, errors.Join(fault, a.ended(ctx, r.err))
+				return nil, errors.Join(fault, a.endedError(ctx, r.err))
 			}
 			if result := r.event.GetResult(); result != nil {
 				return result, fault
@@ -93,14 +93,14 @@ func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error
 		case <-cancelled:
 			cancel(context.Cause(ctx))
 		case <-idle.C:
-			return nil, a.silent(ctx)
+			return nil, a.silentError(ctx)
 		case <-giveUp:
-			return nil, errors.Join(fault, a.stubborn(ctx))
+			return nil, errors.Join(fault, a.stubbornError(ctx))
 		}
 	}
 }
 
-// dispatch passes one message on to the exchange. Messages that it does not know are ignored.
+// dispatch passes one message to the exchange. It ignores unknown messages.
 func (a *attempt) dispatch(calls context.Context, m *pb.ExecuteEvent) {
 	switch e := m.GetEvent().(type) {
 	case *pb.ExecuteEvent_Output:
@@ -124,7 +124,7 @@ func (a *attempt) dispatch(calls context.Context, m *pb.ExecuteEvent) {
 	}
 }
 
-// judge gets the verdict on one gated call.
+// judge requests the verdict on one gated call.
 func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
 	verdict, err := a.exchange.Call(calls, call)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
 	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(verdict)}})
 }
 
-// store saves a checkpoint, in order with everything else that the plugin reports.
+// store saves a checkpoint, in order with the plugin's other reports.
 func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
 	if err := a.exchange.Checkpoint(calls, wire.FromCheckpoint(m)); err != nil {
 		a.fail(err)
@@ -145,7 +145,7 @@ func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
 	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_CheckpointStored{CheckpointStored: stored}})
 }
 
-// fail notes the first error of the exchange.
+// fail records the first error of the exchange.
 func (a *attempt) fail(err error) {
 	select {
 	case a.faults <- err:

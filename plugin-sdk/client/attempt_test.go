@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestAttemptPassesEverythingOn plays a whole conversation, with messages in it that the client must
+// TestAttemptPassesEverythingOn plays a whole conversation with messages that the client must
 // ignore: an unknown one, a second result.
 func TestAttemptPassesEverythingOn(t *testing.T) {
 	var start *pb.ExecuteStart
@@ -29,7 +29,7 @@ func TestAttemptPassesEverythingOn(t *testing.T) {
 		}
 		start = first.GetStart()
 		send(stream, heartbeat())
-		send(stream, &pb.ExecuteEvent{}) // what a message of a later version looks like
+		send(stream, &pb.ExecuteEvent{}) // a message of a later version
 		send(stream, output("a"))
 		send(stream, &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: &pb.Progress{Turn: 2}}})
 		send(stream, &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: &pb.ToolCall{CallId: "o"}}})
@@ -85,7 +85,7 @@ func TestAttemptPassesEverythingOn(t *testing.T) {
 	}
 }
 
-// untilCancelled is a plugin that waits for the cancel message and answers as told.
+// untilCancelled is a plugin that waits for the cancel message and then answers.
 func untilCancelled(answer func(stream pb.Provider_ExecuteServer, reason string) error) *fake {
 	return &fake{execute: func(stream pb.Provider_ExecuteServer) error {
 		send(stream, output("working"))
@@ -101,7 +101,7 @@ func untilCancelled(answer func(stream pb.Provider_ExecuteServer, reason string)
 	}}
 }
 
-// TestEmptyIsNoError: only the caller knows whether an agent that said nothing has left its result in a file.
+// TestEmptyIsNoError: only the caller knows whether a silent agent has written a result file.
 func TestEmptyIsNoError(t *testing.T) {
 	tests := []struct {
 		outcome pb.Outcome
@@ -254,8 +254,8 @@ func TestRequestOverTheLimit(t *testing.T) {
 	}
 }
 
-// TestSlowKernelIsNoSilence: the time that the exchange takes is not the plugin's, and a verdict may
-// take longer than the idle limit as long as heartbeats come.
+// TestSlowKernelIsNoSilence: the exchange's time does not count as the plugin's silence, and a
+// verdict may exceed the idle limit while heartbeats arrive.
 func TestSlowKernelIsNoSilence(t *testing.T) {
 	const idle = 300 * time.Millisecond
 	p := provider(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {
@@ -282,7 +282,7 @@ func TestSlowKernelIsNoSilence(t *testing.T) {
 	}
 }
 
-// wantFailure demands a failure of a kind with words in its message.
+// wantFailure checks a failure's kind and part of its message.
 func wantFailure(t *testing.T, err error, kind failure.Kind, words string) {
 	t.Helper()
 	if failure.KindOf(err) != kind || !strings.Contains(err.Error(), words) {

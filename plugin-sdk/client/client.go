@@ -16,8 +16,8 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// Client speaks with one plugin process. It is safe for concurrent use and holds nothing to be closed:
-// the connection belongs to whoever made it.
+// Client calls one plugin process. It is safe for concurrent use and needs no Close: the connection
+// belongs to its creator.
 type Client struct {
 	options
 	plugin      pb.PluginClient
@@ -26,7 +26,7 @@ type Client struct {
 	hook        pb.HookActionClient
 
 	mu    sync.Mutex
-	turns map[wire.Ref]chan struct{} // one token while a serial component works
+	turns map[wire.Ref]chan struct{} // one token during a call of a serial component
 }
 
 // options are the limits of a client.
@@ -39,17 +39,19 @@ type options struct {
 // Option changes a limit of a [Client].
 type Option func(*options)
 
-// IdleLimit is the longest silence of a plugin during an attempt, heartbeats included. Default 30 s.
+// IdleLimit sets the plugin's longest silence during an attempt, heartbeats included. Default: 30
+// s.
 func IdleLimit(d time.Duration) Option { return func(o *options) { o.idle = d } }
 
-// CallLimit is the deadline of Describe, Init, Validate, Examine, Health and Release. Default 10 s.
+// CallLimit sets the deadline of Describe, Init, Validate, Examine, Health and Release. Default: 10
+// s.
 func CallLimit(d time.Duration) Option { return func(o *options) { o.call = d } }
 
-// CancelSlack is the time that a cancelled attempt has beyond the grace of its request before its
-// stream is torn down. Default 5 s.
+// CancelSlack sets the time beyond the request's grace after which a cancelled attempt's stream is
+// torn down. Default: 5 s.
 func CancelSlack(d time.Duration) Option { return func(o *options) { o.slack = d } }
 
-// New makes a client of the connection that go-plugin made with [PluginSets].
+// New returns a client of the connection that go-plugin made with [PluginSets].
 func New(p goplugin.ClientProtocol, opts ...Option) (*Client, error) {
 	raw, err := p.Dispense(wire.PluginSet)
 	if err != nil {
@@ -62,7 +64,7 @@ func New(p goplugin.ClientProtocol, opts ...Option) (*Client, error) {
 	return FromConn(conn, opts...), nil
 }
 
-// FromConn makes a client of any gRPC connection to a plugin, which should have [DialOptions].
+// FromConn returns a client of a gRPC connection to a plugin, which should have [DialOptions].
 func FromConn(conn grpc.ClientConnInterface, opts ...Option) *Client {
 	o := options{idle: 30 * time.Second, call: 10 * time.Second, slack: 5 * time.Second}
 	for _, opt := range opts {
@@ -78,7 +80,7 @@ func FromConn(conn grpc.ClientConnInterface, opts ...Option) *Client {
 	}
 }
 
-// Describe asks the plugin what it is. A description that breaks the rules is plugin_invalid.
+// Describe requests the plugin's description. An invalid description is plugin_invalid.
 func (c *Client) Describe(ctx context.Context) (sdk.Description, error) {
 	response, err := unary(ctx, "describe", c.call, c.plugin.Describe, &pb.DescribeRequest{})
 	if err != nil {
@@ -91,8 +93,7 @@ func (c *Client) Describe(ctx context.Context) (sdk.Description, error) {
 	return d, nil
 }
 
-// CheckDescription says what is wrong with a description, wherever it was read (the output of the
-// describe argument, say), as plugin_invalid; nil if nothing is.
+// CheckDescription returns a plugin_invalid error if a description, from any source, is not valid.
 func CheckDescription(d sdk.Description) error {
 	if err := describe.Check(d); err != nil {
 		return failure.New(failure.PluginInvalid, "the plugin's description is not valid: %w", err)
@@ -100,19 +101,19 @@ func CheckDescription(d sdk.Description) error {
 	return nil
 }
 
-// Health asks whether the plugin answers at all.
+// Health returns an error if the plugin does not answer.
 func (c *Client) Health(ctx context.Context) error {
 	_, err := unary(ctx, "health", c.call, c.plugin.Health, &pb.HealthRequest{})
 	return err
 }
 
-// Shutdown asks the plugin's components to let go of what they hold. The process is ended by its owner.
+// Shutdown asks the plugin's components to release their resources. The caller ends the process.
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, err := unary(ctx, "shutdown", c.call, c.plugin.Shutdown, &pb.ShutdownRequest{})
 	return err
 }
 
-// turn waits until a serial component is free; leave frees it. Safe components are always free.
+// turn waits until a serial component is free; leave frees it. Other components are always free.
 func (c *Client) turn(ctx context.Context, component sdk.Component) (leave func(), err error) {
 	if component.Concurrency != sdk.ConcurrencySerial {
 		return func() {}, nil

@@ -12,28 +12,28 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// remote is what the components of all kinds have in common.
+// remote is the part that components of all kinds share.
 type remote struct {
 	client    *Client
 	component sdk.Component
 }
 
-// Describe gives the description that the value was made with; it asks nobody.
+// Describe returns the description that the component was created with, without a call.
 func (r remote) Describe() sdk.Component { return r.component }
 
 // Init implements sdk.Initializer.
 func (r remote) Init(ctx context.Context, req sdk.InitRequest) error {
-	response, err := unary(ctx, r.what("init"), r.client.call, r.client.plugin.Init, wire.InitPB(r.ref(), req))
-	return reported(response.GetFailure(), err)
+	response, err := unary(ctx, r.callName("init"), r.client.call, r.client.plugin.Init, wire.InitPB(r.ref(), req))
+	return callError(response.GetFailure(), err)
 }
 
 // Validate implements sdk.Validator.
 func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
-	response, err := unary(ctx, r.what("validate"), r.client.call, r.client.plugin.Validate, wire.ValidatePB(r.ref(), req))
-	return reported(response.GetFailure(), err)
+	response, err := unary(ctx, r.callName("validate"), r.client.call, r.client.plugin.Validate, wire.ValidatePB(r.ref(), req))
+	return callError(response.GetFailure(), err)
 }
 
-// Examine implements sdk.Examiner. A plugin that does not serve the call has found out nothing.
+// Examine implements sdk.Examiner. It returns no findings for a plugin without the call.
 func (r remote) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	served := func(ctx context.Context, m *pb.ExamineRequest, opts ...grpc.CallOption) (*pb.ExamineResponse, error) {
 		response, err := r.client.plugin.Examine(ctx, m, opts...)
@@ -42,23 +42,23 @@ func (r remote) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Fin
 		}
 		return response, err
 	}
-	response, err := unary(ctx, r.what("examine"), r.client.call, served, wire.ExaminePB(r.ref(), req))
+	response, err := unary(ctx, r.callName("examine"), r.client.call, served, wire.ExaminePB(r.ref(), req))
 	var findings []sdk.Finding
 	for _, m := range response.GetFindings() {
 		findings = append(findings, wire.FromFinding(m))
 	}
-	return findings, reported(response.GetFailure(), err)
+	return findings, callError(response.GetFailure(), err)
 }
 
 func (r remote) ref() wire.Ref { return wire.Ref{Kind: r.component.Kind, Name: r.component.Name} }
 
-// what names a call in messages.
-func (r remote) what(call string) string {
+// callName names a call in messages.
+func (r remote) callName(call string) string {
 	return call + " " + string(r.component.Kind) + " " + r.component.Name
 }
 
-// reported is the error of a call: a broken connection first, then what the plugin says.
-func reported(m *pb.Failure, err error) error {
+// callError returns the error of a call: a broken connection first, then the plugin's failure.
+func callError(m *pb.Failure, err error) error {
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func reported(m *pb.Failure, err error) error {
 	return nil
 }
 
-// Termination is the strategy that component describes, at the other end. It implements
-// sdk.Initializer, sdk.Validator, sdk.Examiner and sdk.Releaser as well.
+// Termination returns the plugin's strategy with this description. It also implements
+// sdk.Initializer, sdk.Validator, sdk.Examiner and sdk.Releaser.
 func (c *Client) Termination(component sdk.Component) sdk.Termination {
 	component.Kind = sdk.KindTermination
 	return &termination{remote{c, component}}
@@ -84,15 +84,15 @@ var (
 	_ sdk.Releaser    = (*termination)(nil)
 )
 
-// Decide implements sdk.Termination; the deadline is the caller's.
+// Decide implements sdk.Termination. The caller sets the deadline.
 func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	leave, err := t.client.turn(ctx, t.component)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
 	defer leave()
-	response, err := unary(ctx, t.what("decide"), 0, t.client.termination.Decide, wire.DecidePB(t.ref(), req))
-	if err := reported(response.GetFailure(), err); err != nil {
+	response, err := unary(ctx, t.callName("decide"), 0, t.client.termination.Decide, wire.DecidePB(t.ref(), req))
+	if err := callError(response.GetFailure(), err); err != nil {
 		return sdk.Decision{}, err
 	}
 	return wire.FromDecision(response), nil
@@ -100,12 +100,12 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.De
 
 // Release implements sdk.Releaser.
 func (t *termination) Release(ctx context.Context, session string) error {
-	response, err := unary(ctx, t.what("release"), t.client.call, t.client.termination.Release, wire.ReleasePB(t.ref(), session))
-	return reported(response.GetFailure(), err)
+	response, err := unary(ctx, t.callName("release"), t.client.call, t.client.termination.Release, wire.ReleasePB(t.ref(), session))
+	return callError(response.GetFailure(), err)
 }
 
-// HookAction is the action that component describes, at the other end. It implements sdk.Initializer
-// and sdk.Validator as well.
+// HookAction returns the plugin's action with this description. It also implements sdk.Initializer
+// and sdk.Validator.
 func (c *Client) HookAction(component sdk.Component) sdk.HookAction {
 	component.Kind = sdk.KindHookAction
 	return &hookAction{remote{c, component}}
@@ -118,17 +118,17 @@ var (
 	_ sdk.Validator   = (*hookAction)(nil)
 )
 
-// Run implements sdk.HookAction; the deadline is the caller's. The answer beside an error holds what
-// the action had measured by then.
+// Run implements sdk.HookAction. The caller sets the deadline. The answer beside an error holds the
+// measurements so far.
 func (h *hookAction) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	leave, err := h.client.turn(ctx, h.component)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
 	defer leave()
-	response, err := unary(ctx, h.what("run"), 0, h.client.hook.Run, wire.HookPB(h.ref(), req))
+	response, err := unary(ctx, h.callName("run"), 0, h.client.hook.Run, wire.HookPB(h.ref(), req))
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	return wire.FromAnswer(response), reported(response.GetFailure(), nil)
+	return wire.FromAnswer(response), callError(response.GetFailure(), nil)
 }

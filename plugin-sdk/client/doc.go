@@ -1,14 +1,11 @@
-// Package client is the kernel's end of the socket: it makes components of another process look like
-// components of this one.
+// Package client is the kernel's end of the socket: it presents components of another process as
+// local components.
 //
 // [Handshake], [PluginSets] and [DialOptions] go into go-plugin's ClientConfig; [New] takes the
-// connection that go-plugin made. From a [Client] come sdk.Provider, sdk.Termination and sdk.HookAction
-// values, which also implement sdk.Initializer and sdk.Validator (terminations sdk.Releaser too) and
-// forward to whatever the plugin implements.
+// resulting connection. A [Client] returns sdk.Provider, sdk.Termination and sdk.HookAction values,
+// which forward every call to the plugin.
 //
-// The package starts and ends no process and retries nothing. It keeps every call bounded: unary calls
-// have deadlines, an attempt whose plugin falls silent ends as provider_crashed, a cancelled attempt
-// ends within the request's grace and a little. Errors are failure.Error values: what the plugin
-// reported as it reported it, a broken connection as provider_crashed, a broken protocol as
-// plugin_invalid. When the caller's own context ended, errors.Is finds its error in the chain.
+// The package starts and ends no process and retries nothing. Unary calls have deadlines, a silent
+// attempt ends as provider_crashed, and a cancelled one ends within its grace and the client's
+// slack. Errors are failure.Error values; errors.Is also finds the error of the caller's context.
 package client

@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a plugin of which a test writes the raw answers. Calls that it has no function for are
-// unimplemented.
+// fake is a plugin with a test's answers. Calls without a function are unimplemented.
 type fake struct {
 	pb.UnimplementedPluginServer
 	pb.UnimplementedProviderServer
@@ -60,8 +59,8 @@ func (f *fake) Decide(ctx context.Context, m *pb.DecideRequest) (*pb.DecideRespo
 	return f.decide(m)
 }
 
-// dial serves the fake on a socket and gives a client of it. The server, which a test may stop to
-// break the connection, has no limit on what it sends.
+// dial serves the fake on a socket and returns a client of it. The test may stop the server to
+// break the connection; the server can send messages of any size.
 func dial(t *testing.T, f *fake, opts ...client.Option) (*client.Client, *grpc.Server) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "client") //nolint:usetesting // the path of a socket must be short
@@ -95,7 +94,7 @@ func dial(t *testing.T, f *fake, opts ...client.Option) (*client.Client, *grpc.S
 	return client.FromConn(conn, opts...), server
 }
 
-// provider is the fake's provider as the kernel sees it.
+// provider returns the fake's provider as the kernel sees it.
 func provider(t *testing.T, f *fake, opts ...client.Option) sdk.Provider {
 	t.Helper()
 	c, _ := dial(t, f, opts...)

@@ -10,26 +10,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// Handshake is the cookie of all plugins, in every protocol version.
+// Handshake returns the cookie of all plugins, in every protocol version.
 func Handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue}
 }
 
-// LogLevelVariable is the environment variable by which a plugin is told which lines are wanted on its stderr:
-// trace, debug, info, warn, error or off.
+// LogLevelVariable is the environment variable with the level of a plugin's log on stderr: trace,
+// debug, info, warn, error or off.
 const LogLevelVariable = wire.LogLevel
 
-// ReattachVariable is the environment variable by which a user tells the kernel of plugin processes that run already:
-// the line that `agent-plugin-x debug` prints.
+// ReattachVariable is the environment variable that names running plugin processes: the user sets
+// it to the line that `agent-plugin-x debug` prints.
 const ReattachVariable = wire.Reattach
 
-// PluginSets are the protocol majors that this client speaks, for ClientConfig.VersionedPlugins.
+// PluginSets returns the supported protocol majors, for ClientConfig.VersionedPlugins.
 func PluginSets() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}
 }
 
-// DialOptions set the protocol's message limit of 64 MiB, for ClientConfig.GRPCDialOptions, and windows of 1 MiB, which are
-// otherwise measured by a ping for what comes; and let each call carry its place in the trace ([sdk.TraceParent]).
+// DialOptions returns the options for ClientConfig.GRPCDialOptions. They set the message limit of
+// 64 MiB and windows of 1 MiB, which gRPC otherwise estimates with pings, and send each call's
+// traceparent ([sdk.TraceParent]).
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
@@ -43,17 +44,17 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// grpcPlugin hands the bare connection through go-plugin.
+// grpcPlugin passes the plain connection through go-plugin.
 type grpcPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
 
-// GRPCServer is not used at this end.
+// GRPCServer implements go-plugin's interface; this end has no server.
 func (*grpcPlugin) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
 	return errors.New("package client serves no plugin; use package serve")
 }
 
-// GRPCClient gives the connection to [New].
+// GRPCClient returns the connection for [New].
 func (*grpcPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return conn, nil
 }

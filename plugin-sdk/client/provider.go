@@ -10,19 +10,21 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// defaultGrace is what a provider takes when the request names no grace.
+// defaultGrace is the grace of a request without one.
 const defaultGrace = 5 * time.Second
 
-// Provider is the provider that component describes, at the other end. It implements sdk.Initializer
-// and sdk.Validator as well.
+// Provider returns the plugin's provider with this description. It also implements sdk.Initializer
+// and sdk.Validator.
 //
-// Execute calls the exchange for what the plugin reports: reports and checkpoints in the order of
-// their arrival from one goroutine, each gated call from a goroutine of its own, because a verdict may
-// take days. An error of Call or Checkpoint cancels the attempt and is returned. When ctx ends, the
-// plugin is asked to stop, and what it answers is returned; an attempt that does not end within the
-// request's grace and the client's slack is torn down as provider_timeout. Every failure comes as the
-// error, whichever way the provider returned it, and as Error in the result besides. The call has
-// finished with the exchange when it returns.
+// Execute calls the exchange with the plugin's reports. One goroutine passes reports and
+// checkpoints in order; each gated call has its own, because a verdict may take days. An error of
+// Call or Checkpoint cancels the attempt and is returned.
+//
+// When ctx ends, the plugin is asked to stop and its answer is returned. An attempt that exceeds
+// the request's grace and the client's slack is torn down as provider_timeout.
+//
+// Every failure is returned as the error and as Error in the result. Execute does not use the
+// exchange after it returns.
 func (c *Client) Provider(component sdk.Component) sdk.Provider {
 	component.Kind = sdk.KindProvider
 	return &provider{remote{c, component}}
@@ -43,19 +45,19 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	defer leave()
 	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(p.ref(), req)}}
-	if err := checkSize(p.what("execute"), start); err != nil {
+	if err := checkSize(p.callName("execute"), start); err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	// The stream outlives ctx: a cancelled attempt still has its say.
+	// The stream outlives ctx, so that a cancelled attempt can still send its result.
 	streamCtx, tearDown := context.WithCancel(context.WithoutCancel(ctx))
 	defer tearDown()
 	stream, err := p.client.provider.Execute(streamCtx)
 	if err != nil {
-		return sdk.ExecuteResult{}, broken(p.what("execute"), err)
+		return sdk.ExecuteResult{}, connectionError(p.callName("execute"), err)
 	}
-	_ = stream.Send(start) // the first message never waits for the plugin; where it fails, the receiver learns why
+	_ = stream.Send(start) // the first message never blocks; the receiver gets the reason of an error
 	a := &attempt{
-		what:     p.what("execute"),
+		label:    p.callName("execute"),
 		exchange: x,
 		stream:   stream,
 		idle:     p.client.idle,
@@ -64,7 +66,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		events:   make(chan received),
 		faults:   make(chan error, 1),
 		done:     make(chan struct{}),
-		torn:     streamCtx.Done(),
+		tornDown: streamCtx.Done(),
 	}
 	return a.run(ctx, tearDown)
 }

@@ -11,30 +11,30 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// send is the one goroutine that writes to the stream.
+// send is the only goroutine that writes to the stream.
 func (a *attempt) send() {
 	for {
 		select {
 		case m := <-a.out:
 			if a.stream.Send(m) != nil {
-				return // the receiver learns why
+				return // the receiver gets the reason
 			}
 		case <-a.done:
 			_ = a.stream.CloseSend()
 			return
-		case <-a.torn:
+		case <-a.tornDown:
 			return
 		}
 	}
 }
 
-// receive is the one goroutine that reads from the stream.
+// receive is the only goroutine that reads from the stream.
 func (a *attempt) receive() {
 	for {
 		event, err := a.stream.Recv()
 		select {
 		case a.events <- received{event, err}:
-		case <-a.torn:
+		case <-a.tornDown:
 			return
 		}
 		if err != nil {
@@ -43,19 +43,19 @@ func (a *attempt) receive() {
 	}
 }
 
-// post hands a message to the sender without waiting for a plugin that does not read.
+// post passes a message to the sender without waiting for a plugin that does not read.
 func (a *attempt) post(m *pb.ExecuteInput) {
 	a.workers.Go(func() {
 		select {
 		case a.out <- m:
 		case <-a.done:
-		case <-a.torn:
+		case <-a.tornDown:
 		}
 	})
 }
 
-// sayGoodbye closes our side and gives the plugin a moment to close its own. What it still says, a
-// second result too, is ignored.
+// sayGoodbye closes our side and waits shortly for the plugin to close its own. It ignores further
+// messages, such as a second result.
 func (a *attempt) sayGoodbye() {
 	close(a.done)
 	timer := time.NewTimer(farewell)
@@ -72,28 +72,28 @@ func (a *attempt) sayGoodbye() {
 	}
 }
 
-// ended explains a stream that ended without a result.
-func (a *attempt) ended(ctx context.Context, err error) error {
+// endedError returns the error for a stream that ended without a result.
+func (a *attempt) endedError(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
-		return caused(ctx, failure.New(failure.PluginInvalid, "%s: the plugin closed the attempt without a result", a.what).
+		return withContextError(ctx, failure.New(failure.PluginInvalid, "%s: the plugin closed the attempt without a result", a.label).
 			WithHint("this is a bug in the plugin; see docs/plugin-protocol.md"))
 	}
-	return caused(ctx, broken(a.what, err))
+	return withContextError(ctx, connectionError(a.label, err))
 }
 
-// silent explains a plugin from which nothing comes, not even heartbeats.
-func (a *attempt) silent(ctx context.Context) error {
-	return caused(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.what, a.idle).
+// silentError returns the error for a plugin that sends nothing, not even heartbeats.
+func (a *attempt) silentError(ctx context.Context) error {
+	return withContextError(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.idle).
 		WithHint("its process hangs or is stopped; the next attempt starts another one"))
 }
 
-// stubborn explains an attempt that did not end when it was cancelled.
-func (a *attempt) stubborn(ctx context.Context) error {
-	return caused(ctx, failure.New(failure.ProviderTimeout, "%s: the plugin did not end the attempt within %s of being cancelled", a.what, a.patience))
+// stubbornError returns the error for an attempt that did not end after its cancellation.
+func (a *attempt) stubbornError(ctx context.Context) error {
+	return withContextError(ctx, failure.New(failure.ProviderTimeout, "%s: the plugin did not end the attempt within %s of being cancelled", a.label, a.patience))
 }
 
-// caused lets errors.Is find the end of the caller's context in a failure that followed from it.
-func caused(ctx context.Context, f *failure.Error) error {
+// withContextError adds the error of the caller's context to a failure that it caused, for errors.Is.
+func withContextError(ctx context.Context, f *failure.Error) error {
 	if ctx.Err() == nil {
 		return f
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// unary makes one call with a deadline of its own; limit 0 leaves it to the caller's context.
+// unary makes one call with its own deadline; limit 0 leaves the deadline to the caller's context.
 func unary[Req proto.Message, Res any](
 	ctx context.Context, what string, limit time.Duration,
 	call func(context.Context, Req, ...grpc.CallOption) (Res, error), request Req,
@@ -36,7 +36,7 @@ func unary[Req proto.Message, Res any](
 	case ctx.Err() != nil:
 		return none, fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	case status.Code(err) != codes.DeadlineExceeded:
-		return none, broken(what, err)
+		return none, connectionError(what, err)
 	case sameDeadline(ctx, callCtx):
 		return none, fmt.Errorf("%s: %w", what, context.DeadlineExceeded)
 	default:
@@ -45,14 +45,15 @@ func unary[Req proto.Message, Res any](
 	}
 }
 
-// sameDeadline tells whose deadline a call met: the plugin's end may notice it a moment before ours.
+// sameDeadline reports whether the call met the caller's deadline, not its own; the plugin's end
+// may notice it slightly before ours.
 func sameDeadline(ctx, callCtx context.Context) bool {
 	own, ok := ctx.Deadline()
 	limited, _ := callCtx.Deadline()
 	return ok && own.Equal(limited)
 }
 
-// checkSize refuses what the other side would not accept, with the limit's name.
+// checkSize returns an error for a message over the plugin protocol's limit.
 func checkSize(what string, m proto.Message) error {
 	size := proto.Size(m)
 	if size <= wire.MaxMessage {
@@ -64,9 +65,9 @@ func checkSize(what string, m proto.Message) error {
 	return f.WithHint("hand over large material as a file and name it in the prompt")
 }
 
-// broken explains a gRPC error, which always means that the connection or the protocol broke:
-// failures of components travel inside responses.
-func broken(what string, err error) *failure.Error {
+// connectionError converts a gRPC error, which always means a broken connection or protocol: failures of
+// components are part of responses.
+func connectionError(what string, err error) *failure.Error {
 	s := status.Convert(err)
 	switch s.Code() {
 	case codes.ResourceExhausted:

@@ -98,7 +98,7 @@ func TestSerialComponentsGetOneCallAtATime(t *testing.T) {
 	var at, most atomic.Int32
 	c, _ := dial(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {
 		most.Store(max(most.Load(), at.Add(1)))
-		time.Sleep(5 * time.Millisecond) // room for another call to overlap
+		time.Sleep(5 * time.Millisecond) // time for another call to overlap
 		at.Add(-1)
 		return stream.Send(result("done"))
 	}})
@@ -135,7 +135,7 @@ func TestWaitingForASerialComponentCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A plugin that does not serve Examine has found out nothing, which is no fault; what another one has found out comes whole.
+// A plugin without Examine returns no findings and no error; findings of another arrive unchanged.
 func TestExamine(t *testing.T) {
 	examiner := func(f *fake) sdk.Examiner {
 		c, _ := dial(t, f)

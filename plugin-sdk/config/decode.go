@@ -11,11 +11,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Decode reads the JSON object raw into the struct that into points to. Empty and null configurations
-// are read as {}. Fields are found by their json tags, case counts, and members of map and interface
-// fields are free. Types with an UnmarshalJSON of their own read themselves.
+// Decode reads the JSON object raw into the struct that into points to. An empty or null
+// configuration counts as {}. Keys are json tags and case-sensitive; map and interface fields
+// accept any members. Types with an UnmarshalJSON decode themselves.
 //
-// Every error is a [failure.Error] of kind config_invalid. It names all unknown keys, or else the
+// Every error is a [failure.Error] of kind config_invalid. It lists all unknown keys, or else the
 // first value of a wrong type.
 func Decode(raw json.RawMessage, into any) error {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || bytes.Equal(trimmed, []byte("null")) {
@@ -37,8 +37,8 @@ func Decode(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// wrongValue puts a decoding error in the words of the person who wrote the configuration. Errors of
-// an UnmarshalJSON that calls Decode itself are already in these words.
+// wrongValue rewrites a decoding error for the author of the configuration. Errors of a nested
+// Decode are returned unchanged.
 func wrongValue(err error, root reflect.Type) error {
 	var known *failure.Error
 	if errors.As(err, &known) {
@@ -46,13 +46,13 @@ func wrongValue(err error, root reflect.Type) error {
 	}
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
-		return failure.New(failure.ConfigInvalid, "config: %s does not fit: got %s, want %s", place(mismatch.Field, root), mismatch.Value, wanted(mismatch.Type))
+		return failure.New(failure.ConfigInvalid, "config: %s does not fit: got %s, want %s", place(mismatch.Field, root), mismatch.Value, wantedType(mismatch.Type))
 	}
 	return failure.New(failure.ConfigInvalid, "config: %w", err)
 }
 
-// place is the path of a field as its author wrote it. encoding/json puts the names of embedded Go
-// structs into it, which are no keys.
+// place returns the path of a field as its author wrote it. It removes the names of embedded Go
+// structs, which are not keys.
 func place(path string, t reflect.Type) string {
 	var keys []string
 	for _, name := range strings.Split(path, ".") {
@@ -68,8 +68,8 @@ func place(path string, t reflect.Type) string {
 	return fmt.Sprintf("%q", strings.Join(keys, "."))
 }
 
-// wanted names the JSON type that a Go type is read from.
-func wanted(t reflect.Type) string {
+// wantedType returns the JSON type that is decoded into a Go type.
+func wantedType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"

@@ -1,8 +1,7 @@
-// Package config reads a component's configuration strictly, so that a typing error in a pipeline is
-// found before any work begins instead of being ignored.
+// Package config decodes a component's configuration strictly, so that a typing error is found
+// before work begins.
 //
-// Use [Decode] in Validate and again where the configuration is used. It refuses keys that the target
-// struct does not have, names each of them with its place and the nearest key that exists, and reports
-// all of them at once. It does not check values; that is the component's own business, and so is the
-// JSON Schema that the component declares.
+// Use [Decode] in Validate and again where the configuration is used. It reports all unknown keys
+// at once, each with its place and the nearest known key. Checking values is up to the component
+// and its JSON Schema.
 package config

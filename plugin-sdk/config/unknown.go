@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// unknownKeys compares a decoded JSON tree with the type that will receive it and describes every key
-// that has no field, in the order of their places.
+// unknownKeys compares a decoded JSON tree with the type that will receive it. It returns a
+// description of every key without a field, in order of their places.
 func unknownKeys(tree, into any) []string {
 	var problems []string
 	compare("", tree, reflect.TypeOf(into), &problems)
@@ -63,7 +63,8 @@ func readsItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
-// fields maps the JSON names of a struct to the types of its fields, embedded structs included.
+// fields maps the JSON names of a struct, including those of embedded structs, to the types of its
+// fields.
 func fields(t reflect.Type) map[string]reflect.Type {
 	known := make(map[string]reflect.Type)
 	for i := range t.NumField() {

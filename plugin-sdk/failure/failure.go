@@ -3,50 +3,51 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
-// Kind is the error_type word of a failure. The words are stable: they stand in error.json, in error
-// events and in state.json, and scripts compare them.
+// Kind is the error_type of a failure. Its values are stable: error.json, error events and
+// state.json contain them, and scripts compare them.
 type Kind string
 
-// The taxonomy (REQUIREMENTS U099). An unknown word read from a newer plugin is kept as it is and
-// treated like [ProviderFailed].
+// The kinds (REQUIREMENTS U099). An unknown kind from a newer plugin is kept and treated like
+// [ProviderFailed].
 const (
-	ProviderTimeout    Kind = "provider_timeout"    // the provider passed its own or the attempt's deadline
+	ProviderTimeout    Kind = "provider_timeout"    // the provider exceeded its own or the attempt's deadline
 	ProviderCrashed    Kind = "provider_crashed"    // the plugin process or the agent CLI ended unexpectedly
-	ProviderMissing    Kind = "provider_missing"    // no such plugin, or the CLI it drives is not installed
+	ProviderMissing    Kind = "provider_missing"    // no such plugin, or its CLI is not installed
 	ProviderFailed     Kind = "provider_failed"     // the agent ran and reported an error
-	PluginInvalid      Kind = "plugin_invalid"      // the binary is no plugin, speaks another protocol or breaks it
-	PluginUntrusted    Kind = "plugin_untrusted"    // the plugin does not match the user's lock or trust
+	PluginInvalid      Kind = "plugin_invalid"      // the binary is not a plugin, or breaks the protocol
+	PluginUntrusted    Kind = "plugin_untrusted"    // the plugin does not match the user's lock file or trust
 	ConfigInvalid      Kind = "config_invalid"      // the plugin refused its configuration
-	ResultInvalid      Kind = "result_invalid"      // the agent's result file is not what the schema says
+	ResultInvalid      Kind = "result_invalid"      // the agent's result file does not match the schema
 	ResultMissing      Kind = "result_missing"      // the agent wrote no result file
 	LockContention     Kind = "lock_contention"     // another kernel holds the session
-	SessionState       Kind = "session_state"       // what was asked does not fit how the session stands
+	SessionState       Kind = "session_state"       // the request is not possible in the session's state
 	StateCorrupt       Kind = "state_corrupt"       // the journal cannot be written or read
-	SignalInterrupt    Kind = "signal_interrupt"    // SIGINT or SIGTERM cut the work off
+	SignalInterrupt    Kind = "signal_interrupt"    // SIGINT or SIGTERM interrupted the work
 	IterationTimeout   Kind = "iteration_timeout"   // a stage or run limit was reached
 	JudgeFailed        Kind = "judge_failed"        // one call of the judge failed
 	JudgeError         Kind = "judge_error"         // the judge failed too often
 	StrategyFailed     Kind = "strategy_failed"     // a termination strategy returned an error
 	HookFailed         Kind = "hook_failed"         // a hook action failed
-	HookTimeout        Kind = "hook_timeout"        // a hook action took longer than it may
-	CheckFailed        Kind = "check_failed"        // what was measured is not what it should be
+	HookTimeout        Kind = "hook_timeout"        // a hook action exceeded its timeout
+	CheckFailed        Kind = "check_failed"        // a measured value is not the expected one
 	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
-	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost passed the limit
-	StepFailed         Kind = "step_failed"         // a step of a stage failed as often as it was tried
+	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost exceeded the limit
+	StepFailed         Kind = "step_failed"         // a step of a stage failed in every attempt
 	TurnLimit          Kind = "turn_limit"          // the agent used all its turns for a step
-	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
-	ApprovalRequired   Kind = "approval_required"   // a person has to allow a tool call, and none did or none was there
-	ApprovalDenied     Kind = "approval_denied"     // the agent could not go on without a tool call that was denied
-	SandboxViolation   Kind = "sandbox_violation"   // the agent insisted on a path or a command that it may not have
-	Aborted            Kind = "aborted"             // a person ended the run
-	SandboxUnavailable Kind = "sandbox_unavailable" // the isolation asked for does not exist here
-	Internal           Kind = "internal"            // a bug of ours: please report it
+	CycleLimit         Kind = "cycle_limit"         // an edge reached its maximum number of transitions
+	ApprovalRequired   Kind = "approval_required"   // a tool call needs the user's approval and has none
+	ApprovalDenied     Kind = "approval_denied"     // the agent could not continue without a denied tool call
+	SandboxViolation   Kind = "sandbox_violation"   // the agent insisted on a forbidden path or command
+	Aborted            Kind = "aborted"             // the user aborted the run
+	SandboxUnavailable Kind = "sandbox_unavailable" // the requested isolation is not available here
+	Internal           Kind = "internal"            // a bug of ours; please report it
 )
 
-// Retryable reports whether the same attempt may succeed when it is made again: transient causes
-// only (REQUIREMENTS U136). It is the default for an [Error] that does not say otherwise.
+// Retryable reports whether a repeated attempt may succeed: only for transient causes (REQUIREMENTS
+// U136). It is the default of [Error].
 func (k Kind) Retryable() bool {
 	switch k {
 	case ProviderTimeout, ProviderCrashed, ProviderFailed, ResultMissing, JudgeFailed:
@@ -56,8 +57,8 @@ func (k Kind) Retryable() bool {
 	}
 }
 
-// Code is the stable id that users search for, or "" where the seeds give the kind no code of its
-// own (DIALECT B8: a signal has none).
+// Code returns the stable code that users search for, or "" if the kind has none (DIALECT B8: a
+// signal has none).
 func (k Kind) Code() string {
 	switch k {
 	case ProviderTimeout, ProviderCrashed, ProviderMissing, ProviderFailed, ResultInvalid, ResultMissing, AgentError:
@@ -97,56 +98,57 @@ func (k Kind) Code() string {
 	}
 }
 
-// Error is a failure with everything its reader needs. It is a value to be filled in and returned
-// as a pointer; it is not changed afterwards and therefore safe for concurrent use.
+// Error is a failure with its hint and evidence. Fill it in and return a pointer; it must not
+// change afterwards, and is therefore safe for concurrent use.
 type Error struct {
-	// Kind classifies the failure. The zero value is read as [Internal].
+	// Kind classifies the failure. The zero value means [Internal].
 	Kind Kind
-	// Message says what failed and where, in lower case, without a trailing period.
+	// Message states the failure and its place, in lower case, without a trailing period.
 	Message string
-	// Hint says what to do next: a command, a setting, an installation line. May be empty.
+	// Hint is the user's next step: a command, a setting, an installation. May be empty.
 	Hint string
-	// Retryable says whether making the attempt again can help. [New] sets it from the kind.
+	// Retryable reports whether a repeated attempt can help. [New] sets it from the kind.
 	Retryable bool
-	// RetryAfterSeconds is what the service asked to wait, 0 if it did not say.
+	// RetryAfterSeconds is the wait that the service asked for, 0 if none.
 	RetryAfterSeconds float64
-	// Detail is longer evidence (the last lines of stderr, say), shown below the message. May be empty.
+	// Detail is longer evidence, such as the last lines of stderr, shown below the message. May be
+	// empty.
 	Detail string
-	// Cause is the wrapped error; it does not cross the wire, its text does.
+	// Cause is the wrapped error. Only its text crosses the wire.
 	Cause error
 }
 
-// New returns an Error whose Retryable is the kind's default. The format works as in [fmt.Errorf],
-// a %w verb included: the wrapped error becomes Cause.
+// New returns an Error whose Retryable is the kind's default. The format works as in [fmt.Errorf];
+// an error wrapped by %w becomes Cause.
 func New(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Message: err.Error(), Retryable: kind.Retryable(), Cause: errors.Unwrap(err)}
 }
 
-// WithHint returns a copy of e that tells the reader what to do next.
+// WithHint returns a copy of e with a hint for the user.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// WithDetail returns a copy of e that carries longer evidence.
+// WithDetail returns a copy of e with longer evidence.
 func (e *Error) WithDetail(detail string) *Error {
 	c := *e
 	c.Detail = detail
 	return &c
 }
 
-// Error is the message alone; renderers add hint and detail.
+// Error returns the message alone; renderers add hint and detail.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause to [errors.Is] and [errors.As].
+// Unwrap returns the cause for [errors.Is] and [errors.As].
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Code is the code of the kind.
+// Code returns the code of the kind.
 func (e *Error) Code() string { return e.Kind.Code() }
 
-// From finds the Error in err's chain, or wraps err as [Internal]. It returns nil for nil.
+// From returns the Error in err's chain, or wraps err as [Internal]. It returns nil for nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -158,10 +160,38 @@ func From(err error) *Error {
 	return &Error{Kind: Internal, Message: err.Error(), Cause: err}
 }
 
-// KindOf is the kind of the Error in err's chain, [Internal] if there is none, "" for nil.
+// KindOf returns the kind of the Error in err's chain, [Internal] if there is none, "" for nil.
 func KindOf(err error) Kind {
 	if err == nil {
 		return ""
 	}
 	return From(err).Kind
+}
+
+// remedies are the operating system's errors for exhausted resources, with hints.
+var remedies = []struct {
+	errno syscall.Errno
+	hint  string
+}{
+	{syscall.ENOSPC, "free some space, then go on"},
+	{syscall.EDQUOT, "free some space within your quota, then go on"},
+	{syscall.EROFS, "the file system can only be read: mount it for writing, or work elsewhere"},
+	{syscall.EIO, "the disk fails: look at the system's log, then go on"},
+	{syscall.EMFILE, "raise the limit of open files (ulimit -n), then go on"},
+	{syscall.ENFILE, "the system has no more files to open: end what holds many, then go on"},
+	{syscall.ENOMEM, "the system has no more memory: end what takes much, then go on"},
+}
+
+// OfSystem reports whether err's chain contains an error for an exhausted or failing resource of
+// the machine: space, descriptors, memory, or a failing or read-only disk. Such an error says
+// nothing about the work; hint is the user's remedy.
+//
+// It ignores texts, so that an error of another process does not count.
+func OfSystem(err error) (hint string, yes bool) {
+	for _, r := range remedies {
+		if errors.Is(err, r.errno) {
+			return r.hint, true
+		}
+	}
+	return "", false
 }

@@ -1,4 +1,3 @@
-// Package nearest finds the name that somebody meant who wrote another one. Every room that says "did
-// you mean" uses it, so that they all agree on what is near. Start at [Name]; what is said with the name
-// is the caller's affair.
+// Package nearest finds the known name nearest to a mistyped one. All "did you mean" messages use
+// it. Start at [Name].
 package nearest

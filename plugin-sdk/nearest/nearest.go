@@ -2,12 +2,12 @@ package nearest
 
 import "strings"
 
-// maxLength is the longest word that is compared, in bytes: names are shorter.
+// maxLength is the length of the longest compared word, in bytes; names are shorter.
 const maxLength = 200
 
-// Name is the one of names that is most like word, "" if none is near: at most one change for each
-// three letters, and always one; case is not counted. Of equally near names the first in the alphabet
-// is taken.
+// Name returns the name most similar to word, "" if none is near. Near means at most one change per
+// three letters, and at least one change is allowed; case is ignored. Among equals the
+// alphabetically first wins.
 func Name(word string, names []string) string {
 	if word == "" || len(word) > maxLength {
 		return ""
@@ -24,8 +24,8 @@ func Name(word string, names []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b
-// (optimal string alignment).
+// distance returns the number of insertions, deletions, replacements and swaps of neighbours that
+// turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	left, right := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	rows := make([][]int, len(left)+1)

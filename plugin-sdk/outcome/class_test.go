@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// TestTable holds the table to what the kernel does with it: it tries again only what may go well the
-// second time, and a person who is needed is told what to do.
+// TestTable checks the table against the kernel's use: only classes that a retry can fix are
+// retryable, and those that need the user have a hint.
 func TestTable(t *testing.T) {
 	for class, row := range table {
 		t.Run(string(class), func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestHints(t *testing.T) {
 	}
 	tests := []struct{ name, message, want string }{
 		{"of the table", "rate limit", "wait until the limit is lifted, then resume"},
-		{"with the agent's name", "quota exceeded", "see to the plan and billing of the account that x uses, then resume"},
+		{"with the agent's name", "quota exceeded", "check the plan and billing of x's account, then resume"},
 		{"of the agent", "not logged in", "run x login"},
 		{"of the sign", "no prompt given", "write a prompt"},
 		{"of the agent for its own sign", "bad flag", "see x.toml"},

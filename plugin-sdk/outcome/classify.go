@@ -9,62 +9,66 @@ import (
 	"time"
 )
 
-// Agent is what a provider knows of its agent beyond what all agents share. It is not changed by its
-// methods, which are safe for concurrent use.
+// Agent is a provider's knowledge about its agent, beyond the shared rules. Its methods do not
+// change it and are safe for concurrent use.
 type Agent struct {
-	// Name is what messages call the agent ("claude").
+	// Name is the agent's name in messages ("claude").
 	Name string
-	// Final names what a complete stream ends with ("its result event"). Default "its last word".
+	// Final describes the end of a complete stream ("its result event"). Default: "its final
+	// message".
 	Final string
-	// Words are the error words, codes or reasons that only this agent uses, in lower case.
+	// Words maps error codes that only this agent uses, in lower case, to classes.
 	Words map[string]Class
-	// Signs are parts of messages that only this agent writes, the surest first.
+	// Signs are parts of messages that only this agent writes, most reliable first.
 	Signs []Sign
-	// Hints replace the advice of a class. {agent} stands for Name.
+	// Hints replace the hints of classes. {agent} stands for Name.
 	Hints map[Class]string
 }
 
-// Sign is a class of errors, known by parts of the message.
+// Sign is a class of errors, recognized by parts of the message.
 type Sign struct {
 	Class Class
-	// Texts are the parts, in lower case; one of them is enough.
+	// Texts are the parts, in lower case; one match is enough.
 	Texts []string
-	// Hint replaces the advice of the class. Optional.
+	// Hint replaces the hint of the class. Optional.
 	Hint string
 }
 
-// Fault is an error as the agent or the API told of it. Any part may be missing; the zero value is no
-// error at all.
+// Fault is an error as reported by the agent or the API. Any part may be missing; the zero value
+// means no error.
 type Fault struct {
-	// Words are what the error calls itself: code, type, reason, the surest first.
+	// Words are the error's code, type and reason, most reliable first.
 	Words []string
-	// Status is the HTTP status of the API, 0 if it is not known.
+	// Status is the HTTP status of the API, 0 if unknown.
 	Status int
-	// Message is the text for a person.
+	// Message is the text for the user.
 	Message string
-	// RetryAfter is how long the service asked to wait, see [RetryAfter]. 0 looks for it in Message.
+	// RetryAfter is the wait that the service asked for, see [RetryAfter]. 0 searches Message for
+	// it.
 	RetryAfter time.Duration
 }
 
-// told reports whether there is an error at all.
-func (f Fault) told() bool {
+// isSet reports whether there is an error.
+func (f Fault) isSet() bool {
 	return f.Status != 0 || f.Message != "" || slices.ContainsFunc(f.Words, func(w string) bool { return w != "" })
 }
 
-// Reason is what is known of a fault.
+// Reason is the classification of a fault.
 type Reason struct {
-	// Class is [Failed] where nothing is known.
+	// Class is [Failed] if nothing is known.
 	Class Class
-	// RetryAfter is how long to wait, 0 if nobody said.
+	// RetryAfter is the time to wait, 0 if unknown.
 	RetryAfter time.Duration
 
 	hint string
 }
 
-// Classify finds the class of a fault. What says something specific counts first, in the order words,
-// signs in the message, status, words and status in the message; then, in the same order, what only
-// says that something went wrong. Now is when the fault was told, to read a time of day in the message;
-// the zero value reads none.
+// Classify returns the class of a fault. Specific classes take precedence, in the order words,
+// signs in the message, status, words and status in the message; then unspecific ones in the same
+// order.
+//
+// Now is the time of the fault, by which a time of day in the message is read; a zero time reads
+// none.
 func (a Agent) Classify(f Fault, now time.Time) Reason {
 	f.Message = f.Message[:min(len(f.Message), messageMax)]
 	found := slices.Concat(a.byWords(f.Words), a.byText(f.Message), byStatus(f.Status), a.byWords(wordsIn(f.Message)), byStatus(statusIn(f.Message)))
@@ -93,7 +97,7 @@ func (a Agent) byWords(words []string) []Reason {
 	return found
 }
 
-// byText finds the first sign in a message, the agent's own before those that all share.
+// byText finds the first sign in a message, the agent's own before the shared ones.
 func (a Agent) byText(message string) []Reason {
 	message = strings.ToLower(message)
 	for _, signs := range [][]Sign{a.Signs, sharedSigns} {
@@ -109,13 +113,14 @@ func (a Agent) byText(message string) []Reason {
 }
 
 var (
-	// wordPattern matches error words that stand in a message, as in {"type":"rate_limit_error"}.
+	// wordPattern matches error codes within a message, as in {"type":"rate_limit_error"}.
 	wordPattern = regexp.MustCompile(`[a-z][a-z0-9]*(?:_[a-z0-9]+)+`)
 	// statusPattern matches a status, as in "unexpected status 503", "API Error: 529", "rejected (429)".
 	statusPattern = regexp.MustCompile(`(?:\bstatus(?: code)?|\berror|\bhttp(?:/\d(?:\.\d)?)?)[:=]? ?\(?([45]\d\d)\b|\brejected \(([45]\d\d)\)`)
 )
 
-// Bounds of what is looked at: bytes of a message, words in it. An error is told at the beginning.
+// Limits of the inspected part of a message, in bytes and words. An error is reported at the
+// beginning.
 const (
 	messageMax = 16 << 10
 	wordsMax   = 100

@@ -9,56 +9,57 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// LastWord is what the agent's last event says of the attempt.
+// LastWord is the status in the agent's last event.
 type LastWord string
 
-// The last words. None: the agent's events stopped without one.
+// The statuses. None: the agent's events stopped without a final one.
 const (
 	None    LastWord = ""
 	Success LastWord = "success"
 	Failure LastWord = "failure"
 )
 
-// Evidence is what is known of an attempt that ended by itself.
+// Evidence describes an attempt that ended by itself.
 type Evidence struct {
-	// Spoke: the agent reported in the form in which it is understood. False is for a command that
-	// printed plain text instead: a stand-in, an older version, or an error before the first event.
+	// Spoke: the agent wrote events in a known form. False is for a command that printed plain
+	// text: a replacement, an older version, or an error before the first event.
 	Spoke bool
-	// LastWord is the agent's own judgement.
+	// LastWord is the agent's own status.
 	LastWord LastWord
-	// Fault is the error that the agent told of and did not get over.
+	// Fault is the error that the agent reported and did not recover from.
 	Fault Fault
-	// Denied names the tools that the agent asked for and was refused.
+	// Denied names the tools that the agent requested and was denied.
 	Denied []string
-	// Did: the agent said something or used a tool.
+	// Did: the agent wrote text or used a tool.
 	Did bool
-	// Process is how the agent's process ended, nil where there is none.
+	// Process is the end of the agent's process, nil if there is none.
 	Process *Process
-	// Printed are lines that the agent printed outside its events and that may say what went wrong.
-	// They are looked at where it did not speak and its process ended badly.
+	// Printed are lines outside the agent's events that may describe an error. They are inspected
+	// if it wrote no events and its process failed.
 	Printed []string
 	// Detail is longer evidence for the reader of the failure: the end of stderr.
 	Detail string
-	// Now is when the attempt ended, to read a time of day in a message; zero reads none.
+	// Now is the time of the attempt's end, by which a time of day in a message is read; a zero
+	// time reads none.
 	Now time.Time
 }
 
 // Process is the end of an agent's process.
 type Process struct {
-	// Failure is what the end alone amounts to, nil if it ended well.
+	// Failure is the failure that the end implies, nil after a normal end.
 	Failure *failure.Error
-	// Signaled: a signal ended it. What it said last is not the reason then.
+	// Signaled: a signal ended the process. Then its last output is not the reason.
 	Signaled bool
 }
 
-// Decide says how an attempt ended; the failure is nil only for success. See the package's
-// documentation for the order.
+// Decide returns the outcome of an attempt; the failure is nil only after a success. The package
+// comment states the order of the rules.
 func (a Agent) Decide(e Evidence) (sdk.Outcome, *failure.Error) {
 	crash := e.crash()
 	switch {
 	case !e.Spoke:
 		return a.plain(e)
-	case e.LastWord == Failure, e.LastWord == Success && e.Fault.told():
+	case e.LastWord == Failure, e.LastWord == Success && e.Fault.isSet():
 		return a.reported(e)
 	case e.LastWord != Success:
 		return a.unfinished(e)
@@ -74,7 +75,7 @@ func (a Agent) Decide(e Evidence) (sdk.Outcome, *failure.Error) {
 	return sdk.OutcomeSucceeded, nil
 }
 
-// plain judges a command that wrote no events.
+// plain decides about a command that wrote no events.
 func (a Agent) plain(e Evidence) (sdk.Outcome, *failure.Error) {
 	crash := e.crash()
 	switch {
@@ -93,7 +94,8 @@ func (a Agent) plain(e Evidence) (sdk.Outcome, *failure.Error) {
 	return sdk.OutcomeInfrastructure, crash
 }
 
-// reported judges an error that the agent told of as its last word, or against it.
+// reported decides about an error that the agent reported as its final status, or that contradicts
+// it.
 func (a Agent) reported(e Evidence) (sdk.Outcome, *failure.Error) {
 	r := a.Classify(e.Fault, e.Now)
 	if r.Class == Failed && len(e.Denied) > 0 {
@@ -103,8 +105,8 @@ func (a Agent) reported(e Evidence) (sdk.Outcome, *failure.Error) {
 	return r.Class.Outcome(), a.failure(r, a.Name+": "+message, e.Detail)
 }
 
-// unfinished judges a stream without a last word. An error that it told of before explains the end,
-// unless a signal does.
+// unfinished decides about a stream without a final status. An earlier reported error explains the
+// end, unless a signal does.
 func (a Agent) unfinished(e Evidence) (sdk.Outcome, *failure.Error) {
 	if e.Process == nil || !e.Process.Signaled {
 		if a.Classify(e.Fault, e.Now).Class != Failed {
@@ -114,8 +116,8 @@ func (a Agent) unfinished(e Evidence) (sdk.Outcome, *failure.Error) {
 	if crash := e.crash(); crash != nil {
 		return sdk.OutcomeInfrastructure, crash
 	}
-	f := failure.New(failure.ProviderCrashed, "%s ended without %s", a.Name, cmp.Or(a.Final, "its last word")).
-		WithHint("see in its stream how far it came, then resume: the attempt is made again")
+	f := failure.New(failure.ProviderCrashed, "%s ended without %s", a.Name, cmp.Or(a.Final, "its final message")).
+		WithHint("read its stream, then resume to repeat the attempt")
 	return sdk.OutcomeInfrastructure, f.WithDetail(e.Detail)
 }
 
@@ -124,7 +126,7 @@ func (a Agent) denied(e Evidence) (sdk.Outcome, *failure.Error) {
 }
 
 func (a Agent) empty(e Evidence) (sdk.Outcome, *failure.Error) {
-	return Empty.Outcome(), a.failure(Reason{Class: Empty}, a.Name+" ended well but said and did nothing", e.Detail)
+	return Empty.Outcome(), a.failure(Reason{Class: Empty}, a.Name+" ended normally but wrote nothing and used no tool", e.Detail)
 }
 
 func (e Evidence) crash() *failure.Error {
@@ -134,7 +136,7 @@ func (e Evidence) crash() *failure.Error {
 	return e.Process.Failure
 }
 
-// firstLine is the first line with text.
+// firstLine returns the first line with text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line)

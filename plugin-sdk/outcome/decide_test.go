@@ -75,7 +75,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestOtherProviders: an agent behind a protocol and a model behind HTTP have no process.
+// TestOtherProviders: an agent with a protocol and a model over HTTP have no process.
 func TestOtherProviders(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -100,9 +100,9 @@ func TestOtherProviders(t *testing.T) {
 	}
 }
 
-// FuzzDecide: whatever the agent says, success comes without a failure and everything else with one;
-// no text makes a success of a failure or of a bad end, nor, where the agent reported well and told of
-// no error, a failure of a success; no wait is negative or longer than a month.
+// FuzzDecide checks any evidence: only success has no failure; no text changes a failure or an
+// abnormal end to success, or a clean success to failure; no wait is negative or longer than a
+// month.
 func FuzzDecide(f *testing.F) {
 	f.Add(true, uint8(1), "rate_limit", 429, "try again in 5s", true, uint8(1))
 	f.Add(false, uint8(0), "", 0, "resets 3pm (Europe/Berlin)", true, uint8(0))
@@ -119,7 +119,7 @@ func FuzzDecide(f *testing.F) {
 			t.Fatalf("%q with %v", outcome, trouble)
 		}
 		bad := e.crash() != nil
-		if outcome == sdk.OutcomeSucceeded && (bad || spoke && e.Fault.told()) {
+		if outcome == sdk.OutcomeSucceeded && (bad || spoke && e.Fault.isSet()) {
 			t.Errorf("success against evidence: %+v", e)
 		}
 		if trouble != nil {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// maxWait is the longest wait that is believed. A monthly limit is the longest that services have.
+// maxWait is the longest accepted wait. The longest limits of services are monthly.
 const maxWait = 31 * 24 * time.Hour
 
-// durationMax is the longest text of a duration, in bytes.
+// durationMax is the maximum length of a duration's text, in bytes.
 const durationMax = 100
 
 // clockMargin is added to a time of day, which services round down to the minute.
 const clockMargin = time.Minute
 
-// RetryAfter reads how long a service asks to wait from the headers of its response: retry-after-ms, or
-// retry-after in seconds or as a date. It is 0 if they do not say, or say what cannot be.
+// RetryAfter returns the wait that the headers of a service's response ask for: retry-after-ms, or
+// retry-after in seconds or as a date. It is 0 if they are missing or invalid.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms, time.Millisecond)
@@ -33,7 +33,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// wait is n units, 0 if that is no time to wait.
+// wait returns n units, 0 if that is not a valid wait.
 func wait(n float64, unit time.Duration) time.Duration {
 	if d := n * float64(unit); d > 0 && d <= float64(maxWait) { // false for NaN
 		return time.Duration(d)
@@ -54,9 +54,9 @@ var (
 	stampPattern = regexp.MustCompile(`(?i)limit reached\|(\d{10})\b`)
 )
 
-// waitIn reads how long a service asks to wait from a message: "try again in 1m30s", "resets 3:05pm",
-// "Try again at Jan 2nd, 2026 3:05 PM", "limit reached|1750000000". 0 if it does not say. A time of day
-// is one after now, in now's zone unless the message names another.
+// waitIn returns the wait that a message asks for: "try again in 1m30s", "resets 3:05pm", "Try
+// again at Jan 2nd, 2026 3:05 PM", "limit reached|1750000000". It is 0 if there is none. A time of
+// day is after now, in now's zone unless the message names another.
 func waitIn(message string, now time.Time) time.Duration {
 	for _, at := range waitPattern.FindAllStringSubmatchIndex(message, -1) {
 		if d := duration(strings.ToLower(message[at[2]:min(len(message), at[2]+durationMax)])); d > 0 {
@@ -86,8 +86,8 @@ var units = map[string]time.Duration{
 
 var durationPattern = regexp.MustCompile(`^(?:,? ?(?:and )?)(\d+(?:\.\d+)?) ?([a-z]*)`)
 
-// duration adds up the numbers with units at the beginning of a text: "1.5s", "2 hours and 5 minutes",
-// "30". A number alone counts seconds, and only as the first.
+// duration sums the numbers with units at the beginning of a text: "1.5s", "2 hours and 5 minutes",
+// "30". A number without a unit counts seconds, and only as the first.
 func duration(text string) time.Duration {
 	var sum time.Duration
 	for first := true; ; first = false {
@@ -114,7 +114,8 @@ func duration(text string) time.Duration {
 	return sum
 }
 
-// untilClock reads the groups of clockPattern: month, day, year, hour, minute, am or pm, zone.
+// untilClock returns the time until the groups of clockPattern: month, day, year, hour, minute, am
+// or pm, zone.
 func untilClock(m []string, now time.Time) time.Duration {
 	if zone, err := time.LoadLocation(m[7]); err == nil && m[7] != "" {
 		now = now.In(zone)
@@ -131,7 +132,7 @@ func untilClock(m []string, now time.Time) time.Duration {
 	year, month, day := now.Date()
 	dated := m[1] != ""
 	if dated {
-		at, err := time.Parse("Jan", m[1]) // in any case
+		at, err := time.Parse("Jan", m[1]) // accepts any case
 		if err != nil {
 			return 0
 		}

@@ -2,7 +2,7 @@ package outcome
 
 import "net/http"
 
-// byStatus classes an HTTP status; none below 400 and above 599.
+// byStatus returns the class of an HTTP status; none below 400 and above 599.
 func byStatus(status int) []Reason {
 	var c Class
 	switch {
@@ -15,7 +15,7 @@ func byStatus(status int) []Reason {
 	case status == http.StatusForbidden:
 		c = Forbidden
 	case status == http.StatusNotFound:
-		c = ModelUnknown // the only thing that a request names
+		c = ModelUnknown // the only resource that a request names
 	case status == http.StatusRequestEntityTooLarge:
 		c = TooLong
 	case status == http.StatusTooManyRequests:
@@ -28,9 +28,9 @@ func byStatus(status int) []Reason {
 	return []Reason{{Class: c}}
 }
 
-// apiWords are the error words of Anthropic's and OpenAI's APIs (and of servers compatible with them):
-// error.type, error.code, and the reasons for which a model stops. Anthropic's api_error is missing on
-// purpose: it says no more than that there was an error.
+// apiWords are the error codes of the APIs of Anthropic, OpenAI and compatible servers: error.type,
+// error.code and stop reasons. Anthropic's api_error is missing on purpose, because it states only
+// that an error occurred.
 var apiWords = map[string]Class{
 	"authentication_error":  Login,
 	"authentication_failed": Login,
@@ -89,13 +89,13 @@ var apiWords = map[string]Class{
 	"unsupported_value":                    Refused,
 }
 
-// sharedSigns are parts of messages that more than one agent writes, the surest first. They are looked
-// for in messages about a failure, never in an agent's work.
+// sharedSigns are parts of error messages that more than one agent writes, most reliable first.
+// They are never searched for in an agent's work.
 var sharedSigns = []Sign{
 	{Class: TooLong, Texts: []string{
 		"context window", "prompt is too long", "input is too long", "maximum context length", "context length exceeded",
 		"reduce the length of",
-		"request too large", // of OpenAI, with 429: more than the limit of a minute, so that waiting does not help
+		"request too large", // of OpenAI, with 429: exceeds the limit per minute, so that waiting does not help
 	}},
 	{Class: Billing, Texts: []string{
 		"credit balance is too low", "quota exceeded", "exceeded your current quota", "out of credits", "insufficient credits",

@@ -11,14 +11,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// hostVariable makes the test's binary, started once more for the same test, a host that is to be killed.
+// hostVariable marks a second process of the test's binary as a host to be killed.
 const hostVariable = "AGENT_PIPELINES_VERIFY_HOST"
 
-// Binary runs every row of `agent-pipelines plugins verify` on a plugin's binary, each as a subtest named
-// after the row and its component. A row that is not applicable is logged with what to give, and is no
-// failure; which rows may be so is for the caller to say by the cases. The binary's name has to be
-// agent-plugin-<name>. Binary is called at most once in a test, before the test does anything that costs:
-// the test is started again as a process of its own, in which Binary is a host.
+// Binary runs every row of `agent-pipelines plugins verify` on a plugin's binary, each as a subtest
+// named after the row and its component. A row that is not applicable is logged and does not fail;
+// the cases decide which rows are.
+//
+// The binary's name must be agent-plugin-<name>. Call Binary at most once per test and before any
+// costly work: the test is started again as a process that serves as the host.
 func Binary(t *testing.T, path string, opts verify.Options) {
 	t.Helper()
 	if os.Getenv(hostVariable) != "" {
@@ -29,7 +30,7 @@ func Binary(t *testing.T, path string, opts verify.Options) {
 	}
 	if opts.Host == nil {
 		name := t.Name()
-		opts.Host = func() *exec.Cmd { return again(name) }
+		opts.Host = func() *exec.Cmd { return hostCommand(name) }
 	}
 	report, err := verify.Run(t.Context(), verify.Target{Path: path}, opts)
 	if err != nil {
@@ -53,8 +54,8 @@ func Binary(t *testing.T, path string, opts verify.Options) {
 	}
 }
 
-// again is this binary for one test alone.
-func again(test string) *exec.Cmd {
+// hostCommand returns a command that runs only this test of the binary.
+func hostCommand(test string) *exec.Cmd {
 	var pattern []string
 	for part := range strings.SplitSeq(test, "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// The example of the guide, built as its readers build it: every row that its traits allow is tried.
+// The example of the guide, built as its readers build it, runs every row that its traits allow.
 func TestBinary(t *testing.T) {
 	t.Run("of the guide", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "agent-plugin-echo")
@@ -33,7 +33,7 @@ func TestBinary(t *testing.T) {
 			}}},
 		})
 		for _, id := range []string{"success", "cancel", "heartbeat", "config", "parent-death", "leak"} {
-			if id == "leak" && rows[id] == verify.NotApplicable { // only Linux tells
+			if id == "leak" && rows[id] == verify.NotApplicable { // only available on Linux
 				continue
 			}
 			if rows[id] != verify.Pass {

@@ -14,18 +14,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// brokenVariable names the broken component that a child of this test runs the suite on.
+// brokenVariable names the broken component for a child process of this test.
 const brokenVariable = "PLUGINTEST_BROKEN"
 
 // TestSuiteFindsFaults runs the suite on components with one fault each, in a child process because
-// there the suite has to fail.
+// the suite must fail there.
 func TestSuiteFindsFaults(t *testing.T) {
 	for name, want := range complaints() {
 		t.Run(name, func(t *testing.T) { complains(t, "^TestBroken$", name, want) })
 	}
 }
 
-// complains runs a test of this binary on the broken component; it has to fail with these words.
+// complains runs a test of this binary on the broken component, which must fail with this text.
 func complains(t *testing.T, test, fault, want string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+test)
@@ -39,7 +39,7 @@ func complains(t *testing.T, test, fault, want string) {
 	}
 }
 
-// complaints are the faults and what the suite says about them.
+// complaints maps the faults to the suite's messages.
 func complaints() map[string]string {
 	return map[string]string{
 		"bad name":           "want lower case letters",
@@ -50,18 +50,18 @@ func complaints() map[string]string {
 		"wrong kind":         "with hook_failed, want config_invalid",
 		"truncates":          "want more than 4 MiB",
 		"leaks":              "found unexpected goroutines",
-		"decides nothing":    `action "" is none`,
+		"decides nothing":    `unknown action ""`,
 		"asks nothing":       "ask without a question's prompt",
 		"changes its mind":   "for the same request",
 		"wrong decision":     "got stop (), want continue",
 		"forgets to release": "release: no such session",
 		"pauses at the end":  "pause at session_end",
-		"facts are no facts": "the facts are no JSON object",
+		"facts are no facts": "the facts are not a JSON object",
 	}
 }
 
-// TestBroken runs the suite on the component that the environment names. Without one there is nothing
-// to do: TestSuiteFindsFaults is its only caller.
+// TestBroken runs the suite on the component that the environment names. Only TestSuiteFindsFaults
+// sets it.
 func TestBroken(t *testing.T) {
 	name := os.Getenv(brokenVariable)
 	if name == "" {
@@ -90,7 +90,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// badProvider echoes the prompt, but for its fault.
+// badProvider echoes the prompt, except for its fault.
 type badProvider struct{ fault string }
 
 func (p badProvider) Describe() sdk.Component {
@@ -133,7 +133,7 @@ func (p badProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.
 	return sdk.ExecuteResult{Output: req.Prompt}, nil
 }
 
-// badStrategy always continues, but for its fault.
+// badStrategy always continues, except for its fault.
 type badStrategy struct {
 	fault string
 	calls int
@@ -164,7 +164,7 @@ func (s *badStrategy) Release(context.Context, string) error {
 	return nil
 }
 
-// badAction continues, but for its fault.
+// badAction continues, except for its fault.
 type badAction struct{ fault string }
 
 func (badAction) Describe() sdk.Component { return sdk.Component{Name: "bad"} }

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// described demands that a description is the same from wherever it is asked.
-func described(t *testing.T, s side, kind sdk.Kind, want sdk.Component) {
+// checkDescription checks that the component and the plugin return the same description.
+func checkDescription(t *testing.T, s side, kind sdk.Kind, want sdk.Component) {
 	t.Helper()
 	if len(s.description.Components) != 1 {
 		t.Fatalf("got %d components, want the one under test", len(s.description.Components))
@@ -37,12 +37,12 @@ func jsonEqual(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil && cmp.Equal(left, right)
 }
 
-// prepare does what the kernel does before it calls a component: Init, then Validate.
+// prepare calls Init and then Validate, as the kernel does before other calls.
 func prepare(t *testing.T, component any, model string, config json.RawMessage) {
 	t.Helper()
 	initialize(t, component)
 	if v, ok := component.(sdk.Validator); ok {
-		if err := v.Validate(patient(t), sdk.ValidateRequest{Model: model, Config: config}); err != nil {
+		if err := v.Validate(testContext(t), sdk.ValidateRequest{Model: model, Config: config}); err != nil {
 			t.Fatalf("validate refuses the configuration of the test: %v", err)
 		}
 	}
@@ -51,13 +51,13 @@ func prepare(t *testing.T, component any, model string, config json.RawMessage) 
 func initialize(t *testing.T, component any) {
 	t.Helper()
 	if i, ok := component.(sdk.Initializer); ok {
-		if err := i.Init(patient(t), sdk.InitRequest{WorkDir: t.TempDir(), RunMarker: "plugintest"}); err != nil {
+		if err := i.Init(testContext(t), sdk.InitRequest{WorkDir: t.TempDir(), RunMarker: "plugintest"}); err != nil {
 			t.Fatalf("init: %v", err)
 		}
 	}
 }
 
-// garbage are configurations that no component understands.
+// garbage returns configurations that no component accepts.
 func garbage() []json.RawMessage {
 	return []json.RawMessage{
 		json.RawMessage(`{"unfinished": `),
@@ -66,10 +66,10 @@ func garbage() []json.RawMessage {
 	}
 }
 
-// refuses demands that a component with a Validate refuses what cannot be a configuration, and what
-// its author says it refuses, with config_invalid. validates tells whether the component itself has
-// one: what stands for it at this end of a socket always has.
-func refuses(t *testing.T, component any, validates bool, refused []json.RawMessage) {
+// checkRefused checks that a component with a Validate refuses invalid configurations, and the author's
+// refused ones, with config_invalid. validates reports whether the component itself has a Validate,
+// because a client always has one.
+func checkRefused(t *testing.T, component any, validates bool, refused []json.RawMessage) {
 	t.Helper()
 	initialize(t, component)
 	v, ok := component.(sdk.Validator)
@@ -80,7 +80,7 @@ func refuses(t *testing.T, component any, validates bool, refused []json.RawMess
 		return
 	}
 	for _, config := range append(garbage(), refused...) {
-		err := v.Validate(patient(t), sdk.ValidateRequest{Config: config})
+		err := v.Validate(testContext(t), sdk.ValidateRequest{Config: config})
 		switch {
 		case err == nil:
 			t.Errorf("validate accepts %q", config)
@@ -90,7 +90,7 @@ func refuses(t *testing.T, component any, validates bool, refused []json.RawMess
 	}
 }
 
-// isFailure tells a failure.Error from an error that gets its kind only on the wire.
+// isFailure distinguishes a failure.Error from an error that gets its kind only on the wire.
 func isFailure(err error) bool {
 	return failure.KindOf(err) != failure.Internal
 }
@@ -100,8 +100,8 @@ func validates(component any) bool {
 	return ok
 }
 
-// together makes n calls at once and waits for all of them.
-func together(n int, call func(i int)) {
+// concurrently makes n concurrent calls and waits for all of them.
+func concurrently(n int, call func(i int)) {
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() { call(i) })

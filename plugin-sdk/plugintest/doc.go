@@ -1,5 +1,4 @@
-// Package plugintest is the conformance suite for plugins: what the kernel demands of a component, as
-// tests that any author can run.
+// Package plugintest is the conformance suite for plugins, for the tests of their authors:
 //
 //	func TestConformance(t *testing.T) {
 //		plugintest.Provider(t, plugintest.ProviderConfig{
@@ -10,13 +9,7 @@
 //		})
 //	}
 //
-// A provider's traits are held to what it does, and what it does to its traits: Full is the case that
-// shows all of it where Normal does not.
-//
-// [Provider], [Termination] and [HookAction] run every check twice: on the component itself, and
-// through package serve, a Unix socket and package client, as the kernel would. They watch for
-// goroutines that stay behind, so their callers and other tests of the binary must not run in
-// parallel with them.
-//
-// [Exchange] is a recording stand-in for the kernel, for an author's own tests of Execute.
+// [Provider], [Termination] and [HookAction] run every check directly and over a socket. They detect
+// leaked goroutines: do not run them in parallel with other tests. [Binary] tests a plugin's binary,
+// and [Exchange] is a recording fake of the kernel for other tests.
 package plugintest

@@ -14,8 +14,8 @@ import (
 func TestExchangeAnswers(t *testing.T) {
 	refused := errors.New("refused")
 	x := &plugintest.Exchange{
-		Verdicts:  map[string]sdk.Verdict{"2": {Action: sdk.VerdictDeny, Reason: "no"}},
-		Otherwise: sdk.Verdict{Action: sdk.VerdictSkip},
+		Verdicts: map[string]sdk.Verdict{"2": {Action: sdk.VerdictDeny, Reason: "no"}},
+		Default:  sdk.Verdict{Action: sdk.VerdictSkip},
 		OnCall: func(c sdk.ToolCall) error {
 			if c.CallID == "3" {
 				return refused

@@ -9,24 +9,24 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// HookCase is one firing of a hook and what it should answer.
+// HookCase is a firing of a hook with its expected answer.
 type HookCase struct {
 	Name string
-	// Request is completed with a key, a session, a work directory and the suite's config where it has none.
+	// Request gets a key, a session, a work directory and the suite's config where it has none.
 	Request sdk.HookRequest
-	// Want is the action expected; the zero value is continue.
+	// Want is the expected action; the zero value is continue.
 	Want sdk.Action
 }
 
-// HookActionConfig says how to provoke what the suite wants to see of a hook action.
+// HookActionConfig holds the cases for the conformance suite of a hook action.
 type HookActionConfig struct {
-	// New makes an action of its own for each check. Required.
+	// New returns a new action for each check. Required.
 	New func(testing.TB) sdk.HookAction
 	// Config is a configuration that the action accepts.
 	Config json.RawMessage
 	// Cases are firings; at least one.
 	Cases []HookCase
-	// Refused are configurations that Validate must refuse, besides such as are no JSON at all.
+	// Refused are configurations, besides invalid JSON, that Validate must refuse.
 	Refused []json.RawMessage
 }
 
@@ -39,13 +39,13 @@ func HookAction(t *testing.T, cfg HookActionConfig) {
 	build := func(tb testing.TB) sdk.Plugin {
 		return sdk.Plugin{Name: "conformance", Version: "1.0.0", HookActions: []sdk.HookAction{cfg.New(tb)}}
 	}
-	bothWays(t, build, []check{
-		{"describes itself", func(t *testing.T, s side) { described(t, s, sdk.KindHookAction, cfg.New(t).Describe()) }},
+	runBoth(t, build, []check{
+		{"describes itself", func(t *testing.T, s side) { checkDescription(t, s, sdk.KindHookAction, cfg.New(t).Describe()) }},
 		{"answers", cfg.answers},
-		{"works on several calls", cfg.overlaps},
-		{"honours a context that is over", cfg.cancelled},
+		{"handles concurrent calls", cfg.overlaps},
+		{"honours an ended context", cfg.cancelled},
 		{"refuses garbage", func(t *testing.T, s side) {
-			refuses(t, s.plugin.HookActions[0], validates(cfg.New(t)), cfg.Refused)
+			checkRefused(t, s.plugin.HookActions[0], validates(cfg.New(t)), cfg.Refused)
 		}},
 		{"survives garbage", cfg.survivesGarbage},
 	})
@@ -56,11 +56,11 @@ func (cfg HookActionConfig) answers(t *testing.T, s side) {
 	prepare(t, action, "", cfg.Config)
 	for _, c := range cfg.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			answer, err := action.Run(patient(t), cfg.request(t, c))
+			answer, err := action.Run(testContext(t), cfg.request(t, c))
 			if err != nil {
 				t.Fatalf("run: %v", err)
 			}
-			legalAnswer(t, c.Request.Point, answer)
+			checkAnswer(t, c.Request.Point, answer)
 			if got, want := cmp.Or(answer.Action, sdk.ActionContinue), cmp.Or(c.Want, sdk.ActionContinue); got != want {
 				t.Errorf("got %s (%s), want %s", got, answer.Reason, want)
 			}
@@ -68,21 +68,21 @@ func (cfg HookActionConfig) answers(t *testing.T, s side) {
 	}
 }
 
-// legalAnswer demands what the kernel relies on.
-func legalAnswer(t *testing.T, point sdk.HookPoint, a sdk.HookAnswer) {
+// checkAnswer checks the rules for answers on which the kernel relies.
+func checkAnswer(t *testing.T, point sdk.HookPoint, a sdk.HookAnswer) {
 	t.Helper()
 	switch cmp.Or(a.Action, sdk.ActionContinue) {
 	case sdk.ActionContinue, sdk.ActionAbort:
 	case sdk.ActionPause, sdk.ActionRestartStage, sdk.ActionModifyContext:
 		if point == sdk.SessionEnd {
-			t.Errorf("%s at session_end, where nothing is left to do it to", a.Action)
+			t.Errorf("%s at session_end, which allows no action", a.Action)
 		}
 	default:
-		t.Errorf("action %q is none", a.Action)
+		t.Errorf("unknown action %q", a.Action)
 	}
 	var facts map[string]any
 	if len(a.Facts) > 0 && json.Unmarshal(a.Facts, &facts) != nil {
-		t.Errorf("the facts are no JSON object: %q", a.Facts)
+		t.Errorf("the facts are not a JSON object: %q", a.Facts)
 	}
 }
 
@@ -93,34 +93,34 @@ func (cfg HookActionConfig) overlaps(t *testing.T, s side) {
 	if s.description.Components[0].Concurrency == sdk.ConcurrencySerial {
 		atOnce = 1
 	}
-	together(atOnce, func(i int) {
+	concurrently(atOnce, func(i int) {
 		c := cfg.Cases[i%len(cfg.Cases)]
-		if _, err := action.Run(patient(t), cfg.request(t, c)); err != nil {
+		if _, err := action.Run(testContext(t), cfg.request(t, c)); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	})
 }
 
-// cancelled: with a context that is over an action returns, whether it still acted or not.
+// cancelled checks that an action returns when its context has ended, whether it acted or not.
 func (cfg HookActionConfig) cancelled(t *testing.T, s side) {
 	action := s.plugin.HookActions[0]
 	prepare(t, action, "", cfg.Config)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if answer, err := action.Run(ctx, cfg.request(t, cfg.Cases[0])); err == nil {
-		legalAnswer(t, cfg.Cases[0].Request.Point, answer)
+		checkAnswer(t, cfg.Cases[0].Request.Point, answer)
 	}
 }
 
-// survivesGarbage: an error is fine, a process that ends is not.
+// survivesGarbage checks that the process survives; an error is allowed.
 func (cfg HookActionConfig) survivesGarbage(t *testing.T, s side) {
 	action := s.plugin.HookActions[0]
 	initialize(t, action)
 	for _, junk := range garbage() {
 		request := cfg.request(t, cfg.Cases[0])
 		request.Config, request.Result = junk, junk
-		if answer, err := action.Run(patient(t), request); err == nil {
-			legalAnswer(t, request.Point, answer)
+		if answer, err := action.Run(testContext(t), request); err == nil {
+			checkAnswer(t, request.Point, answer)
 		}
 	}
 	cfg.answers(t, s)

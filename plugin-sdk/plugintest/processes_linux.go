@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// marked are the command lines of the living processes that were started with the entry in their
-// environment. Processes of other users are not seen.
-func marked(entry string) []string {
+// markedProcesses returns the command lines of living processes that were started with the entry in their
+// environment. Other users' processes are not visible.
+func markedProcesses(entry string) []string {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	var found []string
 	for _, file := range files {

@@ -2,5 +2,5 @@
 
 package plugintest
 
-// marked finds nothing: other systems do not tell the environment of processes.
-func marked(string) []string { return nil }
+// markedProcesses returns nothing: other systems do not show the environment of processes.
+func markedProcesses(string) []string { return nil }

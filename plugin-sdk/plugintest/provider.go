@@ -17,13 +17,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// largeBytes is more than gRPC's own limit of 4 MiB, which the protocol raises.
+// largeBytes exceeds gRPC's own limit of 4 MiB, which the protocol raises.
 const largeBytes = 4<<20 + 1
 
-// concurrency is the number of calls that the suite makes at once.
+// concurrency is the number of concurrent calls.
 const concurrency = 8
 
-// Case is one way to call a provider. Empty fields are passed as they are.
+// Case is one call of a provider. Empty fields stay empty in the request.
 type Case struct {
 	Prompt      string
 	Model       string
@@ -34,22 +34,22 @@ type Case struct {
 	Input json.RawMessage
 }
 
-// ProviderConfig says how to provoke what the suite wants to see of a provider.
+// ProviderConfig holds the cases for the conformance suite of a provider.
 type ProviderConfig struct {
-	// New makes a provider of its own for each check. Required.
+	// New returns a new provider for each check. Required.
 	New func(testing.TB) sdk.Provider
 	// Normal succeeds with some output.
 	Normal Case
-	// Slow does not end by itself for a minute, so that it can be cancelled. It must differ from Normal.
+	// Slow does not end by itself within a minute, so that it can be cancelled. It must differ from
+	// Normal.
 	Slow Case
-	// Large has a prompt or a configuration by which the output exceeds 4 MiB. A shorter prompt than
-	// that is made up to 4 MiB with spaces at its end.
+	// Large has a prompt or a configuration that makes the output exceed 4 MiB. A shorter prompt is
+	// padded to 4 MiB with spaces.
 	Large Case
-	// Full succeeds and shows everything that the traits claim: token counts and cost, tool calls that
-	// are observed, tool calls that are gated, and a checkpoint with finished gated calls before and after
-	// it. Nil: Normal shows all there is.
+	// Full succeeds and shows every declared trait: token counts and cost, observed and gated tool
+	// calls, and a checkpoint with finished gated calls before and after it. Default: Normal.
 	Full *Case
-	// Refused are configurations that Validate must refuse, besides such as are no JSON at all.
+	// Refused are configurations, besides invalid JSON, that Validate must refuse.
 	Refused []json.RawMessage
 }
 
@@ -59,17 +59,17 @@ func Provider(t *testing.T, cfg ProviderConfig) {
 	build := func(tb testing.TB) sdk.Plugin {
 		return sdk.Plugin{Name: "conformance", Version: "1.0.0", Providers: []sdk.Provider{cfg.New(tb)}}
 	}
-	bothWays(t, build, []check{
-		{"describes itself", func(t *testing.T, s side) { described(t, s, sdk.KindProvider, cfg.New(t).Describe()) }},
+	runBoth(t, build, []check{
+		{"describes itself", func(t *testing.T, s side) { checkDescription(t, s, sdk.KindProvider, cfg.New(t).Describe()) }},
 		{"yields output and outcome", cfg.executes},
-		{"keeps the word of its traits", cfg.keepsItsWord},
-		{"takes the models that it says", cfg.choosesModels},
+		{"matches its traits", cfg.checkTraits},
+		{"accepts the declared models", cfg.choosesModels},
 		{"honours cancel", cfg.cancels},
-		{"honours a context that is over", cfg.cancelledBefore},
-		{"works on several calls", cfg.overlaps},
+		{"honours an ended context", cfg.cancelledBefore},
+		{"handles concurrent calls", cfg.overlaps},
 		{"carries large messages", cfg.carriesLarge},
 		{"refuses garbage", func(t *testing.T, s side) {
-			refuses(t, s.plugin.Providers[0], validates(cfg.New(t)), cfg.Refused)
+			checkRefused(t, s.plugin.Providers[0], validates(cfg.New(t)), cfg.Refused)
 		}},
 		{"survives garbage", cfg.survivesGarbage},
 	})
@@ -79,18 +79,18 @@ func (cfg ProviderConfig) executes(t *testing.T, s side) {
 	p := s.plugin.Providers[0]
 	prepare(t, p, cfg.Normal.Model, cfg.Normal.Config)
 	x := &Exchange{}
-	result, err := p.Execute(patient(t), cfg.Normal.request(t), x)
+	result, err := p.Execute(testContext(t), cfg.Normal.request(t), x)
 	if err != nil {
 		t.Fatalf("execute: %v", err)
 	}
-	succeeded(t, result, x)
+	checkSucceeded(t, result, x)
 	if result.Duration < 0 {
 		t.Errorf("negative duration %s", result.Duration)
 	}
 }
 
-// succeeded demands an honest success: the outcome says so, nothing says otherwise, and there is text.
-func succeeded(t *testing.T, result sdk.ExecuteResult, x *Exchange) {
+// checkSucceeded checks that an attempt succeeded consistently: its outcome, no error, and some text.
+func checkSucceeded(t *testing.T, result sdk.ExecuteResult, x *Exchange) {
 	t.Helper()
 	if got := cmp.Or(result.Outcome, sdk.OutcomeSucceeded); got != sdk.OutcomeSucceeded {
 		t.Errorf("outcome %s, want %s", got, sdk.OutcomeSucceeded)
@@ -99,11 +99,11 @@ func succeeded(t *testing.T, result sdk.ExecuteResult, x *Exchange) {
 		t.Errorf("a success with an error: %v", result.Error)
 	}
 	if output(result, x) == "" {
-		t.Errorf("no output; a provider that said nothing has outcome %s", sdk.OutcomeEmpty)
+		t.Errorf("no output; an attempt without text has outcome %s", sdk.OutcomeEmpty)
 	}
 }
 
-// output is the text that the kernel would keep.
+// output returns the text that the kernel would keep.
 func output(result sdk.ExecuteResult, x *Exchange) string {
 	return cmp.Or(result.Output, x.Record().Text(sdk.StreamText))
 }
@@ -124,10 +124,10 @@ func (cfg ProviderConfig) cancels(t *testing.T, s side) {
 		ended <- claim(result, err)
 	})
 	select {
-	case <-sign: // it is at work
+	case <-sign: // the agent is working
 	case early := <-ended:
 		t.Fatalf("the slow case ended by itself: %s", early)
-	case <-time.After(200 * time.Millisecond): // it works in silence
+	case <-time.After(200 * time.Millisecond): // the agent works silently
 	}
 	cancel()
 	select {
@@ -139,12 +139,12 @@ func (cfg ProviderConfig) cancels(t *testing.T, s side) {
 		t.Fatal("execute ignores the end of its context")
 	}
 	call.Wait()
-	if left := marked(mark); s.traits().SoftCancel && len(left) > 0 {
+	if left := markedProcesses(mark); s.traits().SoftCancel && len(left) > 0 {
 		t.Errorf("the traits claim soft_cancel, but a cancelled attempt leaves processes behind: %v", left)
 	}
 }
 
-// markAttempt puts an entry into the attempt's environment, which what the provider starts inherits, and
+// markAttempt adds an entry to the attempt's environment, which child processes inherit, and
 // returns it.
 func markAttempt(request *sdk.ExecuteRequest) string {
 	env := maps.Clone(request.Environment)
@@ -156,7 +156,8 @@ func markAttempt(request *sdk.ExecuteRequest) string {
 	return "PLUGINTEST_ATTEMPT=" + env["PLUGINTEST_ATTEMPT"]
 }
 
-// claim describes an attempt that pretends to have succeeded; "" is an honest end after a cancel.
+// claim describes an attempt that falsely claims success; "" means a correct end after a
+// cancellation.
 func claim(result sdk.ExecuteResult, err error) string {
 	if err != nil || result.Error != nil || cmp.Or(result.Outcome, sdk.OutcomeSucceeded) != sdk.OutcomeSucceeded {
 		return ""
@@ -187,14 +188,14 @@ func (cfg ProviderConfig) overlaps(t *testing.T, s side) {
 	if s.description.Components[0].Concurrency == sdk.ConcurrencySerial {
 		atOnce = 1
 	}
-	together(atOnce, func(i int) {
+	concurrently(atOnce, func(i int) {
 		x := &Exchange{}
-		result, err := p.Execute(patient(t), cfg.Normal.request(t), x)
+		result, err := p.Execute(testContext(t), cfg.Normal.request(t), x)
 		if err != nil {
 			t.Errorf("call %d: %v", i, err)
 			return
 		}
-		succeeded(t, result, x)
+		checkSucceeded(t, result, x)
 	})
 }
 
@@ -206,7 +207,7 @@ func (cfg ProviderConfig) carriesLarge(t *testing.T, s side) {
 		request.Prompt += strings.Repeat(" ", missing)
 	}
 	x := &Exchange{}
-	result, err := p.Execute(patient(t), request, x)
+	result, err := p.Execute(testContext(t), request, x)
 	if err != nil {
 		t.Fatalf("execute with a prompt of %d bytes: %v", len(request.Prompt), err)
 	}
@@ -215,21 +216,21 @@ func (cfg ProviderConfig) carriesLarge(t *testing.T, s side) {
 	}
 }
 
-// survivesGarbage: what Execute does with it is its own affair, as long as it returns and goes on.
+// survivesGarbage checks that Execute returns and the process survives; its result does not matter.
 func (cfg ProviderConfig) survivesGarbage(t *testing.T, s side) {
 	p := s.plugin.Providers[0]
 	initialize(t, p)
 	for _, config := range garbage() {
 		request := cfg.Normal.request(t)
 		request.Config = config
-		if _, err := p.Execute(patient(t), request, &Exchange{}); failure.KindOf(err) == failure.ProviderCrashed {
+		if _, err := p.Execute(testContext(t), request, &Exchange{}); failure.KindOf(err) == failure.ProviderCrashed {
 			t.Errorf("config %q ends the process: %v", config, err)
 		}
 	}
 	cfg.executes(t, s)
 }
 
-// request is an attempt as the kernel would make it.
+// request returns an attempt as the kernel would start it.
 func (c Case) request(t *testing.T) sdk.ExecuteRequest {
 	dir := t.TempDir()
 	attempt := t.TempDir()

@@ -15,26 +15,27 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// patience is how long the suite waits for anything before it calls the component stuck.
+// patience is the time after which the suite regards a component as stuck.
 const patience = 30 * time.Second
 
 // side is one way to reach the components of a plugin.
 type side struct {
 	description sdk.Description
-	plugin      sdk.Plugin // the components themselves, or what stands for them
+	plugin      sdk.Plugin // the components, or clients of them
 }
 
-// check is one demand; it gets a fresh plugin.
+// check is one requirement; it gets a new plugin.
 type check struct {
 	name string
 	run  func(t *testing.T, s side)
 }
 
-// bothWays runs every check on a plugin in this process and on one behind a socket.
-func bothWays(t *testing.T, build func(testing.TB) sdk.Plugin, checks []check) {
+// runBoth runs every check on a plugin in this process and on one over a socket.
+func runBoth(t *testing.T, build func(testing.TB) sdk.Plugin, checks []check) {
 	t.Helper()
 	t.Run("direct", func(t *testing.T) { each(t, build, direct, checks) })
 	t.Run("grpc", func(t *testing.T) { each(t, build, overSocket, checks) })
@@ -44,23 +45,23 @@ func each(t *testing.T, build func(testing.TB) sdk.Plugin, reach func(*testing.T
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
-			t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last, after everything is closed
+			t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last, after all clean-ups
 			c.run(t, reach(t, build(t)))
 		})
 	}
 }
 
-// direct is the plugin itself.
+// direct returns the plugin itself.
 func direct(t *testing.T, p sdk.Plugin) side {
 	t.Helper()
-	d, err := describe.Of(p)
+	d, err := describe.Build(p)
 	if err != nil {
 		t.Fatalf("the description breaks the rules:\n%v", err)
 	}
 	return side{description: d, plugin: p}
 }
 
-// overSocket serves the plugin and connects to it.
+// overSocket serves the plugin and returns a client of it.
 func overSocket(t *testing.T, p sdk.Plugin) side {
 	t.Helper()
 	c := connect(t, p)
@@ -82,7 +83,7 @@ func overSocket(t *testing.T, p sdk.Plugin) side {
 	return s
 }
 
-// connect gives a client of the served plugin; both are closed with the test. The socket has a
+// connect returns a client of the served plugin; both are closed with the test. The socket has a
 // directory of its own because t.TempDir may be too long for a socket's path.
 func connect(t *testing.T, p sdk.Plugin) *client.Client {
 	t.Helper()
@@ -111,10 +112,18 @@ func connect(t *testing.T, p sdk.Plugin) *client.Client {
 	return client.FromConn(conn)
 }
 
-// patient is the test's context with an end.
-func patient(t *testing.T) context.Context {
+// testContext returns the test's context with a deadline.
+func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// Exchange records what a provider reports and answers its gated calls. The zero value lets every call
+// run and stores every checkpoint. Set the fields before the first use; the methods are safe for
+// concurrent use.
+type Exchange = record.Exchange
+
+// Record is the list of all reports, each kind in order of arrival.
+type Record = record.Record

@@ -10,24 +10,24 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// DecideCase is one decision and what it should be.
+// DecideCase is a decision with its expected action.
 type DecideCase struct {
 	Name string
-	// Request is completed with a session, a work directory and the suite's config where it has none.
+	// Request gets a session, a work directory and the suite's config where it has none.
 	Request sdk.DecideRequest
-	// Want is the action expected. For ask, the question must have a prompt.
+	// Want is the expected action. For ask, the question must have a prompt.
 	Want sdk.DecisionAction
 }
 
-// TerminationConfig says how to provoke what the suite wants to see of a strategy.
+// TerminationConfig holds the cases for the conformance suite of a strategy.
 type TerminationConfig struct {
-	// New makes a strategy of its own for each check. Required.
+	// New returns a new strategy for each check. Required.
 	New func(testing.TB) sdk.Termination
 	// Config is a configuration that the strategy accepts.
 	Config json.RawMessage
 	// Cases are decisions; at least one.
 	Cases []DecideCase
-	// Refused are configurations that Validate must refuse, besides such as are no JSON at all.
+	// Refused are configurations, besides invalid JSON, that Validate must refuse.
 	Refused []json.RawMessage
 }
 
@@ -40,15 +40,15 @@ func Termination(t *testing.T, cfg TerminationConfig) {
 	build := func(tb testing.TB) sdk.Plugin {
 		return sdk.Plugin{Name: "conformance", Version: "1.0.0", Terminations: []sdk.Termination{cfg.New(tb)}}
 	}
-	bothWays(t, build, []check{
-		{"describes itself", func(t *testing.T, s side) { described(t, s, sdk.KindTermination, cfg.New(t).Describe()) }},
+	runBoth(t, build, []check{
+		{"describes itself", func(t *testing.T, s side) { checkDescription(t, s, sdk.KindTermination, cfg.New(t).Describe()) }},
 		{"decides", cfg.decides},
-		{"decides alike when asked again", cfg.repeats},
-		{"works on several calls", cfg.overlaps},
-		{"honours a context that is over", cfg.cancelled},
-		{"releases a session that it does not know", cfg.releases},
+		{"repeats its decisions", cfg.repeats},
+		{"handles concurrent calls", cfg.overlaps},
+		{"honours an ended context", cfg.cancelled},
+		{"releases an unknown session", cfg.releases},
 		{"refuses garbage", func(t *testing.T, s side) {
-			refuses(t, s.plugin.Terminations[0], validates(cfg.New(t)), cfg.Refused)
+			checkRefused(t, s.plugin.Terminations[0], validates(cfg.New(t)), cfg.Refused)
 		}},
 		{"survives garbage", cfg.survivesGarbage},
 	})
@@ -59,11 +59,11 @@ func (cfg TerminationConfig) decides(t *testing.T, s side) {
 	prepare(t, strategy, "", cfg.Config)
 	for _, c := range cfg.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			decision, err := strategy.Decide(patient(t), cfg.request(t, c))
+			decision, err := strategy.Decide(testContext(t), cfg.request(t, c))
 			if err != nil {
 				t.Fatalf("decide: %v", err)
 			}
-			legalDecision(t, decision)
+			checkDecision(t, decision)
 			if decision.Action != c.Want {
 				t.Errorf("got %s (%s), want %s", decision.Action, decision.Reason, c.Want)
 			}
@@ -71,8 +71,8 @@ func (cfg TerminationConfig) decides(t *testing.T, s side) {
 	}
 }
 
-// legalDecision demands what the kernel relies on.
-func legalDecision(t *testing.T, d sdk.Decision) {
+// checkDecision checks the rules for decisions on which the kernel relies.
+func checkDecision(t *testing.T, d sdk.Decision) {
 	t.Helper()
 	switch d.Action {
 	case sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError:
@@ -81,30 +81,31 @@ func legalDecision(t *testing.T, d sdk.Decision) {
 			t.Error("ask without a question's prompt")
 		}
 	default:
-		t.Errorf("action %q is none", d.Action)
+		t.Errorf("unknown action %q", d.Action)
 	}
 	if len(d.State) > 0 && !json.Valid(d.State) {
-		t.Errorf("the state is no JSON: %q", d.State)
+		t.Errorf("the state is not JSON: %q", d.State)
 	}
 	if len(d.Record) > 0 && !json.Valid(d.Record) {
-		t.Errorf("the record is no JSON: %q", d.Record)
+		t.Errorf("the record is not JSON: %q", d.Record)
 	}
 	if d.Confidence < 0 || d.Confidence > 1 {
 		t.Errorf("confidence %v is not within 0 and 1", d.Confidence)
 	}
 }
 
-// repeats: a strategy keeps nothing between calls, so that a decision can be made again after a crash.
+// repeats checks that a strategy keeps nothing between calls, so that a decision can be repeated
+// after a crash.
 func (cfg TerminationConfig) repeats(t *testing.T, s side) {
 	strategy := s.plugin.Terminations[0]
 	prepare(t, strategy, "", cfg.Config)
 	for _, c := range cfg.Cases {
 		request := cfg.request(t, c)
-		first, err := strategy.Decide(patient(t), request)
+		first, err := strategy.Decide(testContext(t), request)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
-		second, err := strategy.Decide(patient(t), request)
+		second, err := strategy.Decide(testContext(t), request)
 		if err != nil {
 			t.Fatalf("%s, again: %v", c.Name, err)
 		}
@@ -124,22 +125,22 @@ func (cfg TerminationConfig) overlaps(t *testing.T, s side) {
 	if s.description.Components[0].Concurrency == sdk.ConcurrencySerial {
 		atOnce = 1
 	}
-	together(atOnce, func(i int) {
+	concurrently(atOnce, func(i int) {
 		c := cfg.Cases[i%len(cfg.Cases)]
-		if decision, err := strategy.Decide(patient(t), cfg.request(t, c)); err != nil || decision.Action != c.Want {
+		if decision, err := strategy.Decide(testContext(t), cfg.request(t, c)); err != nil || decision.Action != c.Want {
 			t.Errorf("%s: got %s, %v, want %s", c.Name, decision.Action, err, c.Want)
 		}
 	})
 }
 
-// cancelled: with a context that is over a strategy returns, whether it still knows the answer or not.
+// cancelled checks that a strategy returns when its context has ended, with or without a decision.
 func (cfg TerminationConfig) cancelled(t *testing.T, s side) {
 	strategy := s.plugin.Terminations[0]
 	prepare(t, strategy, "", cfg.Config)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if decision, err := strategy.Decide(ctx, cfg.request(t, cfg.Cases[0])); err == nil {
-		legalDecision(t, decision)
+		checkDecision(t, decision)
 	}
 }
 
@@ -147,13 +148,13 @@ func (cfg TerminationConfig) releases(t *testing.T, s side) {
 	strategy := s.plugin.Terminations[0]
 	prepare(t, strategy, "", cfg.Config)
 	if r, ok := strategy.(sdk.Releaser); ok {
-		if err := r.Release(patient(t), "a-session-that-never-was"); err != nil {
+		if err := r.Release(testContext(t), "a-session-that-never-was"); err != nil {
 			t.Errorf("release: %v", err)
 		}
 	}
 }
 
-// survivesGarbage: an error is fine, a process that ends is not.
+// survivesGarbage checks that the process survives; an error is allowed.
 func (cfg TerminationConfig) survivesGarbage(t *testing.T, s side) {
 	strategy := s.plugin.Terminations[0]
 	initialize(t, strategy)
@@ -161,8 +162,8 @@ func (cfg TerminationConfig) survivesGarbage(t *testing.T, s side) {
 		request := cfg.request(t, cfg.Cases[0])
 		request.Config, request.Result, request.State = junk, junk, junk
 		request.Checks = []json.RawMessage{junk}
-		if decision, err := strategy.Decide(patient(t), request); err == nil {
-			legalDecision(t, decision)
+		if decision, err := strategy.Decide(testContext(t), request); err == nil {
+			checkDecision(t, decision)
 		}
 	}
 	cfg.decides(t, s)

@@ -13,7 +13,7 @@ import (
 // unknownModel is a name that no provider lists.
 const unknownModel = "plugintest-no-such-model"
 
-// traits are what the provider under test declares.
+// traits returns the traits that the tested provider declares.
 func (s side) traits() sdk.ProviderTraits {
 	if t := s.description.Components[0].Provider; t != nil {
 		return t.Complete()
@@ -21,7 +21,7 @@ func (s side) traits() sdk.ProviderTraits {
 	return sdk.ProviderTraits{}.Complete()
 }
 
-// full is the case that shows everything.
+// full returns the case that shows every trait.
 func (cfg ProviderConfig) full() Case {
 	if cfg.Full != nil {
 		return *cfg.Full
@@ -29,27 +29,27 @@ func (cfg ProviderConfig) full() Case {
 	return cfg.Normal
 }
 
-// keepsItsWord compares what the provider does with what it declares, both ways: a trait that is not
-// declared hides from the user what the provider can.
-func (cfg ProviderConfig) keepsItsWord(t *testing.T, s side) {
+// checkTraits compares the declared traits with the provider's behaviour in both directions: an
+// undeclared trait hides an ability from the user.
+func (cfg ProviderConfig) checkTraits(t *testing.T, s side) {
 	traits := s.traits()
 	normal := perform(t, s, cfg.Normal, nil)
 	shown := normal
 	if cfg.Full != nil {
 		shown = perform(t, s, cfg.full(), nil)
 	}
-	matches(t, "gated_tools", traits.GatedTools, len(shown.Calls) > 0)
-	matches(t, "observed_tools", traits.ObservedTools, len(shown.Observed) > 0)
-	matches(t, "resume", traits.Resume, len(shown.Checkpoints) > 0)
+	checkTrait(t, "gated_tools", traits.GatedTools, len(shown.Calls) > 0)
+	checkTrait(t, "observed_tools", traits.ObservedTools, len(shown.Observed) > 0)
+	checkTrait(t, "resume", traits.Resume, len(shown.Checkpoints) > 0)
 	checkCalls(t, shown.Record)
 	for _, figure := range []struct {
 		name    string
 		claimed sdk.Reporting
 		known   func(performance) bool
 	}{{"usage", traits.Usage, performance.counts}, {"cost", traits.Cost, performance.prices}} {
-		matches(t, figure.name, figure.claimed != sdk.ReportsNever, figure.known(shown))
+		checkTrait(t, figure.name, figure.claimed != sdk.ReportsNever, figure.known(shown))
 		if figure.claimed == sdk.ReportsAlways && !figure.known(normal) {
-			t.Errorf("the traits say %s: always, but the normal case reports none; say some or never", figure.name)
+			t.Errorf("the traits say %s: always, but the normal case reports none; declare some or never", figure.name)
 		}
 	}
 	if traits.Resume && len(shown.saved) > 0 {
@@ -57,25 +57,25 @@ func (cfg ProviderConfig) keepsItsWord(t *testing.T, s side) {
 	}
 }
 
-// matches compares one trait with what the full case showed.
-func matches(t *testing.T, trait string, claimed, shown bool) {
+// checkTrait compares one trait with the behaviour in the full case.
+func checkTrait(t *testing.T, trait string, claimed, shown bool) {
 	t.Helper()
 	switch {
 	case claimed && !shown:
-		t.Errorf("the traits claim %s, but the case shows none of it; take it back, or show it in the case Full", trait)
+		t.Errorf("the traits claim %s, but the case shows none of it; do not declare it, or show it in the case Full", trait)
 	case !claimed && shown:
-		t.Errorf("the provider does what its traits do not claim: %s; declare it", trait)
+		t.Errorf("the provider shows undeclared behaviour: %s; declare it", trait)
 	}
 }
 
-// performance is what one successful attempt reported.
+// performance is the record of one successful attempt.
 type performance struct {
 	Record
 	usage *sdk.Usage
 	saved []savepoint
 }
 
-// savepoint is a checkpoint and how many gated calls had been asked for before it.
+// savepoint is a checkpoint and the number of gated calls requested before it.
 type savepoint struct {
 	checkpoint sdk.Checkpoint
 	calls      int
@@ -87,7 +87,7 @@ func (p performance) counts() bool {
 
 func (p performance) prices() bool { return p.usage != nil && p.usage.CostUSD != nil }
 
-// perform makes an attempt that has to succeed.
+// perform runs an attempt that must succeed.
 func perform(t *testing.T, s side, c Case, resume *sdk.Resume) performance {
 	t.Helper()
 	p := s.plugin.Providers[0]
@@ -100,11 +100,11 @@ func perform(t *testing.T, s side, c Case, resume *sdk.Resume) performance {
 	}
 	request := c.request(t)
 	request.Resume = resume
-	result, err := p.Execute(patient(t), request, x)
+	result, err := p.Execute(testContext(t), request, x)
 	if err != nil {
 		t.Fatalf("execute: %v", err)
 	}
-	succeeded(t, result, x)
+	checkSucceeded(t, result, x)
 	done := performance{Record: x.Record(), usage: result.Usage, saved: saved}
 	if reports := done.Usage; done.usage == nil && len(reports) > 0 {
 		done.usage = &reports[len(reports)-1]
@@ -112,8 +112,8 @@ func perform(t *testing.T, s side, c Case, resume *sdk.Resume) performance {
 	return done
 }
 
-// checkCalls demands that calls can be told apart, that results belong to one, and that a call which
-// was let run has a result: without it the kernel takes it for cut off.
+// checkCalls checks that call IDs are unique, that results belong to calls, and that an executed
+// call has a result. The kernel treats a call without one as interrupted.
 func checkCalls(t *testing.T, r Record) {
 	t.Helper()
 	known := map[string]bool{}
@@ -125,7 +125,7 @@ func checkCalls(t *testing.T, r Record) {
 	}
 	for _, call := range r.Calls {
 		if !slices.ContainsFunc(r.Results, func(result sdk.ToolResult) bool { return result.CallID == call.CallID }) {
-			t.Errorf("the call %s (%s) was let run, but no result of it is reported", call.CallID, call.Tool)
+			t.Errorf("the call %s (%s) was allowed, but no result of it is reported", call.CallID, call.Tool)
 		}
 	}
 	for _, result := range slices.Concat(r.Results, r.ObservedResults) {
@@ -135,8 +135,8 @@ func checkCalls(t *testing.T, r Record) {
 	}
 }
 
-// resumes hands an attempt back what an earlier one had saved, with every later call finished. Whoever
-// begins anew asks for calls again that were made.
+// resumes passes the saved state of an earlier attempt, with every later call finished, to a new
+// one. A provider that starts over asks for finished calls again.
 func (cfg ProviderConfig) resumes(t *testing.T, s side, before performance, from savepoint) {
 	t.Helper()
 	results := map[string]sdk.ToolResult{}
@@ -156,8 +156,8 @@ func (cfg ProviderConfig) resumes(t *testing.T, s side, before performance, from
 	}
 }
 
-// choosesModels demands that the model names which are listed are taken, that others are refused where
-// the traits say so and taken where they do not, and that the defaults are among what is listed.
+// choosesModels checks that listed models are accepted, that others are refused or accepted as
+// declared, and that the defaults are listed.
 func (cfg ProviderConfig) choosesModels(t *testing.T, s side) {
 	traits := s.traits()
 	if e := traits.DefaultEffort; e != "" && !slices.Contains(traits.Efforts, e) {
@@ -169,7 +169,7 @@ func (cfg ProviderConfig) choosesModels(t *testing.T, s side) {
 	}
 	if !validates(cfg.New(t)) {
 		if closed {
-			t.Errorf("model_choice is %s, but there is no Validate to refuse other models; say any", traits.ModelChoice)
+			t.Errorf("model_choice is %s, but there is no Validate to refuse other models; declare any", traits.ModelChoice)
 		}
 		return
 	}
@@ -177,12 +177,12 @@ func (cfg ProviderConfig) choosesModels(t *testing.T, s side) {
 	initialize(t, p)
 	for _, model := range traits.Models {
 		if err := accepts(t, p, model, cfg.full().Config); err != nil {
-			t.Errorf("validate refuses the model %q, which is listed: %v", model, err)
+			t.Errorf("validate refuses the model %q, which is declared: %v", model, err)
 		}
 	}
 	switch err := accepts(t, p, unknownModel, cfg.full().Config); {
 	case closed && err == nil:
-		t.Errorf("model_choice is %s, but validate accepts the model %q; say any, or refuse it", traits.ModelChoice, unknownModel)
+		t.Errorf("model_choice is %s, but validate accepts the model %q; declare any, or refuse it", traits.ModelChoice, unknownModel)
 	case closed && isFailure(err) && failure.KindOf(err) != failure.ConfigInvalid:
 		t.Errorf("validate refuses an unknown model with %s, want %s: %v", failure.KindOf(err), failure.ConfigInvalid, err)
 	case !closed && err != nil:
@@ -195,5 +195,5 @@ func accepts(t *testing.T, p sdk.Provider, model string, config json.RawMessage)
 	if !ok {
 		return nil
 	}
-	return v.Validate(patient(t), sdk.ValidateRequest{Model: model, Config: config})
+	return v.Validate(testContext(t), sdk.ValidateRequest{Model: model, Config: config})
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestSuiteFindsFalseTraits does as TestSuiteFindsFaults, with providers that differ from what they
-// declare. One way to reach them and the checks of traits are enough.
+// TestSuiteFindsFalseTraits is TestSuiteFindsFaults for providers that differ from their traits.
+// The direct connection and the checks of traits are enough.
 func TestSuiteFindsFalseTraits(t *testing.T) {
 	faults := map[string]string{
 		"no usage":       "the normal case reports none",
 		"no cost":        "the traits claim cost, but the case shows none",
-		"secret usage":   "does what its traits do not claim: usage",
-		"secret calls":   "does what its traits do not claim: observed_tools",
+		"secret usage":   "shows undeclared behaviour: usage",
+		"secret calls":   "shows undeclared behaviour: observed_tools",
 		"asks nobody":    "the traits claim gated_tools, but the case shows none",
 		"nameless calls": "want a tool, and an id that no other call",
 		"no results":     "no result of it is reported",
 		"begins anew":    "is asked for again although it is finished",
 		"any model":      `but validate accepts the model "plugintest-no-such-model"`,
-		"no model":       `validate refuses the model "m1", which is listed`,
+		"no model":       `validate refuses the model "m1", which is declared`,
 		"fewer models":   "model_choice is any, but validate refuses",
 		"other default":  `default_model "m9" is none of the models`,
 		"other effort":   `default_effort "utmost" is none of the efforts`,
@@ -36,12 +36,12 @@ func TestSuiteFindsFalseTraits(t *testing.T) {
 	}
 	for fault, want := range faults {
 		t.Run(fault, func(t *testing.T) {
-			complains(t, "^TestTraits$/^direct$/^(keeps_the_word|takes_the_models|honours_cancel$)", fault, want)
+			complains(t, "^TestTraits$/^direct$/^(matches_its_traits|accepts_the_declared|honours_cancel$)", fault, want)
 		})
 	}
 }
 
-// TestTraits runs the suite on an honest provider, or on the one with the fault that the environment
+// TestTraits runs the suite on an honest provider, or on one with the fault that the environment
 // names.
 func TestTraits(t *testing.T) {
 	plugintest.Provider(t, plugintest.ProviderConfig{
@@ -53,7 +53,7 @@ func TestTraits(t *testing.T) {
 	})
 }
 
-// able can everything, but for its fault.
+// able has every trait, except for its fault.
 type able struct{ fault string }
 
 func (a able) Describe() sdk.Component {
@@ -113,7 +113,7 @@ func (a able) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchang
 	return result, a.use(ctx, req, x)
 }
 
-// use makes one gated call, saves, and makes another.
+// use makes one gated call, saves a checkpoint, and makes another call.
 func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) error {
 	if a.fault == "asks nobody" {
 		return x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: json.RawMessage(`1`)})
@@ -137,8 +137,8 @@ func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) e
 	return nil
 }
 
-// idle waits for the end with a process beside it. The one that is left behind ends with the test,
-// when its input does.
+// idle waits for the end with a child process. A child that is left running ends when the test's
+// pipe closes.
 func (a able) idle(ctx context.Context, req sdk.ExecuteRequest) error {
 	cmd := exec.Command("cat")
 	for name, value := range req.Environment {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Found is a secret in a text. What it is, is not said.
+// Found is the place of a secret in a text. It does not contain the secret.
 type Found struct {
-	Line int    // from 1: where it begins
-	Rule string // by which it is one: a rule's name, "variable NAME", or "pattern N"
+	Line int    // first line of the secret, from 1
+	Rule string // name of the rule that found it, "variable NAME", or "pattern N"
 }
 
-// Find tells the secrets of a text in their order.
+// Find returns the secrets of a text in order.
 func (r *Redactor) Find(text string) []Found {
 	var all []Found
 	line, at := 1, 0
@@ -24,27 +24,28 @@ func (r *Redactor) Find(text string) []Found {
 	return all
 }
 
-// span is a part of a text, in bytes, that is a secret.
+// span is the position of a secret in a text, in bytes.
 type span struct {
 	from, to int
 	rule     string
 }
 
-// spans are the secrets of a text outside of what is never looked into, in order; those that overlap or touch are one.
+// spans returns the secrets of a text in order, without the exempt parts. Overlapping or adjacent
+// ones are merged.
 func (r *Redactor) spans(text string) []span {
 	if !strings.Contains(text, "${") && !strings.Contains(text, Mark) {
-		return merged(r.find(text, 0, nil))
+		return mergeSpans(r.find(text, 0, nil))
 	}
 	var all []span
 	from := 0
-	for _, k := range kept.FindAllStringIndex(text, -1) {
-		all = append(all, merged(r.find(text[from:k[0]], from, nil))...)
+	for _, k := range exempt.FindAllStringIndex(text, -1) {
+		all = append(all, mergeSpans(r.find(text[from:k[0]], from, nil))...)
 		from = k[1]
 	}
-	return append(all, merged(r.find(text[from:], from, nil))...)
+	return append(all, mergeSpans(r.find(text[from:], from, nil))...)
 }
 
-func merged(spans []span) []span {
+func mergeSpans(spans []span) []span {
 	if len(spans) < 2 {
 		return spans
 	}
@@ -60,19 +61,19 @@ func merged(spans []span) []span {
 	return out
 }
 
-// find adds the secrets of a piece in which everything may be looked at; it begins at a place of the text.
+// find adds the secrets of a piece without exempt parts; the piece begins at offset at of the text.
 func (r *Redactor) find(piece string, at int, spans []span) []span {
 	if r == nil {
 		r = &Redactor{}
 	}
 	spans = r.findValues(piece, spans)
 	lower := strings.ToLower(piece)
-	for _, rules := range [][]rule{prefixed, r.patterns, named} {
-		if r.agent && len(rules) > 0 && &rules[0] == &named[0] {
+	for _, rules := range [][]rule{prefixRules, r.patterns, nameRules} {
+		if r.forAgent && len(rules) > 0 && &rules[0] == &nameRules[0] {
 			continue
 		}
 		for i := range rules {
-			if !r.pieces || !rules[i].whole {
+			if !r.forStream || !rules[i].wholeText {
 				spans = rules[i].find(piece, lower, spans)
 			}
 		}
@@ -84,10 +85,10 @@ func (r *Redactor) find(piece string, at int, spans []span) []span {
 	return spans
 }
 
-// ellipsis is where a text was cut to what fits.
+// ellipsis marks the place where a text was truncated.
 const ellipsis = "…"
 
-// findValues adds where a value stands, and where the part of one does that a cut of our own left.
+// findValues adds the occurrences of values, and of parts of values that our own truncation left.
 func (r *Redactor) findValues(text string, spans []span) []span {
 	for _, v := range r.values {
 		for at := 0; ; {
@@ -99,7 +100,7 @@ func (r *Redactor) findValues(text string, spans []span) []span {
 			at += i + len(v.text)
 		}
 	}
-	if len(r.values) == 0 || r.agent {
+	if len(r.values) == 0 || r.forAgent {
 		return spans
 	}
 	for at := 0; ; {
@@ -120,7 +121,8 @@ func (r *Redactor) findValues(text string, spans []span) []span {
 	}
 }
 
-// overlap is how many bytes at the end of a text are the beginning of a value, or all of it.
+// overlap returns the number of bytes at the end of a text that are a prefix of a value, or all of
+// it.
 func overlap(text, value string) int {
 	for n := min(len(text), len(value)); n > 0; n-- {
 		if strings.HasSuffix(text, value[:n]) {
@@ -130,7 +132,7 @@ func overlap(text, value string) int {
 	return 0
 }
 
-// remainder is how many bytes at the beginning of a text are the end of a value.
+// remainder returns the number of bytes at the beginning of a text that are a suffix of a value.
 func remainder(text, value string) int {
 	for n := min(len(text), len(value)); n > 0; n-- {
 		if strings.HasPrefix(text, value[len(value)-n:]) {
@@ -145,8 +147,8 @@ func (r *rule) find(text, lower string, spans []span) []span {
 		return spans
 	}
 	for _, m := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
-		from, to := secretOf(m)
-		if from == to || r.spares != nil && r.spares(text[m[0]:m[1]], text[from:to]) {
+		from, to := secretBounds(m)
+		if from == to || r.isException != nil && r.isException(text[m[0]:m[1]], text[from:to]) {
 			continue
 		}
 		spans = append(spans, span{from, to, r.name})
@@ -154,8 +156,8 @@ func (r *rule) find(text, lower string, spans []span) []span {
 	return spans
 }
 
-// secretOf is the last group of a match that took part, or all of the match.
-func secretOf(match []int) (from, to int) {
+// secretBounds returns the last matched group of a match, or the whole match.
+func secretBounds(match []int) (from, to int) {
 	for i := len(match) - 2; i > 0; i -= 2 {
 		if match[i] >= 0 {
 			return match[i], match[i+1]

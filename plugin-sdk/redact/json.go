@@ -7,27 +7,28 @@ import (
 	"strings"
 )
 
-// Care says how a value of a JSON document is treated.
+// Care is the treatment of a value in a JSON document.
 type Care int
 
-// All is the zero value: texts of any document, of which nothing else is known.
+// All is the zero value, for documents about which nothing is known.
 const (
-	All    Care = iota // its texts are redacted, and names of members that are secrets
-	Values             // the names of its members stay
-	Leave              // it stays as it is, with all that it holds
+	All    Care = iota // redacts texts, and names of members that are secrets
+	Values             // redacts texts, keeps names of members
+	Leave              // keeps the value and everything in it
 )
 
-// JSON is a document of JSON whose texts have no secrets any more, as [Redactor.Field] takes them out of a member and of
-// the elements of a member that is a list; numbers, order and white space stay as they are. What is no JSON is a text.
+// JSON returns a JSON document with its texts redacted as by [Redactor.Field]; elements of a list
+// have the list's name. Numbers, order and white space stay unchanged. Invalid JSON is redacted as
+// text.
 func (r *Redactor) JSON(doc []byte) []byte {
 	return r.JSONFunc(doc, func([]string) Care { return All })
 }
 
-// JSONFunc is JSON that asks of every value how to treat it. names are those of the members that lead to it, the
-// outermost first, without the places in lists; they are valid during the call. What holds for the members of an
-// object is asked for each of them, unless the object is left.
+// JSONFunc is [Redactor.JSON] with a callback for the treatment of each value. names are the
+// members that lead to the value, outermost first, without list indices; they are valid during the
+// call. The callback is called for each member of an object unless the object is left.
 func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Care) []byte {
-	if r.quiet(doc) {
+	if r.certainlyClean(doc) {
 		return doc
 	}
 	if !json.Valid(doc) {
@@ -41,22 +42,22 @@ func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Care) []byte {
 	return append(w.out, doc[w.copied:]...)
 }
 
-// secretWords are in every name that is Secret, in lower case.
+// secretWords has a part of every name for which Secret is true, in lower case.
 var secretWords = []string{
 	"passw", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "bearer",
 	"private", "access", "auth",
 }
 
-// quiet reports whether a document surely holds no secret: most do not, and finding out is much cheaper than
-// looking at each string. What is escaped is looked at.
-func (r *Redactor) quiet(doc []byte) bool {
+// certainlyClean reports whether a document certainly contains no secret, which is true of most and much
+// cheaper than a look at each string. Escapes prevent certainty.
+func (r *Redactor) certainlyClean(doc []byte) bool {
 	if bytes.IndexByte(doc, '\\') >= 0 || r != nil && len(r.patterns) > 0 {
 		return false
 	}
 	lower := strings.ToLower(string(doc))
 	has := func(word string) bool { return strings.Contains(lower, word) }
-	for i := range prefixed {
-		if slices.ContainsFunc(prefixed[i].hints, has) {
+	for i := range prefixRules {
+		if slices.ContainsFunc(prefixRules[i].hints, has) {
 			return false
 		}
 	}
@@ -66,35 +67,35 @@ func (r *Redactor) quiet(doc []byte) bool {
 	if r.isAgent() {
 		return true
 	}
-	for i := range named {
-		if named[i].name != memberRule && slices.ContainsFunc(named[i].hints, has) {
+	for i := range nameRules {
+		if nameRules[i].name != memberRule && slices.ContainsFunc(nameRules[i].hints, has) {
 			return false
 		}
 	}
 	return !slices.ContainsFunc(secretWords, has)
 }
 
-// walker goes over a valid document and copies what changes and what is before it.
+// walker walks a valid document and copies the changed values and the text before them.
 type walker struct {
 	redactor *Redactor
 	care     func([]string) Care
 	doc, out []byte
-	at       int // the next byte
-	copied   int // how much of the document is in out
+	at       int // offset of the next byte
+	copied   int // number of document bytes already in out
 	changed  bool
 	names    []string
 }
 
 func (w *walker) value() {
 	care := w.care(w.names)
-	w.space()
+	w.skipSpace()
 	switch w.doc[w.at] {
 	case '{':
 		w.members(care)
 	case '[':
 		w.elements(care)
 	case '"':
-		from, text := w.text()
+		from, text := w.readString()
 		if care != Leave {
 			name := ""
 			if len(w.names) > 0 {
@@ -111,21 +112,21 @@ func (w *walker) value() {
 
 func (w *walker) members(care Care) {
 	if care == Leave {
-		w.pass()
+		w.skip()
 		return
 	}
 	w.at++
-	for w.space(); w.doc[w.at] != '}'; w.space() {
+	for w.skipSpace(); w.doc[w.at] != '}'; w.skipSpace() {
 		if w.doc[w.at] == ',' {
 			w.at++
 			continue
 		}
-		from, name := w.text()
+		from, name := w.readString()
 		if care == All {
 			w.replace(from, name, w.redactor.Text(name))
 		}
-		w.space()
-		w.at++ // the colon
+		w.skipSpace()
+		w.at++ // skip the colon
 		w.names = append(w.names, name)
 		w.value()
 		w.names = w.names[:len(w.names)-1]
@@ -135,11 +136,11 @@ func (w *walker) members(care Care) {
 
 func (w *walker) elements(care Care) {
 	if care == Leave {
-		w.pass()
+		w.skip()
 		return
 	}
 	w.at++
-	for w.space(); w.doc[w.at] != ']'; w.space() {
+	for w.skipSpace(); w.doc[w.at] != ']'; w.skipSpace() {
 		if w.doc[w.at] == ',' {
 			w.at++
 			continue
@@ -149,12 +150,12 @@ func (w *walker) elements(care Care) {
 	w.at++
 }
 
-// pass goes behind an object or a list.
-func (w *walker) pass() {
+// skip moves past an object or a list.
+func (w *walker) skip() {
 	for depth := 0; ; {
 		switch w.doc[w.at] {
 		case '"':
-			w.text()
+			w.readString()
 			continue
 		case '{', '[':
 			depth++
@@ -168,14 +169,14 @@ func (w *walker) pass() {
 	}
 }
 
-func (w *walker) space() {
+func (w *walker) skipSpace() {
 	for w.at < len(w.doc) && strings.IndexByte(" \t\r\n", w.doc[w.at]) >= 0 {
 		w.at++
 	}
 }
 
-// text goes behind a string and returns where it began, and its text.
-func (w *walker) text() (from int, text string) {
+// readString moves past a string and returns its offset and its text.
+func (w *walker) readString() (from int, text string) {
 	from = w.at
 	escaped := false
 	for w.at++; w.doc[w.at] != '"'; w.at++ {
@@ -192,7 +193,7 @@ func (w *walker) text() (from int, text string) {
 	return from, text
 }
 
-// replace puts a text in the place of the string that ends here.
+// replace substitutes text for the string that ends here.
 func (w *walker) replace(from int, was, text string) {
 	if text == was {
 		return

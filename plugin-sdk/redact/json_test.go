@@ -73,7 +73,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// What is left of a secret where a text was cut to what fits is none that anybody could know, so it goes, too.
+// The rest of a secret in a truncated text is redacted as well.
 func TestCut(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	for text, want := range map[string]string{
@@ -86,7 +86,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// An agent writes about names and values: what it says of them stays, and what surely is a secret goes.
+// The text of an agent has names and values, which stay; certain secrets are redacted.
 func TestAgent(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).Agent()
 	for text, want := range map[string]string{

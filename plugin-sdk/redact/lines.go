@@ -2,19 +2,20 @@ package redact
 
 import "strings"
 
-// longestKey is how many lines a private key may have: where its end is missing, the log goes on after that.
+// longestKey is the maximum number of lines of a private key: redaction stops there if its end is
+// missing.
 const longestKey = 200
 
-// Lines redacts the lines of one text as they come. It is used from one goroutine.
+// Lines redacts a text line by line. It is used by one goroutine.
 type Lines struct {
 	redactor *Redactor
-	inside   int // lines of a private key that may still come
+	inside   int // remaining lines of a private key
 }
 
-// Lines begins a text.
+// Lines starts a text.
 func (r *Redactor) Lines() *Lines { return &Lines{redactor: r} }
 
-// Line is the next line without its secrets. Of a private key that takes several lines, each is a [Mark].
+// Line returns the next line without its secrets. Each line of a private key becomes a [Mark].
 func (l *Lines) Line(line string) string {
 	within, rest := l.advance(line)
 	switch {
@@ -26,10 +27,10 @@ func (l *Lines) Line(line string) string {
 	return Mark + l.redactor.Text(rest)
 }
 
-// Skip passes over a line that nobody will see.
+// Skip passes a line that is not output.
 func (l *Lines) Skip(line string) { l.advance(line) }
 
-// advance reports whether the line begins inside a private key, and what of it comes after the key.
+// advance reports whether the line begins inside a private key, and returns the text after the key.
 func (l *Lines) advance(line string) (within bool, rest string) {
 	if l.inside > 0 {
 		within = true
@@ -52,7 +53,7 @@ func opensKey(line string) bool {
 	return i >= 0 && strings.Contains(line[i:], "PRIVATE KEY-----") && !strings.Contains(line[i:], "-----END ")
 }
 
-// cutKeyEnd is what comes after the end of a private key.
+// cutKeyEnd returns the text after the end of a private key.
 func cutKeyEnd(line string) (after string, found bool) {
 	_, line, found = strings.Cut(line, "-----END ")
 	if !found {

@@ -9,28 +9,28 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[REDACTED]"
 
-// shortest is how many bytes a variable's value has at least that is searched for as it is: shorter ones
-// would be found in words that have nothing to do with it.
+// shortest is the minimum length of a variable's value, in bytes: shorter values would match parts
+// of unrelated words.
 const shortest = 6
 
-// Redactor is safe for concurrent use. The zero value, and nil, know the rules and no values.
+// Redactor is safe for concurrent use. The zero value, and nil, have the rules and no values.
 type Redactor struct {
-	values   []value // the longest first
-	patterns []rule  // of somebody else
-	agent    bool    // no guesses by a name
-	pieces   bool    // not the rules that need the whole text
+	values    []value // longest first
+	patterns  []rule  // the caller's
+	forAgent  bool    // no guesses by names
+	forStream bool    // without rules that need the whole text
 }
 
-// value is a text that is secret wherever it stands.
+// value is a text that is secret everywhere.
 type value struct{ text, name string }
 
-// New knows the values of those of the variables ("NAME=value" each) whose names are [Secret].
+// New returns a redactor for the values of the variables ("NAME=value") whose names are [Secret].
 func New(environ []string) *Redactor { return (*Redactor)(nil).Knowing(environ) }
 
-// Knowing is r that knows the values of such variables, too.
+// Knowing returns r with the values of further variables.
 func (r *Redactor) Knowing(environ []string) *Redactor {
 	known := r.clone()
 	for _, entry := range environ {
@@ -49,8 +49,8 @@ func (r *Redactor) Knowing(environ []string) *Redactor {
 	return known
 }
 
-// Matching is r that takes out what one of the patterns matches, too, of the text of an agent as well. Of a pattern
-// with groups it is the last group that took part.
+// Matching returns r with further patterns, which apply to the texts of agents as well. The secret
+// is a pattern's last matched group, or the whole match.
 func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
 	more := r.clone()
 	for _, p := range patterns {
@@ -59,8 +59,8 @@ func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
 	return more
 }
 
-// Sparing is r without the values that stand in one of the texts, such as the path of the project: everybody sees those,
-// and they are of no use with a mark in them.
+// Sparing returns r without the values that occur in one of the texts, such as the project's path:
+// these are public, and marks in them make them useless.
 func (r *Redactor) Sparing(texts ...string) *Redactor {
 	fewer := r.clone()
 	fewer.values = slices.DeleteFunc(fewer.values, func(v value) bool {
@@ -69,11 +69,11 @@ func (r *Redactor) Sparing(texts ...string) *Redactor {
 	return fewer
 }
 
-// Agent is r for the texts of agents: it takes out what is known exactly, keys with a known beginning and what its
-// patterns match, and guesses nothing by a name beside it.
+// Agent returns r for the texts of agents. It redacts known values, keys with a known beginning and
+// pattern matches, and does not guess by names.
 func (r *Redactor) Agent() *Redactor {
 	weaker := r.clone()
-	weaker.agent = true
+	weaker.forAgent = true
 	return weaker
 }
 
@@ -86,9 +86,9 @@ func (r *Redactor) clone() *Redactor {
 	return &c
 }
 
-// learn adds a value, how it looks in JSON, and its lines, since logs come in lines.
+// learn adds a value, its JSON form, and its lines, because logs are redacted line by line.
 func (r *Redactor) learn(name, text string) {
-	if !utf8.ValidString(text) { // it could be found in the middle of a character
+	if !utf8.ValidString(text) { // a match could begin inside a character
 		return
 	}
 	forms := append(strings.Split(text, "\n"), text)
@@ -97,24 +97,24 @@ func (r *Redactor) learn(name, text string) {
 	}
 	for _, form := range forms {
 		form = strings.TrimSpace(form)
-		if len(form) >= shortest && !plain("", form) && !strings.Contains(Mark, form) {
+		if len(form) >= shortest && !isPlain("", form) && !strings.Contains(Mark, form) {
 			r.values = append(r.values, value{form, name})
 		}
 	}
 }
 
-// Text is the text without its secrets.
+// Text returns the text without its secrets.
 func (r *Redactor) Text(text string) string {
 	text, _ = r.Count(text)
 	return text
 }
 
-// Count is Text, and how many secrets were taken out.
+// Count returns the redacted text and the number of secrets.
 func (r *Redactor) Count(text string) (string, int) {
 	total := 0
 	for {
-		// What is left between two marks may look like a secret that it did not look like before: until nothing
-		// does. Each round makes what is not yet marked shorter.
+		// The text between two marks may look like a new secret, so rounds repeat until none is
+		// left. Each round shortens the unmarked text.
 		redacted, n := r.round(text)
 		if n == 0 {
 			return text, total
@@ -123,8 +123,8 @@ func (r *Redactor) Count(text string) (string, int) {
 	}
 }
 
-// Tail is Text of the end of a longer text, of which at most size bytes were kept: the line that the cut went
-// through, or at least its word, is left out, since half of a secret is not known for one.
+// Tail redacts the end of a longer text that was truncated to size bytes. It drops the truncated
+// first line, or at least its first word, because half of a secret is not recognizable.
 func (r *Redactor) Tail(end string, size int) string {
 	if len(end) < size {
 		return r.Text(end)
@@ -136,21 +136,21 @@ func (r *Redactor) Tail(end string, size int) string {
 	return r.Text(whole)
 }
 
-// Field is the value of a field without its secrets: nothing of it where the name says that it is one, unless the text
-// is an agent's.
+// Field returns the value of a field without its secrets. A secret name hides the whole value,
+// unless the text is an agent's.
 func (r *Redactor) Field(name, value string) string {
-	if !r.isAgent() && Secret(name) && !plain("", value) && value != "" && !reference.MatchString(value) {
+	if !r.isAgent() && Secret(name) && !isPlain("", value) && value != "" && !reference.MatchString(value) {
 		return Mark
 	}
 	return r.Text(value)
 }
 
-func (r *Redactor) isAgent() bool { return r != nil && r.agent }
+func (r *Redactor) isAgent() bool { return r != nil && r.forAgent }
 
-// kept is what is never looked into: references, and what is redacted already.
-var kept = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\[REDACTED\]`)
+// exempt matches the exempt parts: references and marks.
+var exempt = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\[REDACTED\]`)
 
-// reference is a text that is one reference and nothing else.
+// reference matches a text that is exactly one reference.
 var reference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 func (r *Redactor) round(text string) (string, int) {

@@ -8,12 +8,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// pem is a private key as it lies in files. It opens nothing.
+// pem is a private key in file format. It opens nothing.
 const pem = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU=\nAAAEb25lAAAAAAAAAAE=\n-----END OPENSSH PRIVATE KEY-----"
 
 var digits = strings.Repeat("0123456789", 5)
 
-// U180, REQUIREMENTS C5: what each rule takes out, and what it leaves.
+// U180, REQUIREMENTS C5: the texts that each rule redacts and keeps.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"AWS key id", "id AKIAIOSFODNN7EXAMPLE used", "id [REDACTED] used"},
@@ -116,7 +116,7 @@ func TestField(t *testing.T) {
 	}
 }
 
-// A private key that comes line by line, with something before and behind it.
+// A private key that arrives line by line, with text before and after it.
 func TestLines(t *testing.T) {
 	text := "before -----BEGIN RSA PRIVATE KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY----- after\nplain"
 	l := redact.New(nil).Lines()
@@ -129,7 +129,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A key whose end never comes does not silence the log for ever.
+// A key without an end does not hide the log for ever.
 func TestLinesWithoutTheEnd(t *testing.T) {
 	l := redact.New(nil).Lines()
 	l.Line("-----BEGIN PRIVATE KEY-----")
@@ -169,7 +169,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Most lines hold no secret: they should cost little.
+// Lines without secrets, which are most, should be cheap.
 func BenchmarkText(b *testing.B) {
 	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
 	line := strings.Repeat("compiled package number of many, all is well; ", 6)
@@ -179,7 +179,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// What everybody sees is no secret, and is left; the other values are still known.
+// Values in public texts are kept; other values are redacted.
 func TestSparing(t *testing.T) {
 	all := redact.New([]string{"DB_PASSWORD=runner", "A_TOKEN=v4lue-of-mine"})
 	spared := all.Sparing("/home/runner/shop", "")

@@ -5,26 +5,27 @@ import (
 	"strings"
 )
 
-// rule finds one kind of secret. The patterns are those of REQUIREMENTS C5.
+// rule finds one kind of secret. REQUIREMENTS C5 lists the patterns.
 type rule struct {
-	name string // what it finds, for people
-	// hints are lower-case words one of which is in every text that the rule could find something in: looking
-	// for them is much cheaper than the pattern. nil: in any text.
+	name string // shown to the user
+	// hints are lower-case words of which a matching text contains at least one; searching for them
+	// is much cheaper than the pattern. Default: nil, any text.
 	hints []string
-	// pattern finds it; the secret is the group that took part last, or all of it if there are no groups.
+	// pattern matches the secret: its last matched group, or the whole match.
 	pattern *regexp.Regexp
-	// spares reports whether a match is none, nil if all are. It gets the text of the match and of the secret.
-	spares func(match, secret string) bool
-	// whole: it looks back as far as the text goes, and is no rule for a text that comes in pieces.
-	whole bool
+	// isException reports whether a match is not a secret. Its arguments are the match and the secret.
+	// Default: nil, every match is one.
+	isException func(match, secret string) bool
+	// wholeText: the rule needs the whole text before the match, so it does not apply to a stream.
+	wholeText bool
 }
 
-// prefixed are keys that are known by how they begin, wherever they stand.
-var prefixed = []rule{
+// prefixRules are keys with a known beginning, found everywhere.
+var prefixRules = []rule{
 	{name: "private-key", hints: []string{"-----"}, pattern: regexp.MustCompile(
 		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
-	// The end of a key whose beginning was cut off.
-	{name: "private-key", hints: []string{"-----end "}, whole: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]*PRIVATE KEY-----`)},
+	// The end of a key whose beginning is missing.
+	{name: "private-key", hints: []string{"-----end "}, wholeText: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]*PRIVATE KEY-----`)},
 	{name: "aws-key-id", hints: []string{"akia"}, pattern: regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
 	{name: "github-token", hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
 	{name: "github-token", hints: []string{"github_pat_"}, pattern: regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
@@ -36,15 +37,15 @@ var prefixed = []rule{
 // memberRule is the name of the rule for members of JSON objects in a text.
 const memberRule = "member"
 
-// named are values that stand beside a name which says what they are.
-var named = []rule{
+// nameRules are values beside a name that marks them as secret.
+var nameRules = []rule{
 	{name: "bearer", hints: []string{"bearer"}, pattern: regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})`)},
 	{name: "authorization", hints: []string{"authorization"}, pattern: regexp.MustCompile(
-		`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|digest|negotiate|token)\s+)?([^\s"',;]+)`), spares: schemeAlone},
+		`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|digest|negotiate|token)\s+)?([^\s"',;]+)`), isException: isScheme},
 	{name: "assignment", hints: []string{"key", "secret", "token", "password", "credential"}, pattern: regexp.MustCompile(
-		`\b[A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)[A-Z0-9_]*=(?:"([^"]+)"|'([^']+)'|([^\s"'&;,]+))`), spares: plain},
+		`\b[A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)[A-Z0-9_]*=(?:"([^"]+)"|'([^']+)'|([^\s"'&;,]+))`), isException: isPlain},
 	{name: "password", hints: []string{"password", "passwd", "pwd"}, pattern: regexp.MustCompile(
-		`(?i)(?:password|passwd|\bpwd)["'\\]*[ \t]*[:=][ \t]*(?:"((?:[^"\\]|\\.)+)"|'([^']+)'|\\*["']?((?:[^\s"'\\;&]|\\[^"'])+))`), spares: workingDirectory},
+		`(?i)(?:password|passwd|\bpwd)["'\\]*[ \t]*[:=][ \t]*(?:"((?:[^"\\]|\\.)+)"|'([^']+)'|\\*["']?((?:[^\s"'\\;&]|\\[^"'])+))`), isException: isWorkingDirectory},
 	{name: "api-key", hints: []string{"api"}, pattern: regexp.MustCompile(
 		`(?i)api[_-]?key["'\\]*[ \t]*[:=][ \t]*["'\\]*([^\s"'\\;&]{10,})`)},
 	{name: "aws-secret-key", hints: []string{"aws_secret_access_key"}, pattern: regexp.MustCompile(
@@ -52,16 +53,16 @@ var named = []rule{
 	{name: "url-parameter", hints: []string{"?", "&"}, pattern: regexp.MustCompile(
 		`(?i)[?&](?:api[_-]?key|access[_-]?token|token|secret|password|pwd)=([^\s"'&#]+)`)},
 	{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
-	// What is left of a key where our own text was cut to what fits.
+	// The rest of a key in a text that we truncated.
 	{name: "cut-key", hints: []string{ellipsis}, pattern: regexp.MustCompile(
 		`((?:AKIA|gh[pousr]_|github_pat_|sk_live_|sk-|eyJ)[A-Za-z0-9_.-]{4,})` + ellipsis)},
-	// A member of a JSON object, by the rule for names that Secret has.
+	// A member of a JSON object with a name for which Secret is true.
 	{name: memberRule, hints: []string{`"`}, pattern: regexp.MustCompile(
-		`"([^"\\]{1,100})"\s*:\s*"((?:[^"\\]|\\.)+)"`), spares: openMember},
+		`"([^"\\]{1,100})"\s*:\s*"((?:[^"\\]|\\.)+)"`), isException: isOpenMember},
 }
 
-// schemeAlone spares the word before the credentials. Bearer tokens have a rule of their own.
-func schemeAlone(_, secret string) bool {
+// isScheme exempts the scheme before the credentials. Bearer tokens have their own rule.
+func isScheme(_, secret string) bool {
 	switch strings.ToLower(secret) {
 	case "basic", "bearer", "digest", "negotiate", "token":
 		return true
@@ -69,8 +70,8 @@ func schemeAlone(_, secret string) bool {
 	return false
 }
 
-// plain spares what no secret is: a switch or a count, as in MAX_TOKENS=4096.
-func plain(_, value string) bool {
+// isPlain exempts switches and counts, as in MAX_TOKENS=4096.
+func isPlain(_, value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "false", "none", "null":
 		return true
@@ -78,23 +79,24 @@ func plain(_, value string) bool {
 	return len(value) < 10 && strings.Trim(value, "0123456789") == ""
 }
 
-// workingDirectory spares the shell's PWD and OLDPWD.
-func workingDirectory(match, value string) bool {
+// isWorkingDirectory exempts the shell's PWD and OLDPWD.
+func isWorkingDirectory(match, value string) bool {
 	return strings.HasPrefix(match, "PWD=") && strings.HasPrefix(value, "/")
 }
 
-// openMember spares the members of objects whose names say nothing of a secret.
-func openMember(match, value string) bool {
+// isOpenMember exempts the members of objects whose names are not secret.
+func isOpenMember(match, value string) bool {
 	name, _, _ := strings.Cut(match[1:], `"`)
-	return !Secret(name) || plain(match, value)
+	return !Secret(name) || isPlain(match, value)
 }
 
-// secretName are the words by which a name says that its value is a secret. "auth" is one, "author" is not.
+// secretName matches names of secret values. "auth" is one, "author" is not.
 var secretName = regexp.MustCompile(
 	`(?i)passw|passphrase|pwd|secret|token(?:[^si]|$)|api[_-]?key|credential|bearer|private[_-]?key|access[_-]?key|auth(?:$|[^o]|orization)`)
 
-// openName are names that contain such a word and hold no secret: directories, sockets and files, and names of variables.
+// openName matches names that contain such a word but hold no secret: directories, sockets, files
+// and names of variables.
 var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|ID|TYPE|ASKPASS|ENV|NAME|VAR|VARIABLE)$`)
 
-// Secret reports whether a name, of a variable or of a field, says that its value is a secret.
+// Secret reports whether the name of a variable or field marks its value as secret.
 func Secret(name string) bool { return secretName.MatchString(name) && !openName.MatchString(name) }

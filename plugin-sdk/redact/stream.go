@@ -7,37 +7,37 @@ import (
 	"unicode/utf8"
 )
 
-// maxHeld is how much of a stream is held back at most, in bytes. A secret of up to half of it is found wherever it is.
+// maxHeld is the maximum number of bytes held back. Secrets of up to half of it are always found.
 const maxHeld = 64 << 10
 
-// Stream redacts a text that comes in pieces, however it was cut. What could be the beginning of a secret is held back
-// until more comes: the last word as a rule; the last line where the redactor has patterns, or guesses by names; a
-// private key that has begun. It is used from one goroutine.
+// Stream redacts a text that arrives in arbitrary pieces. It holds back possible beginnings of
+// secrets: usually the last word; the last line with patterns or guesses by names; an open private
+// key. It is used by one goroutine.
 //
-// What comes out is what [Redactor.Text] makes of the whole text, but for a private key whose beginning is missing and,
-// where lines are held back, secrets that go over several of them.
+// The result equals [Redactor.Text] of the whole text, except for a private key without its
+// beginning and, if lines are held back, secrets over several lines.
 type Stream struct {
-	redactor *Redactor
-	lines    bool // parts the text at the ends of lines only
-	held     []byte
-	judged   int  // so many of the held bytes were looked at: the text cannot be parted there
-	told     bool // a mark for the key that held begins with is out already
+	redactor  *Redactor
+	lines     bool // splits the text only at line ends
+	held      []byte
+	inspected int  // number of held bytes already inspected; the text cannot be split there
+	marked    bool // the mark for the key that held begins with is already written
 }
 
-// Stream begins a text.
+// Stream starts a text.
 func (r *Redactor) Stream() *Stream {
 	c := r.clone()
-	c.pieces = true
-	return &Stream{redactor: c, lines: !c.agent || len(c.patterns) > 0}
+	c.forStream = true
+	return &Stream{redactor: c, lines: !c.forAgent || len(c.patterns) > 0}
 }
 
-// Add is what of the text can be told now that a piece has come.
+// Add adds a piece and returns the text that is complete by now.
 func (s *Stream) Add(piece string) string {
 	var out strings.Builder
 	for piece != "" {
 		n := min(maxHeld-len(s.held), len(piece))
 		s.held, piece = append(s.held, piece[:n]...), piece[n:]
-		s.part(&out)
+		s.split(&out)
 		if len(s.held) == maxHeld {
 			s.overflow(&out)
 		}
@@ -45,54 +45,55 @@ func (s *Stream) Add(piece string) string {
 	return out.String()
 }
 
-// End is what is left of the text. The stream can then take another one.
+// End returns the rest of the text. The stream can then redact another text.
 func (s *Stream) End() string {
 	var out strings.Builder
-	s.tell(&out, len(s.held))
-	s.judged = 0
+	s.emit(&out, len(s.held))
+	s.inspected = 0
 	return out.String()
 }
 
-// part tells as much as cannot be part of a secret that is still to come.
-func (s *Stream) part(out *strings.Builder) {
+// split writes the text that cannot be part of a later secret.
+func (s *Stream) split(out *strings.Builder) {
 	if s.lines {
 		for {
-			i := bytes.IndexByte(s.held[s.judged:], '\n')
+			i := bytes.IndexByte(s.held[s.inspected:], '\n')
 			if i < 0 {
-				s.judged = len(s.held)
+				s.inspected = len(s.held)
 				return
 			}
-			s.judged += i + 1
-			if apart, _ := s.apart(string(s.held[:s.judged])); apart {
-				s.tell(out, s.judged)
-				s.judged = 0
+			s.inspected += i + 1
+			if apart, _ := s.splittable(string(s.held[:s.inspected])); apart {
+				s.emit(out, s.inspected)
+				s.inspected = 0
 			}
 		}
 	}
 	text := string(s.held)
-	for at := len(text); at > s.judged; {
-		apart, before := s.apart(text[:at])
+	for at := len(text); at > s.inspected; {
+		apart, before := s.splittable(text[:at])
 		if apart {
-			s.tell(out, at)
+			s.emit(out, at)
 			break
 		}
 		at = before
 	}
-	s.judged = len(s.held)
+	s.inspected = len(s.held)
 }
 
-// tell puts out the first bytes of what is held.
-func (s *Stream) tell(out *strings.Builder, n int) {
+// emit redacts and writes the first n held bytes.
+func (s *Stream) emit(out *strings.Builder, n int) {
 	text := s.redactor.Text(string(s.held[:n]))
-	if s.told && n > 0 {
-		text, s.told = strings.TrimPrefix(text, Mark), false
+	if s.marked && n > 0 {
+		text, s.marked = strings.TrimPrefix(text, Mark), false
 	}
 	out.WriteString(text)
 	s.held = append(s.held[:0], s.held[n:]...)
 }
 
-// apart reports whether what comes after the text can be redacted without it; if not, which shorter text may be next.
-func (s *Stream) apart(text string) (_ bool, before int) {
+// splittable reports whether the text after this one can be redacted separately; if not, it returns
+// the length of the next shorter candidate.
+func (s *Stream) splittable(text string) (_ bool, before int) {
 	last, size := utf8.DecodeLastRuneInString(text)
 	if before = len(text) - size; inWord(last, size) {
 		return false, before
@@ -104,14 +105,14 @@ func (s *Stream) apart(text string) (_ bool, before int) {
 		return false, before
 	}
 	for _, v := range s.redactor.values {
-		if overlap(text, v.text) > 0 { // all of it, too: the next secret may touch it
+		if overlap(text, v.text) > 0 { // a whole value as well: the next secret may touch it
 			return false, before
 		}
 	}
 	return true, before
 }
 
-// inWord reports whether a character may stand within a key, or is not whole yet.
+// inWord reports whether a character may be part of a key, or is incomplete.
 func inWord(c rune, size int) bool {
 	switch {
 	case c == utf8.RuneError:
@@ -122,7 +123,7 @@ func inWord(c rune, size int) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-+/=", c)
 }
 
-// inReference reports whether a reference such as ${NAME} has begun at the end of the text.
+// inReference reports whether the text ends inside a reference such as ${NAME}.
 func inReference(text string) bool {
 	i := strings.LastIndexByte(text, '$')
 	if i < 0 {
@@ -135,11 +136,11 @@ func inReference(text string) bool {
 var (
 	keyBegin = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----`)
 	keyEnd   = regexp.MustCompile(`-----END [A-Z0-9 ]*PRIVATE KEY-----`)
-	// keyBeginning is the beginning of a key's first line at the end of a text.
+	// keyBeginning matches an incomplete first line of a key at the end of a text.
 	keyBeginning = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,64}$`)
 )
 
-// openKeyAt is where a private key begins that does not end in the text, -1 if there is none.
+// openKeyAt returns the offset of a private key that does not end in the text, -1 if there is none.
 func openKeyAt(text string) int {
 	if !strings.Contains(text, "-----BEGIN ") {
 		return -1
@@ -160,8 +161,8 @@ func openKeyAt(text string) int {
 	}
 }
 
-// overflow tells the first half of what is held, which has no place to be parted at: up to the secret that the middle
-// goes through, if there is one.
+// overflow writes the first half of a held text that cannot be split. If a secret crosses the
+// middle, it writes only the text before it.
 func (s *Stream) overflow(out *strings.Builder) {
 	text := string(s.held)
 	at := maxHeld / 2
@@ -176,20 +177,20 @@ func (s *Stream) overflow(out *strings.Builder) {
 			break
 		}
 		if header := keyBegin.FindString(text); secret.to == len(text) && strings.HasPrefix(text, header) && header != "" {
-			s.goOn(out, header)
+			s.foldKey(out, header)
 			return
 		}
 		at = secret.to
 	}
-	s.tell(out, max(at, 1))
-	s.judged = len(s.held)
+	s.emit(out, max(at, 1))
+	s.inspected = len(s.held)
 }
 
-// goOn tells the mark for a private key, and forgets all of the key but its first line: more of it is still to come.
-func (s *Stream) goOn(out *strings.Builder, header string) {
-	if !s.told {
+// foldKey writes the mark for an open private key and drops all of the key but its first line.
+func (s *Stream) foldKey(out *strings.Builder, header string) {
+	if !s.marked {
 		out.WriteString(Mark)
 	}
-	s.held, s.told = append(s.held[:0], header...), true
-	s.judged = len(s.held)
+	s.held, s.marked = append(s.held[:0], header...), true
+	s.inspected = len(s.held)
 }

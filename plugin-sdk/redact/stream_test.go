@@ -11,8 +11,8 @@ import (
 
 var environ = []string{"DB_PASSWORD=correct horse!", "DEPLOY_TOKEN=xyzzy-plugh", "A_SECRET=plughxyz", "B_SECRET=[fo$o]bar"}
 
-// fragments are what the texts of the property tests are made of: secrets, parts of them, what looks like them, and
-// what stands between.
+// fragments are the parts of the texts in property tests: secrets, parts of them, similar texts,
+// and separators.
 var fragments = []string{
 	"correct horse!", "correct ", "horse!", "xyzzy-plugh", "xyzzy-", "plughxyz", "[fo$o]bar", "[fo$", "ghp_" + digits, "ghp_0123", "AKIAIOSFODNN7EXAMPLE", "AKIA",
 	"sk-" + digits, "sk-", "di", "eyJhbGciOiJIUzI1NiJ9.", "eyJzdWIiOiIxMjM0In0.", "dozjgNryP4J3", pem, pem[:40], pem[40:90], "-----BEGIN RSA ", "-----BEGIN PUBLIC KEY-----",
@@ -30,7 +30,8 @@ func pieces(s *redact.Stream, text string, next func(left int) int) string {
 	return b.String()
 }
 
-// U180, C5: however a text is cut into pieces, the same comes out; and of an agent's text what comes out of the whole.
+// U180, C5: the result does not depend on the pieces, and for an agent's text equals that of the
+// whole.
 func TestStreamOfAnySplit(t *testing.T) {
 	strong := redact.New(environ)
 	weak := strong.Agent()
@@ -59,12 +60,12 @@ func TestStreamOfAnySplit(t *testing.T) {
 	}
 }
 
-// headless counts the ends of keys that have no beginning: of these a stream cannot know.
+// headless counts the ends of keys without a beginning, which a stream cannot recognize.
 func headless(text string) int {
 	return strings.Count(regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?-----END [A-Z0-9 ]*PRIVATE KEY-----`).ReplaceAllString(text, ""), "-----END ")
 }
 
-// FuzzStream looks for a text and a way of cutting it that let a secret through, or change what comes out.
+// FuzzStream searches for a text and a division that let a secret through or change the result.
 func FuzzStream(f *testing.F) {
 	f.Add("say xyzzy-plugh and correct horse! "+pem, uint8(3))
 	f.Add("sk-"+digits+" [REDACTED]${A}xyzzy-", uint8(1))
@@ -83,7 +84,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// What is held back is the last word, what could be the beginning of a secret, and no more.
+// The stream holds back only the last word and possible beginnings of secrets.
 func TestStreamHoldsBack(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -111,7 +112,7 @@ func TestStreamHoldsBack(t *testing.T) {
 	}
 }
 
-// A word without an end is not held for ever, and what is in it is found all the same.
+// A very long word is not held for ever, and secrets in it are found.
 func TestStreamIsBounded(t *testing.T) {
 	const window = 64 << 10
 	r := redact.New(environ).Agent()
@@ -124,7 +125,7 @@ func TestStreamIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes are held", held)
 		}
 	}
-	for at := window/2 - 60; at <= window/2+10; at++ { // a secret where the text is parted
+	for at := window/2 - 60; at <= window/2+10; at++ { // a secret at the place of the split
 		text := blob[:at] + ".xyzzy-plugh." + blob
 		if got := pieces(r.Stream(), text, func(int) int { return 4096 }); got != r.Text(text) {
 			t.Fatalf("at %d: the secret is not found", at)
@@ -138,7 +139,7 @@ func TestStreamIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkStream is an agent's text as models put it out.
+// BenchmarkStream redacts an agent's text in the pieces of a model.
 func BenchmarkStream(b *testing.B) {
 	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"}).Agent()
 	text := strings.Repeat("compiled package number of many, all is well; ", 100)

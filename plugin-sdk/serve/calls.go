@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// calls knows every call in flight, so that they can be cancelled and waited for together. The zero
-// value is ready.
+// calls tracks the calls in flight, so that they can be cancelled and awaited together. The zero
+// value is ready to use.
 type calls struct {
 	mu      sync.Mutex
 	next    int
 	cancels map[int]context.CancelCauseFunc
-	ended   error // why no call may begin any more
+	ended   error // reason why no further call may begin
 	running sync.WaitGroup
 }
 
-// begin enters a call, which end will cancel if it is still there; done leaves. The error says why
-// no call begins any more.
+// begin registers a call, which end cancels if it is still running. done removes it. The error is
+// the reason why no further call may begin.
 func (c *calls) begin(cancel context.CancelCauseFunc) (done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,8 +39,8 @@ func (c *calls) begin(cancel context.CancelCauseFunc) (done func(), err error) {
 	}, nil
 }
 
-// end cancels what runs, lets nothing begin any more, and waits for the calls to leave, at most for
-// grace. It reports whether all of them left.
+// end cancels the running calls, refuses further ones, and waits up to grace for the calls to
+// finish. It reports whether all have finished.
 func (c *calls) end(cause error, grace time.Duration) bool {
 	c.mu.Lock()
 	if c.ended == nil {
@@ -58,6 +58,6 @@ func (c *calls) end(cause error, grace time.Duration) bool {
 	case <-left:
 		return true
 	case <-time.After(grace):
-		return false // the waiter stays until the stuck call ends, with the process at the latest
+		return false // the waiter remains until the last call or the process ends
 	}
 }

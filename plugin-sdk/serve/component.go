@@ -13,14 +13,14 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// component is one component with the walls around it.
+// component is one served component. It serializes calls where needed and recovers panics.
 type component struct {
 	ref  wire.Ref
 	impl any
-	turn chan struct{} // holds one token while a serial component works; nil for safe ones
+	turn chan struct{} // holds one token during a call of a serial component; nil for safe ones
 }
 
-// call makes one call on the component: in turn if it is serial, and with panics caught.
+// call makes one call on the component: serialized if it is serial, and with panics recovered.
 func (c *component) call(ctx context.Context, work func() error) error {
 	if c.turn != nil {
 		select {
@@ -33,8 +33,8 @@ func (c *component) call(ctx context.Context, work func() error) error {
 	return c.guard(work)
 }
 
-// guard turns a panic into a failure, so that one attempt fails and not the whole process. A panic in
-// a goroutine that the component started cannot be caught by anybody.
+// guard turns a panic into a failure, so that only one attempt fails. A panic in a goroutine of the
+// component cannot be recovered.
 func (c *component) guard(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -46,13 +46,13 @@ func (c *component) guard(work func() error) (err error) {
 	return work()
 }
 
-// failureOf gives any error of the component the structure that crosses the wire. Errors that are no
-// failure.Error get the kind that belongs to the component.
+// failureOf converts an error of the component to a *failure.Error. Other errors get the kind that
+// belongs to the component.
 func (c *component) failureOf(err error) *failure.Error {
-	return failureOr(err, c.ownKind())
+	return failureOr(err, c.failureKind())
 }
 
-func (c *component) ownKind() failure.Kind {
+func (c *component) failureKind() failure.Kind {
 	switch c.ref.Kind {
 	case sdk.KindTermination:
 		return failure.StrategyFailed
@@ -63,8 +63,8 @@ func (c *component) ownKind() failure.Kind {
 	}
 }
 
-// failureOr is nil for nil, the failure in err's chain, or a new one of the given kind. A failure that
-// was wrapped keeps the words around it.
+// failureOr returns nil for nil, the failure in err's chain, or a new one of the kind. A wrapped
+// failure keeps the messages of its wrappers.
 func failureOr(err error, kind failure.Kind) *failure.Error {
 	var f *failure.Error
 	switch {
@@ -81,7 +81,7 @@ func failureOr(err error, kind failure.Kind) *failure.Error {
 	}
 }
 
-// unknownComponent is the answer to a request for something that the plugin does not serve.
+// unknownComponent returns the error for a component that the plugin does not serve.
 func unknownComponent(plugin string, m *pb.ComponentRef) error {
 	what := fmt.Sprintf("%s %q", wire.FromRef(m).Kind, m.GetName())
 	return failure.New(failure.PluginInvalid, "plugin %s serves no %s", plugin, what).

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// attachment is how a kernel finds a plugin process that runs already: one member of the object in
+// attachment is the address of a running plugin process for a kernel: one member of the object in
 // [wire.Reattach].
 type attachment struct {
 	Protocol string `json:"protocol"`
@@ -24,18 +24,18 @@ type attachment struct {
 	Addr     string `json:"addr"`
 }
 
-// debug serves kernels that are told of this process by the line that it prints, until it gets SIGINT or SIGTERM:
-// one after the other or several at once. No kernel starts, ends or watches it, so that it may stand still in a
-// debugger.
+// debug serves kernels until SIGINT or SIGTERM, one after the other or several at once. They find
+// the process by the line that it prints. No kernel starts, ends or monitors the process, so that a
+// debugger may stop it.
 func (s *server) debug(stdout, stderr io.Writer) int {
 	dir, err := os.MkdirTemp("", "agent-plugin-debug-") // mode 0700
 	if err == nil {
 		defer os.RemoveAll(dir)
-		err = os.Setenv("PLUGIN_UNIX_SOCKET_DIR", dir) // where go-plugin opens its socket
+		err = os.Setenv("PLUGIN_UNIX_SOCKET_DIR", dir) // directory of go-plugin's socket
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "debug: %v\n", err)
-		return exitBroken
+		return exitInvalid
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -47,17 +47,17 @@ func (s *server) debug(stdout, stderr io.Writer) int {
 	defer serving.Wait()
 	select {
 	case r := <-ready:
-		forgetHandshake()
+		clearHandshake()
 		s.announce(r, stdout, stderr)
 	case <-closed:
-		return exitBroken // go-plugin has logged why
+		return exitInvalid // go-plugin has logged why
 	}
 	<-closed
 	s.shutdownComponents()
 	return exitOK
 }
 
-// announce prints the line to copy, alone on stdout.
+// announce prints the line to copy to stdout, and the explanation to stderr.
 func (s *server) announce(r *goplugin.ReattachConfig, stdout, stderr io.Writer) {
 	line, err := json.Marshal(map[string]attachment{s.description.Name: {
 		Protocol: string(r.Protocol), Version: r.ProtocolVersion, PID: r.Pid, Addr: r.Addr.String(),

@@ -1,16 +1,13 @@
-// Package serve runs a plugin: it is the plugin's end of the socket.
+// Package serve runs a plugin as the plugin's end of the socket. An author calls [Main] with the
+// plugin. Main answers the argument "describe", performs the handshake with the kernel, and prints
+// help to a user who starts the binary.
 //
-// An author calls [Main] with the plugin and nothing else. Main answers the argument "describe",
-// speaks the handshake when the kernel started the process, and explains itself to a person who did.
+// It handles heartbeats, messages up to 64 MiB, structured failures, panics, serial components and
+// a clean environment for child processes. The kernel holds the write end of the plugin's stdin:
+// end of file there, or SIGTERM, cancels every call, gives components two seconds, and ends the
+// process group.
 //
-// What it takes care of, so that components need not: heartbeats, messages up to 64 MiB, failures
-// that keep their structure, panics that become failures, serial components, a clean environment for
-// the children that components start, and an end with the kernel's end. The kernel holds the write
-// end of the plugin's stdin and never writes: end of file there (or SIGTERM) cancels every call, gives
-// components two seconds, and then ends the whole process group.
-//
-// After the handshake os.Stdout is captured and appears in the kernel's log; os.Stderr is the process's
-// own standard error, where the kernel reads hclog's JSON lines.
-//
-// [Start] serves a plugin inside the calling process, for tests.
+// After the handshake os.Stdout is captured for the kernel's log. os.Stderr is the process's own
+// standard error, from which the kernel reads hclog's JSON lines. [Start] serves a plugin inside
+// the calling process, for tests.
 package serve

@@ -14,21 +14,21 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// chunkBytes is the largest piece of output in one message.
+// chunkBytes is the maximum size of output in one message.
 const chunkBytes = 1 << 20
 
 // exchange is the plugin's side of one attempt's conversation.
 type exchange struct {
 	stream pb.Provider_ExecuteServer
-	cancel context.CancelCauseFunc // of the attempt
+	cancel context.CancelCauseFunc // cancels the attempt
 
 	sending  sync.Mutex // one message at a time
-	finished bool       // guarded by sending: the result was sent, nothing may follow
+	finished bool       // guarded by sending: the result was sent, no message may follow
 
 	mu       sync.Mutex
-	closed   bool                        // the kernel says nothing more
-	verdicts map[string]chan sdk.Verdict // calls that wait, by id
-	stored   map[int32][]chan struct{}   // checkpoints that wait, by turn, oldest first
+	closed   bool                        // the kernel sends no more messages
+	verdicts map[string]chan sdk.Verdict // waiting calls by ID
+	stored   map[int32][]chan struct{}   // waiting checkpoints by turn, oldest first
 }
 
 var _ sdk.Exchange = (*exchange)(nil)
@@ -42,7 +42,7 @@ func newExchange(stream pb.Provider_ExecuteServer, cancel context.CancelCauseFun
 	}
 }
 
-// Output implements sdk.Exchange; long text goes in pieces.
+// Output implements sdk.Exchange. It splits long text.
 func (x *exchange) Output(chunk sdk.OutputChunk) {
 	for text := chunk.Text; text != ""; {
 		n := min(len(text), chunkBytes)
@@ -57,11 +57,11 @@ func (x *exchange) Progress(p sdk.Progress) {
 	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: wire.ProgressPB(p)}})
 }
 
-// Observe implements sdk.Exchange; arguments that no message can hold are left out.
+// Observe implements sdk.Exchange. It drops arguments over the message limit.
 func (x *exchange) Observe(call sdk.ToolCall) {
 	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: wire.CallPB(call)}}
 	if size := proto.Size(event); size > wire.MaxMessage {
-		event.GetObservedCall().Args = leftOut("arguments", size)
+		event.GetObservedCall().Args = omitted("arguments", size)
 	}
 	x.report(event)
 }
@@ -75,7 +75,7 @@ func (x *exchange) Result(result sdk.ToolResult) { x.reportResult(result, false)
 func (x *exchange) reportResult(result sdk.ToolResult, observed bool) {
 	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ToolResult{ToolResult: wire.ToolResultPB(result, observed)}}
 	if size := proto.Size(event); size > wire.MaxMessage {
-		event.GetToolResult().Result = leftOut("result", size)
+		event.GetToolResult().Result = omitted("result", size)
 	}
 	x.report(event)
 }
@@ -139,16 +139,16 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	}
 }
 
-// leftOut stands for JSON that no message can hold.
-func leftOut(what string, size int) json.RawMessage {
+// omitted returns the replacement for JSON over the message limit.
+func omitted(what string, size int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"left_out":"%s of about %d bytes, over the protocol's limit of %d MiB"}`,
 		what, size, wire.MaxMessage>>20))
 }
 
-// report sends and forgets: a connection that is lost cancels the attempt.
+// report sends an event and ignores the error: a lost connection cancels the attempt.
 func (x *exchange) report(event *pb.ExecuteEvent) { _ = x.send(event) }
 
-// send waits while the kernel is slow. After the result it does nothing.
+// send blocks while the kernel is slow. After the result it does nothing.
 func (x *exchange) send(event *pb.ExecuteEvent) error {
 	x.sending.Lock()
 	defer x.sending.Unlock()
@@ -162,7 +162,7 @@ func (x *exchange) send(event *pb.ExecuteEvent) error {
 	return nil
 }
 
-// finish sends the result, after which nothing may follow.
+// finish sends the result, which is the last message.
 func (x *exchange) finish(result *pb.ExecuteResult) error {
 	x.sending.Lock()
 	defer x.sending.Unlock()
@@ -170,7 +170,7 @@ func (x *exchange) finish(result *pb.ExecuteResult) error {
 	return x.stream.Send(resultEvent(result))
 }
 
-// beat sends a heartbeat now and then until stop is called, which waits for the last one.
+// beat sends a heartbeat at the interval until stop is called. stop waits for the last one.
 func (x *exchange) beat(every time.Duration) (stop func()) {
 	var beating sync.WaitGroup
 	done := make(chan struct{})

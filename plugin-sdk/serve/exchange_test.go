@@ -13,7 +13,7 @@ import (
 )
 
 func TestReportsArriveInOrder(t *testing.T) {
-	long := strings.Repeat("é", chunkBytes) // the pieces end inside characters
+	long := strings.Repeat("é", chunkBytes) // the chunks end inside characters
 	a := attemptOn(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: req.Prompt})
 		x.Progress(sdk.Progress{Message: "m", Turn: 1, Tool: "t"})
@@ -52,7 +52,7 @@ func TestReportsArriveInOrder(t *testing.T) {
 	a.result()
 }
 
-// TestVerdicts answers out of order, with an answer to a call that nobody made in between.
+// TestVerdicts answers out of order, and also answers an unknown call.
 func TestVerdicts(t *testing.T) {
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		first := make(chan sdk.Verdict, 1)
@@ -81,15 +81,15 @@ func TestCheckpointsAreAcknowledged(t *testing.T) {
 	if diff := cmp.Diff(sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.FromCheckpoint(a.next().GetCheckpoint())); diff != "" {
 		t.Error(diff)
 	}
-	a.stored(3) // of nobody
+	a.stored(3) // unknown
 	a.stored(4)
 	if got := a.result(); got.Output != "stored" || got.Error != nil {
 		t.Errorf("got %q, %v", got.Output, got.Error)
 	}
 }
 
-// TestWaitingEnds: whoever waits for the kernel is let go when the kernel has no more to say, and when
-// the attempt is cancelled.
+// TestWaitingEnds checks that waiting calls end when the kernel closes its side, and when the
+// attempt is cancelled.
 func TestWaitingEnds(t *testing.T) {
 	waits := map[string]func(context.Context, sdk.Exchange) error{
 		"call": func(ctx context.Context, x sdk.Exchange) error {

@@ -17,16 +17,16 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// providerService answers for the providers.
+// providerService serves the providers.
 type providerService struct {
 	pb.UnimplementedProviderServer
 	server *server
 }
 
-// defaultGrace is an attempt's when the request names none.
+// defaultGrace is the grace of a request without one.
 const defaultGrace = 5 * time.Second
 
-// Execute is one attempt: the start, the conversation, the result.
+// Execute implements one attempt: the start, the conversation, the result.
 func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	start, err := awaitStart(stream)
 	if err != nil {
@@ -46,11 +46,11 @@ func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	result := s.server.execute(ctx, start, x)
 
 	stopBeating()
-	return x.finish(result) // the stream ends with it: what the kernel still says is for nobody
+	return x.finish(result) // the result ends the stream; later messages of the kernel are ignored
 }
 
-// awaitStart reads the first message that is a start; others before it are ignored, as all unknown
-// messages are.
+// awaitStart reads up to the first start message. Earlier messages are ignored, as all unknown ones
+// are.
 func awaitStart(stream pb.Provider_ExecuteServer) (*pb.ExecuteStart, error) {
 	for {
 		m, err := stream.Recv()
@@ -63,11 +63,11 @@ func awaitStart(stream pb.Provider_ExecuteServer) (*pb.ExecuteStart, error) {
 	}
 }
 
-// listen takes what the kernel says until it has no more to say, or the stream has ended. The goroutine is waited for
-// with the calls of the server.
+// listen receives the kernel's messages until the stream ends. The server waits for the goroutine
+// with its calls.
 func (s *server) listen(x *exchange) { s.calls.running.Go(x.listen) }
 
-// execute runs the provider and makes its end into a result.
+// execute runs the provider and returns its result.
 func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchange) *pb.ExecuteResult {
 	c, err := s.find(start.GetComponent())
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 	}
 	var result sdk.ExecuteResult
 	request := wire.FromStart(start)
-	ctx, cancel := limited(ctx, request)
+	ctx, cancel := withDeadline(ctx, request)
 	defer cancel()
 	err = c.call(ctx, func() (err error) {
 		result, err = c.impl.(sdk.Provider).Execute(ctx, request, x)
@@ -84,13 +84,13 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 	if err != nil {
 		result.Error = c.failureOf(explain(ctx, err))
 	}
-	result.Outcome = cmp.Or(result.Outcome, outcomeOf(result.Error))
+	result.Outcome = cmp.Or(result.Outcome, defaultOutcome(result.Error))
 	return withinLimit(wire.ResultPB(result))
 }
 
-// limited ends the context of an attempt that has outlived its time limit by its grace: by then a provider
-// that keeps the time itself has ended its agent in its own way.
-func limited(ctx context.Context, req sdk.ExecuteRequest) (context.Context, context.CancelFunc) {
+// withDeadline ends the context after the attempt's time limit plus its grace. By then a provider that
+// enforces the limit itself has ended its agent.
+func withDeadline(ctx context.Context, req sdk.ExecuteRequest) (context.Context, context.CancelFunc) {
 	if req.Timeout <= 0 {
 		return ctx, func() {}
 	}
@@ -98,15 +98,15 @@ func limited(ctx context.Context, req sdk.ExecuteRequest) (context.Context, cont
 		failure.New(failure.ProviderTimeout, "the attempt passed its time limit of %s", req.Timeout))
 }
 
-// outcomeOf is what a provider means that leaves the outcome open.
-func outcomeOf(f *failure.Error) sdk.Outcome {
+// defaultOutcome returns the default outcome of a provider that sets none.
+func defaultOutcome(f *failure.Error) sdk.Outcome {
 	if f == nil {
 		return sdk.OutcomeSucceeded
 	}
 	return sdk.OutcomeFailed
 }
 
-// withinLimit drops an output that no message can hold and says so.
+// withinLimit replaces an output over the message limit by a failure.
 func withinLimit(m *pb.ExecuteResult) *pb.ExecuteResult {
 	if proto.Size(resultEvent(m)) <= wire.MaxMessage {
 		return m
@@ -118,7 +118,7 @@ func withinLimit(m *pb.ExecuteResult) *pb.ExecuteResult {
 	return m
 }
 
-// tooLarge names the limit and the way around it.
+// tooLarge returns the failure for data over the message limit.
 func tooLarge(what string, size int) *failure.Error {
 	f := failure.New(failure.ProviderFailed, "%s of %d bytes is over the protocol's limit of %d MiB", what, size, wire.MaxMessage>>20)
 	f.Retryable = false
@@ -129,18 +129,18 @@ func resultEvent(m *pb.ExecuteResult) *pb.ExecuteEvent {
 	return &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Result{Result: m}}
 }
 
-// errClosed ends calls that wait when the kernel has no more to say.
+// errClosed ends waiting calls when the kernel closes its side.
 var errClosed = errors.New("the kernel closed its side of the attempt")
 
-// explain replaces a bare "context canceled" by the reason for it.
+// explain replaces a plain context error by its cause.
 func explain(ctx context.Context, err error) error {
-	if err == ctx.Err() { //nolint:errorlint // only the bare one says nothing
+	if err == ctx.Err() { //nolint:errorlint // a wrapped error explains itself
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// cancelled is the cause of a context that the kernel cancelled.
-func cancelled(reason string) error {
+// cancelCause returns the cause of a context that the kernel cancelled.
+func cancelCause(reason string) error {
 	return fmt.Errorf("cancelled by the kernel: %s: %w", cmp.Or(reason, "no reason given"), context.Canceled)
 }

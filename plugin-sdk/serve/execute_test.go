@@ -22,7 +22,7 @@ import (
 
 type executor = func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error)
 
-// attemptOn runs one attempt of a provider that does what execute says.
+// attemptOn runs one attempt of a provider that calls execute.
 func attemptOn(t *testing.T, execute executor, opts ...Option) attempt {
 	t.Helper()
 	conn, _ := start(t, pluginOf(&fakeProvider{execute: execute}), opts...)
@@ -77,7 +77,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// strip is a failure as it arrives: without its cause.
+// strip returns a failure as it is received: without its cause.
 func strip(f *failure.Error) *failure.Error {
 	c := *f
 	c.Cause = nil
@@ -207,7 +207,7 @@ func TestSerialProviderWorksInTurn(t *testing.T) {
 		component: sdk.Component{Name: "fake", Concurrency: sdk.ConcurrencySerial},
 		execute: func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
 			most.Store(max(most.Load(), at.Add(1)))
-			time.Sleep(5 * time.Millisecond) // room for another call to overlap
+			time.Sleep(5 * time.Millisecond) // time for another call to overlap
 			at.Add(-1)
 			return sdk.ExecuteResult{}, nil
 		},
@@ -268,7 +268,7 @@ func TestCloseLeavesStubbornComponentsBehind(t *testing.T) {
 	conn, server := start(t, pluginOf(p), Grace(time.Millisecond))
 	begin(t, conn, sdk.ExecuteRequest{})
 	<-working
-	server.Close() // returns, or the test hangs
+	server.Close() // the test hangs if this does not return
 	close(release)
 	server.server.calls.running.Wait()
 	server.server.closing.Wait()

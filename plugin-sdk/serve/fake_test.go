@@ -16,7 +16,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// fakeProvider does what its functions say.
+// fakeProvider calls its functions.
 type fakeProvider struct {
 	component sdk.Component
 	execute   func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error)
@@ -65,7 +65,7 @@ func (p *fakeProvider) Shutdown(ctx context.Context) error {
 	return p.shutdown(ctx)
 }
 
-// fakeStrategy and fakeAction do the same for the other kinds.
+// fakeStrategy and fakeAction are the fakes of the other kinds.
 type fakeStrategy struct {
 	decide func(sdk.DecideRequest) (sdk.Decision, error)
 }
@@ -90,7 +90,7 @@ func pluginOf(p *fakeProvider) sdk.Plugin {
 	return sdk.Plugin{Name: "fake", Version: "1.0.0", Providers: []sdk.Provider{p}}
 }
 
-// start serves a plugin and gives a raw connection to it.
+// start serves a plugin and returns a plain connection to it.
 func start(t *testing.T, p sdk.Plugin, opts ...Option) (*grpc.ClientConn, *Server) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "serve") //nolint:usetesting // the path of a socket must be short
@@ -121,13 +121,13 @@ func dialSocket(t *testing.T, path string) *grpc.ClientConn {
 	return conn
 }
 
-// attempt is the kernel's side of an attempt, raw.
+// attempt is the kernel's side of an attempt.
 type attempt struct {
 	t      *testing.T
 	stream pb.Provider_ExecuteClient
 }
 
-// begin opens an attempt on the fake provider.
+// begin starts an attempt on the fake provider.
 func begin(t *testing.T, conn *grpc.ClientConn, req sdk.ExecuteRequest) attempt {
 	t.Helper()
 	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
@@ -135,7 +135,7 @@ func begin(t *testing.T, conn *grpc.ClientConn, req sdk.ExecuteRequest) attempt 
 		t.Fatal(err)
 	}
 	a := attempt{t, stream}
-	a.say(&pb.ExecuteInput{}) // a message of a later version: to be ignored
+	a.say(&pb.ExecuteInput{}) // a message of a later version, to be ignored
 	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(fakeRef(sdk.KindProvider), req)}})
 	return a
 }
@@ -164,7 +164,7 @@ func (a attempt) cancel(reason string) {
 	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Cancel{Cancel: &pb.Cancel{Reason: reason}}})
 }
 
-// next is the next message that is no heartbeat.
+// next returns the next message that is not a heartbeat.
 func (a attempt) next() *pb.ExecuteEvent {
 	a.t.Helper()
 	for {

@@ -9,14 +9,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// listen hands the kernel's messages to those who wait for them. Verdicts and acknowledgements that
-// nobody waits for, a second start and unknown messages are ignored.
+// listen delivers the kernel's messages to the waiting calls. It ignores verdicts and
+// acknowledgements without a waiting call, a second start, and unknown messages.
 func (x *exchange) listen() {
 	defer x.close()
 	for {
 		m, err := x.stream.Recv()
 		if err != nil {
-			return // the kernel closed its side, or the stream's context says why
+			return // the kernel closed its side, or the stream's context has the reason
 		}
 		switch {
 		case m.GetVerdict() != nil:
@@ -24,12 +24,12 @@ func (x *exchange) listen() {
 		case m.GetCheckpointStored() != nil:
 			x.deliverStored(m.GetCheckpointStored().GetTurn())
 		case m.GetCancel() != nil:
-			x.cancel(cancelled(m.GetCancel().GetReason()))
+			x.cancel(cancelCause(m.GetCancel().GetReason()))
 		}
 	}
 }
 
-// expectVerdict makes room for the answer to one call.
+// expectVerdict registers a call that waits for its verdict.
 func (x *exchange) expectVerdict(id string) (<-chan sdk.Verdict, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -61,7 +61,7 @@ func (x *exchange) deliverVerdict(v sdk.Verdict) {
 	}
 }
 
-// expectStored makes room for the acknowledgement of one checkpoint.
+// expectStored registers a checkpoint that waits for its acknowledgement.
 func (x *exchange) expectStored(turn int32) (<-chan struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -82,7 +82,7 @@ func (x *exchange) deliverStored(turn int32) {
 	}
 }
 
-// close lets go of everybody who waits: the kernel will not answer any more.
+// close ends all waits, because the kernel sends no more messages.
 func (x *exchange) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

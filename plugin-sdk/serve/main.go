@@ -19,9 +19,9 @@ import (
 
 // Exit codes of a plugin binary.
 const (
-	exitOK     = 0
-	exitBroken = 1 // the plugin is not what it should be: its author's mistake
-	exitByHand = 2 // started by hand, or with arguments that it does not know
+	exitOK      = 0
+	exitInvalid = 1 // the plugin is invalid: its author's mistake
+	exitUsage   = 2 // started by the user, or with unknown arguments
 )
 
 // Main runs the plugin and ends the process. It is all that a plugin's main function calls.
@@ -29,20 +29,20 @@ func Main(p sdk.Plugin) {
 	os.Exit(Run(p, os.Args[1:]))
 }
 
-// Run is [Main] for a program with a command line of its own: args are what follows the words that
-// chose the plugin. It returns the process's exit code once the kernel has said goodbye; after a
-// kernel's death it does not return, because the process group ends.
+// Run is [Main] for a program with its own command line: args follow the words that select the
+// plugin. It returns the exit code after the kernel's shutdown. After a kernel's death it does not
+// return, because the process group is killed.
 func Run(p sdk.Plugin, args []string) int {
 	o := defaultOptions()
 	o.log = Logger(p.Name)
 	debugging := len(args) > 0 && args[0] == "debug"
-	if debugging { // a person reads it
+	if debugging { // the user reads the log
 		o.log = hclog.New(&hclog.LoggerOptions{Name: p.Name, Output: os.Stderr, Level: hclog.LevelFromString(os.Getenv(wire.LogLevel))})
 	}
 	s, err := newServer(p, o)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "agent-plugin-%s cannot be served:\n%v\n", p.Name, err)
-		return exitBroken
+		return exitInvalid
 	}
 	if debugging {
 		return s.debug(os.Stdout, os.Stderr)
@@ -52,50 +52,49 @@ func Run(p sdk.Plugin, args []string) int {
 		return answer(s, self, args[0], os.Stdout, os.Stderr)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
-		byHand(s, self, os.Stderr)
-		return exitByHand
+		printHelp(s, self, os.Stderr)
+		return exitUsage
 	}
 	s.serveKernel()
 	return exitOK
 }
 
-// Logger logs to stderr as the kernel reads it: JSON lines, of the level that --plugin-log-level asks for, info
-// where the kernel does not say. The kernel names the lines after the plugin and takes secrets out; fields keep
-// their names.
+// Logger returns a logger that writes JSON lines to stderr for the kernel. --plugin-log-level sets
+// its level; default: info. The kernel names the lines after the plugin and redacts secrets.
 func Logger(name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name: name, Output: os.Stderr, JSONFormat: true, Level: hclog.LevelFromString(os.Getenv(wire.LogLevel)),
 	})
 }
 
-// Describe is what the plugin says of itself, without being served: for programs that carry it. The
-// error says what is wrong with the plugin.
-func Describe(p sdk.Plugin) (sdk.Description, error) { return describe.Of(p) }
+// Describe returns the plugin's description without serving it, for programs that contain the
+// plugin. It returns an error if the plugin is invalid.
+func Describe(p sdk.Plugin) (sdk.Description, error) { return describe.Build(p) }
 
-// answer serves the arguments that a person or a discovering kernel gives.
+// answer handles the argument of a user or of the kernel's discovery.
 func answer(s *server, self, arg string, stdout, stderr io.Writer) int {
 	switch arg {
 	case "describe":
 		out, err := json.MarshalIndent(s.description, "", "  ")
 		if err != nil {
 			fmt.Fprintf(stderr, "describe: %v\n", err)
-			return exitBroken
+			return exitInvalid
 		}
 		fmt.Fprintf(stdout, "%s\n", out)
 	case "version", "--version":
 		fmt.Fprintf(stdout, "agent-plugin-%s %s\n", s.description.Name, s.description.Version)
 	case "help", "--help", "-h":
-		byHand(s, self, stdout)
+		printHelp(s, self, stdout)
 	default:
 		fmt.Fprintf(stderr, "unknown argument %q\n", arg)
-		byHand(s, self, stderr)
-		return exitByHand
+		printHelp(s, self, stderr)
+		return exitUsage
 	}
 	return exitOK
 }
 
-// invocation is how the plugin was called, without args: the name of its own binary, or the words with
-// which a program that carries it was told to serve it.
+// invocation returns the command that started the plugin, without args: the name of its binary, or
+// the words with which a containing program serves it.
 func invocation(name string, line, args []string) string {
 	words := line[:max(0, len(line)-len(args))]
 	if len(words) < 2 {
@@ -104,8 +103,8 @@ func invocation(name string, line, args []string) string {
 	return strings.Join(append([]string{filepath.Base(words[0])}, words[1:]...), " ")
 }
 
-// byHand explains the plugin to a person, who called it as self.
-func byHand(s *server, self string, w io.Writer) {
+// printHelp prints help for a user who started the plugin as self.
+func printHelp(s *server, self string, w io.Writer) {
 	d := s.description
 	fmt.Fprintf(w, "%s %s is a plugin of agent-pipelines, which starts it when a pipeline needs it.\n", self, d.Version)
 	fmt.Fprintln(w, "It serves:")
@@ -121,16 +120,16 @@ func byHand(s *server, self string, w io.Writer) {
 	fmt.Fprintf(w, "it in `agent-pipelines plugins list`. `%s describe` prints what it offers as JSON.\n", self)
 }
 
-// serveKernel speaks with the kernel until it says goodbye.
+// serveKernel serves the kernel until it sends the shutdown.
 func (s *server) serveKernel() {
-	life := watchHost(s)
-	defer life.end()
-	once := settleOnce(os.Stderr)
+	watch := watchHost(s)
+	defer watch.end()
+	once := clearHandshakeOnce(os.Stderr)
 	goplugin.Serve(s.config(once))
 	s.shutdownComponents()
 }
 
-// config is what go-plugin is to serve, on a server with further options.
+// config returns go-plugin's configuration, with further options for the gRPC server.
 func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
 	return &goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
@@ -144,8 +143,9 @@ func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
 	}
 }
 
-// limits raise grpc's own limit of 4 MiB, and fix the windows, which are otherwise measured by a ping for what comes. One
-// goroutine is kept for calls that come one after the other: its stack has grown to what they take.
+// limits raises gRPC's message limit of 4 MiB and fixes the windows, which gRPC otherwise estimates
+// with pings. One worker goroutine is reused for successive calls, because its stack has already
+// grown.
 func limits() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage),

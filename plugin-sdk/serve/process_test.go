@@ -31,7 +31,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// asPlugin makes this test binary the plugin whose process the tests below watch.
+// asPlugin makes this test binary the plugin of the tests below.
 const asPlugin = "SERVE_TEST_AS_PLUGIN"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// obedient is the provider in the other process; the prompt says what to do there.
+// obedient is the provider in the other process; it follows the prompt.
 type obedient struct{}
 
 func (obedient) Describe() sdk.Component { return sdk.Component{Name: "fake"} }
@@ -53,10 +53,10 @@ func (obedient) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Excha
 		fmt.Fprintln(os.Stderr, "words on stderr")
 		return sdk.ExecuteResult{Output: strings.Join(os.Environ(), "\n")}, nil
 	case "child":
-		// The child holds the test's pipe: its end tells the end of the child.
+		// The child holds the test's pipe, whose end shows the end of the child.
 		child := exec.CommandContext(ctx, "sleep", "600")
 		child.ExtraFiles = []*os.File{os.NewFile(3, "alive")}
-		child.Cancel = func() error { return nil } // lives on, to be ended with the group
+		child.Cancel = func() error { return nil } // keeps running until the group is killed
 		if err := child.Start(); err != nil {
 			return sdk.ExecuteResult{}, err
 		}
@@ -64,13 +64,13 @@ func (obedient) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Excha
 		<-ctx.Done()
 		return sdk.ExecuteResult{}, ctx.Err()
 	default:
-		go panic("in a goroutine of the component") // which nobody can catch
+		go panic("in a goroutine of the component") // which cannot be recovered
 		<-ctx.Done()
 		return sdk.ExecuteResult{}, ctx.Err()
 	}
 }
 
-// launch starts the plugin as go-plugin does by itself.
+// launch starts the plugin with go-plugin.
 func launch(t *testing.T, mtls bool) sdk.Provider {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -129,11 +129,11 @@ func TestCrashInAGoroutine(t *testing.T) {
 	}
 }
 
-// group is the plugin in a process group of its own, with a pipe as stdin, as the kernel starts it.
+// group is the plugin in its own process group, with a pipe as stdin, as the kernel starts it.
 type group struct {
 	cmd    *exec.Cmd
 	stdin  *os.File // the kernel's end
-	alive  *os.File // ends with the last process that has the other end
+	alive  *os.File // ends with the last process that holds the other end
 	stderr bytes.Buffer
 	socket string
 }
@@ -194,7 +194,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// TestEndOfTheKernelEndsTheGroup: no process of the plugin outlives the kernel.
+// TestEndOfTheKernelEndsTheGroup checks that no process of the plugin outlives the kernel.
 func TestEndOfTheKernelEndsTheGroup(t *testing.T) {
 	ends := map[string]func(*group) error{
 		"stdin closes": func(g *group) error { return g.stdin.Close() },
@@ -216,7 +216,7 @@ func TestEndOfTheKernelEndsTheGroup(t *testing.T) {
 			if err := end(g); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.ReadAll(g.alive); err != nil { // returns when plugin and child are gone
+			if _, err := io.ReadAll(g.alive); err != nil { // returns when plugin and child have ended
 				t.Fatal(err)
 			}
 			var exit *exec.ExitError

@@ -17,10 +17,10 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// options are what tests may change.
+// options are the settings that tests can change.
 type options struct {
 	heartbeat time.Duration
-	grace     time.Duration // what components get to let go of everything
+	grace     time.Duration // time for components to end
 	log       hclog.Logger
 }
 
@@ -28,20 +28,20 @@ func defaultOptions() options {
 	return options{heartbeat: 5 * time.Second, grace: 2 * time.Second, log: hclog.NewNullLogger()}
 }
 
-// server holds the components of one plugin and answers for them. The four services of the protocol
-// hang on it. It is safe for concurrent use.
+// server holds the components of one plugin and implements the protocol's four services. It is safe
+// for concurrent use.
 type server struct {
 	options
 	description sdk.Description
 	components  []*component
 	calls       calls
 	shutdown    sync.Once
-	closing     sync.WaitGroup // components that shut down; one that hangs is left to the process's end
+	closing     sync.WaitGroup // running shutdowns; one that hangs ends with the process
 }
 
 // newServer checks the plugin's description and prepares its components.
 func newServer(p sdk.Plugin, o options) (*server, error) {
-	d, err := describe.Of(p)
+	d, err := describe.Build(p)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *server) add(kind sdk.Kind, d sdk.Component, impl any) {
 	s.components = append(s.components, c)
 }
 
-// find gives the component that a request names.
+// find returns the component that a request names.
 func (s *server) find(m *pb.ComponentRef) (*component, error) {
 	ref := wire.FromRef(m)
 	for _, c := range s.components {
@@ -77,7 +77,7 @@ func (s *server) find(m *pb.ComponentRef) (*component, error) {
 	return nil, unknownComponent(s.description.Name, m)
 }
 
-// register puts the services on a gRPC server.
+// register registers the services with a gRPC server.
 func (s *server) register(r grpc.ServiceRegistrar) {
 	pb.RegisterPluginServer(r, &pluginService{server: s})
 	pb.RegisterProviderServer(r, &providerService{server: s})
@@ -85,7 +85,7 @@ func (s *server) register(r grpc.ServiceRegistrar) {
 	pb.RegisterHookActionServer(r, &hookService{server: s})
 }
 
-// shutdownComponents asks each component once to let go, within the grace for all of them.
+// shutdownComponents calls Shutdown of each component once, within the grace for all of them.
 func (s *server) shutdownComponents() {
 	s.shutdown.Do(func() {
 		if !s.calls.end(errors.New("the plugin is shutting down"), s.grace) {
@@ -106,7 +106,7 @@ func (s *server) shutdownComponents() {
 	})
 }
 
-// shutdownEach asks one component after the other.
+// shutdownEach shuts the components down one by one.
 func (s *server) shutdownEach(ctx context.Context) {
 	for _, c := range s.components {
 		impl, ok := c.impl.(sdk.Shutdowner)
@@ -119,7 +119,7 @@ func (s *server) shutdownEach(ctx context.Context) {
 	}
 }
 
-// grpcPlugin is what go-plugin wants to have.
+// grpcPlugin implements go-plugin's plugin interface.
 type grpcPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server *server
@@ -131,7 +131,7 @@ func (p *grpcPlugin) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient is not used at this end.
+// GRPCClient implements go-plugin's interface; this end has no client.
 func (p *grpcPlugin) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, fmt.Errorf("plugin %s: the serving end has no client", p.server.description.Name)
 }

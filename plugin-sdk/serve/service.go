@@ -9,7 +9,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// pluginService answers for the binary as a whole.
+// pluginService serves the calls on the whole binary.
 type pluginService struct {
 	pb.UnimplementedPluginServer
 	server *server
@@ -75,7 +75,7 @@ func (s *pluginService) Shutdown(context.Context, *pb.ShutdownRequest) (*pb.Shut
 	return &pb.ShutdownResponse{}, nil
 }
 
-// terminationService answers for the termination strategies.
+// terminationService serves the termination strategies.
 type terminationService struct {
 	pb.UnimplementedTerminationServer
 	server *server
@@ -109,7 +109,7 @@ func (s *terminationService) Release(ctx context.Context, m *pb.ReleaseRequest) 
 	return &pb.ReleaseResponse{Failure: wire.FailurePB(c.failureOf(err))}, nil
 }
 
-// hookService answers for the hook actions.
+// hookService serves the hook actions.
 type hookService struct {
 	pb.UnimplementedHookActionServer
 	server *server
@@ -130,7 +130,7 @@ func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookRespo
 	return response, nil
 }
 
-// unary makes one call on a component inside the server's account of calls.
+// unary makes one call on a component and tracks it in the server's calls.
 func (s *server) unary(ctx context.Context, c *component, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(wire.Incoming(ctx))
 	defer cancel(nil)

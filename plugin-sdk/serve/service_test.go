@@ -19,7 +19,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// threeKinds is a plugin of which every call fails with a plain error.
+// threeKinds is a plugin whose calls all fail with a plain error.
 func threeKinds() sdk.Plugin {
 	broken := errors.New("broken")
 	return sdk.Plugin{
@@ -38,7 +38,7 @@ func threeKinds() sdk.Plugin {
 	}
 }
 
-// TestPlainErrorsGetAKind also asks each service for a component that is not there.
+// TestPlainErrorsGetAKind also calls each service for an unknown component.
 func TestPlainErrorsGetAKind(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx := pb.NewPluginClient(conn), t.Context()
@@ -85,7 +85,7 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	}
 }
 
-// TestOptionalCallsNeedNotBeThere: a component without the method says yes.
+// TestOptionalCallsNeedNotBeThere checks that a component without the method accepts.
 func TestOptionalCallsNeedNotBeThere(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx, ref := pb.NewPluginClient(conn), t.Context(), fakeRef(sdk.KindTermination)
@@ -150,7 +150,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A program that carries the plugin tells how to call it there, and not how to install it.
+// A program that contains the plugin prints its own command line, and no installation.
 func TestByHand(t *testing.T) {
 	s, err := newServer(threeKinds(), defaultOptions())
 	if err != nil {
@@ -170,7 +170,7 @@ func TestByHand(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			byHand(s, invocation("fake", tt.line, tt.args), &out)
+			printHelp(s, invocation("fake", tt.line, tt.args), &out)
 			if !strings.Contains(out.String(), tt.says) || strings.Contains(out.String(), tt.not) {
 				t.Errorf("want %q and not %q:\n%s", tt.says, tt.not, out.String())
 			}

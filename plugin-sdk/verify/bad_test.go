@@ -11,26 +11,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each bad plugin fails the rows that it is bad in, and no other but those that follow.
+// Each bad plugin fails its rows, and no other rows except those that depend on them.
 var bad = []struct {
 	mode string
-	rows []string // that fail
-	seen string   // in the first of them
+	rows []string // failing rows
+	seen string   // part of the first one's observation
 }{
 	{"good", nil, ""},
 	{"chatty", nil, ""},
 	{"by-hand", []string{"by-hand"}, "exits 0"},
 	{"mute", []string{"describe"}, "describe exits 3"},
-	{"name", []string{"name"}, `calls itself "somebody-else"`},
+	{"name", []string{"name"}, `name is "somebody-else"`},
 	{"protocols", []string{"versions", "same-description"}, "protocols are [2]"},
 	{"two-faced", []string{"same-description"}, "something else"},
-	{"schema", []string{"schema"}, "objekt is no type"},
+	{"schema", []string{"schema"}, "objekt is not a type"},
 	{"prints", []string{"stdout"}, "hello from the plugin"},
 	{"dies", []string{"handshake"}, "cannot find my settings"},
 	{"tcp", []string{"handshake"}, `the network is "tcp"`},
 	{"newer", []string{"handshake"}, `the protocol version is "99"`},
-	{"outside", []string{"socket"}, "/tmp/somewhere-else.sock does not lie in"},
-	{"deaf", []string{"health"}, "does not answer"},
+	{"outside", []string{"socket"}, "/tmp/somewhere-else.sock is not in"},
+	{"deaf", []string{"health"}, "no longer answers"},
 	{"plain", []string{"go-plugin"}, "by mutual TLS"},
 	{"init", []string{"init"}, "no licence"},
 	{"silent", []string{"heartbeat"}, "stopped responding"},
@@ -38,26 +38,26 @@ var bad = []struct {
 	{"careless", []string{"config"}, "accepts"},
 	{"vague", []string{"config"}, `as "provider_failed"`},
 	{"crash", []string{"config", "leak"}, "exit status 7"},
-	{"any-model", []string{"models"}, "Validate takes verify-no-such-model"},
+	{"any-model", []string{"models"}, "Validate accepts verify-no-such-model"},
 	{"speechless", []string{"success"}, "without any output"},
 	{"braggart", []string{"honest"}, "claims success"},
 	{"zero", []string{"usage"}, "0 tokens"},
 	{"always", []string{"usage"}, "usage: always, but the attempt reports none"},
-	{"undeclared", []string{"traits"}, "does not claim: observed_tools"},
+	{"undeclared", []string{"traits"}, "undeclared behaviour: observed_tools"},
 	{"wilful", []string{"denied"}, "reported as success"},
 	{"forgetful", []string{"resume"}, "asked for again"},
 	{"stranger", []string{"resume"}, `now it is "c-2"`},
-	{"stubborn", []string{"cancel"}, "goes on"},
+	{"stubborn", []string{"cancel"}, "still runs"},
 	{"eager", []string{"cancel"}, "claims success"},
 	{"careless-end", []string{"cancel"}, "leaves processes behind"},
-	{"endless", []string{"timeout"}, "goes on"},
+	{"endless", []string{"timeout"}, "still runs"},
 	{"unclear", []string{"timeout"}, "ended as hook_failed"},
 	{"curious", []string{"decides"}, "ask without a question's prompt"},
 	{"moody", []string{"repeats"}, "first state"},
 	{"clingy", []string{"release"}, "who is that?"},
-	{"factual", []string{"answers"}, "no JSON object"},
+	{"factual", []string{"answers"}, "not a JSON object"},
 	{"twice", []string{"same-key"}, "that was done"},
-	{"narrow", []string{"concurrent"}, "Validate at once"},
+	{"narrow", []string{"concurrent"}, "concurrent calls of Validate"},
 	{"small", []string{"large"}, "larger than max"},
 	{"short", []string{"large-output"}, "8 bytes came back"},
 	{"fragile", []string{"garbage"}, "exit status 7"},
@@ -84,7 +84,7 @@ func TestBadPlugins(t *testing.T) {
 	}
 	reports := make([]Report, len(bad))
 	faults := make([]error, len(bad))
-	seats := make(chan struct{}, 6) // they wait more than they work
+	seats := make(chan struct{}, 6) // they mostly wait
 	var runs sync.WaitGroup
 	for i, tt := range bad {
 		seats <- struct{}{}
@@ -105,8 +105,8 @@ func TestBadPlugins(t *testing.T) {
 	}
 }
 
-// expect looks at a report: these rows fail, the first with these words; what is not applicable follows
-// from one of them.
+// expect checks that these rows fail, the first with this observation, and that rows that are not
+// applicable depend on one of them.
 func expect(t *testing.T, report Report, rows []string, seen string) {
 	t.Helper()
 	var failed []string

@@ -18,26 +18,27 @@ import (
 )
 
 const (
-	// atOnce and large are the demands of the rows concurrent and large.
+	// atOnce and large are the number of calls and bytes of the rows concurrent and large.
 	atOnce = 100
 	large  = 16 << 20
 	// callLimit is the deadline of one unary call.
 	callLimit = 10 * time.Second
 )
 
-func initializes(ctx context.Context, t *trial, c sdk.Component) finding {
-	if _, err := t.live(ctx); err != nil {
-		return lost(err)
+func checkInit(ctx context.Context, t *trial, c sdk.Component) finding {
+	if _, err := t.sharedSession(ctx); err != nil {
+		return noProcess(err)
 	}
 	if err := t.inits[label(c)]; err != nil {
-		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", clip(err.Error()))
+		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", shorten(err.Error()))
 	}
 	return pass("")
 }
 
-// validate asks the component itself, without this end's rules: a failure is an answer, an error is not.
+// validate calls Validate without the checks of package client: a failure is an answer, an error is
+// not.
 func (s *session) validate(ctx context.Context, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
-	ctx, cancel := within(ctx, callLimit)
+	ctx, cancel := withTimeout(ctx, callLimit)
 	defer cancel()
 	response, err := pb.NewPluginClient(s.conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
 	return response.GetFailure(), err
@@ -47,15 +48,15 @@ func ref(c sdk.Component) *pb.ComponentRef {
 	return wire.RefPB(wire.Ref{Kind: c.Kind, Name: c.Name})
 }
 
-// junk are configurations that no component understands.
+// junk are configurations that no component accepts.
 var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
 
-// refusesConfig: a component that has settings must refuse what cannot be any.
-func refusesConfig(ctx context.Context, t *trial, c sdk.Component) finding {
+// checkConfig checks that a component with settings refuses invalid ones.
+func checkConfig(ctx context.Context, t *trial, c sdk.Component) finding {
 	const do = "let Validate answer with a failure of kind config_invalid that names the setting"
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	_, _, refused := t.opts.Cases.settings(c)
 	accepted := 0
@@ -63,20 +64,20 @@ func refusesConfig(ctx context.Context, t *trial, c sdk.Component) finding {
 		f, err := s.validate(ctx, c, "", config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure: a gRPC status and a crash both look like a broken plugin", "Validate of %q: %s", clip(string(config)), s.why(ctx, err))
+			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", shorten(string(config)), s.explain(ctx, err))
 		case f == nil && i >= len(junk):
-			return fail(do, "it accepts %s, which the cases call refused", clip(string(config)))
+			return fail(do, "it accepts %s, which it must refuse by the cases", shorten(string(config)))
 		case f == nil:
 			accepted++
 		case f.GetKind() != string(failure.ConfigInvalid):
-			return fail(do, "it refuses %q as %q: %s", clip(string(config)), f.GetKind(), clip(f.GetMessage()))
+			return fail(do, "it refuses %q as %q: %s", shorten(string(config)), f.GetKind(), shorten(f.GetMessage()))
 		}
 	}
 	switch {
 	case accepted == len(junk) && len(c.ConfigSchema) == 0:
 		return skip("a Validate, if it has settings", "it has no settings: it declares none and accepts anything")
 	case accepted > 0:
-		return fail(do, "it accepts a configuration that is no JSON object")
+		return fail(do, "it accepts a configuration that is not a JSON object")
 	}
 	return pass("%d refused", len(junk)+len(refused))
 }
@@ -89,20 +90,20 @@ func raws(list []json.RawMessage) [][]byte {
 	return out
 }
 
-// why explains the error of a call: by the end of the process, if that is what happened.
-func (s *session) why(ctx context.Context, err error) string {
+// explain describes the error of a call, by the end of the process if it has ended.
+func (s *session) explain(ctx context.Context, err error) string {
 	if dead := s.alive(ctx); dead != nil {
-		return clip(dead.Error())
+		return shorten(dead.Error())
 	}
-	return clip(err.Error())
+	return shorten(err.Error())
 }
 
-// refusesUnknown asks every service for a component that is not there.
-func refusesUnknown(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "look the component of each request up by kind and name, and answer with a failure where there is none"
-	s, err := t.live(ctx)
+// checkUnknownComponent calls every service for a component that does not exist.
+func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "find the component of each request by kind and name; answer with a failure if there is none"
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	var words string
 	for _, kind := range []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction} {
@@ -111,7 +112,7 @@ func refusesUnknown(ctx context.Context, t *trial, _ sdk.Component) finding {
 			switch {
 			case status.Code(err) == codes.Unimplemented && call.own:
 			case err != nil && s.alive(ctx) != nil:
-				return fail(do, "%s of %s no-such-component: %s", call.name, kind, s.why(ctx, err))
+				return fail(do, "%s of %s no-such-component: %s", call.name, kind, s.explain(ctx, err))
 			case err == nil && message == "":
 				return fail(do, "%s of %s no-such-component succeeds", call.name, kind)
 			case message != "":
@@ -119,22 +120,22 @@ func refusesUnknown(ctx context.Context, t *trial, _ sdk.Component) finding {
 			}
 		}
 	}
-	return pass("%s", clip(words))
+	return pass("%s", shorten(words))
 }
 
-// call is one way to call a component; own ones belong to the service of its kind, which may be missing.
-// make yields the message of the failure that was answered.
+// call is one call on a component. own marks calls of the component kind's service, which may be
+// missing. make returns the message of the answered failure.
 type call struct {
 	name string
 	own  bool
 	make func(ctx context.Context) (message string, err error)
 }
 
-// calls are all calls on a component, with requests that are otherwise empty.
+// calls returns all calls on a component, with requests that are otherwise empty.
 func (s *session) calls(c sdk.Component) []call {
 	unary := func(do func(ctx context.Context) (interface{ GetFailure() *pb.Failure }, error)) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			ctx, cancel := within(ctx, callLimit)
+			ctx, cancel := withTimeout(ctx, callLimit)
 			defer cancel()
 			response, err := do(ctx)
 			if err != nil {
@@ -166,7 +167,7 @@ func (s *session) calls(c sdk.Component) []call {
 	}
 }
 
-// executeEmpty makes an attempt of nothing and returns its result.
+// executeEmpty runs an empty attempt and returns its result.
 func (s *session) executeEmpty(ctx context.Context, c sdk.Component) (*pb.ExecuteResult, error) {
 	stream, err := pb.NewProviderClient(s.conn).Execute(ctx)
 	if err != nil {
@@ -174,7 +175,7 @@ func (s *session) executeEmpty(ctx context.Context, c sdk.Component) (*pb.Execut
 	}
 	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: &pb.ExecuteStart{Component: ref(c)}}}
 	if err := stream.Send(start); err != nil {
-		_, err = stream.Recv() // the reason
+		_, err = stream.Recv() // returns the reason
 		return nil, err
 	}
 	for {
@@ -189,18 +190,18 @@ func (s *session) executeEmpty(ctx context.Context, c sdk.Component) (*pb.Execut
 	}
 }
 
-// overlaps makes many calls at once: the cheapest there are, and work itself where that is free.
-func overlaps(ctx context.Context, t *trial, c sdk.Component) finding {
-	s, err := t.live(ctx)
+// checkConcurrent makes many concurrent calls: the cheapest call, and the component's work if it is free.
+func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	model, config, _ := t.opts.Cases.settings(c)
 	want, err := s.validate(ctx, c, model, config)
 	if err != nil {
-		return fail("answer with a failure", "Validate: %s", s.why(ctx, err))
+		return fail("answer with a failure", "Validate: %s", s.explain(ctx, err))
 	}
-	faults := together(func(int) error {
+	faults := concurrently(func(int) error {
 		got, err := s.validate(ctx, c, model, config)
 		switch {
 		case err != nil:
@@ -211,20 +212,20 @@ func overlaps(ctx context.Context, t *trial, c sdk.Component) finding {
 		return nil
 	})
 	if len(faults) > 0 {
-		return fail("make Validate safe for concurrent use", "%d of %d calls of Validate at once: %s", len(faults), atOnce, s.why(ctx, faults[0]))
+		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, s.explain(ctx, faults[0]))
 	}
 	work, what := t.work(s, c)
 	if work == nil {
 		return pass("Validate only; %s", what)
 	}
-	if faults := together(func(int) error { return work(ctx) }); len(faults) > 0 {
-		return fail("make it safe for concurrent use, or say concurrency serial", "%d of %d calls of %s at once: %s", len(faults), atOnce, what, s.why(ctx, faults[0]))
+	if faults := concurrently(func(int) error { return work(ctx) }); len(faults) > 0 {
+		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, what, s.explain(ctx, faults[0]))
 	}
 	return pass("Validate and %s", what)
 }
 
-// together makes the calls at once and returns the errors.
-func together(call func(i int) error) []error {
+// concurrently makes concurrent calls and returns their errors.
+func concurrently(call func(i int) error) []error {
 	var mu sync.Mutex
 	var faults []error
 	var calls sync.WaitGroup
@@ -241,11 +242,11 @@ func together(call func(i int) error) []error {
 	return faults
 }
 
-// work is the component's own work as one call, nil where the author did not say that it is free; what
-// names it, or says what to give.
+// work returns the component's work as one call, nil if the author did not declare it free. what
+// names the work, or the missing case.
 func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) error, what string) {
-	if t.unfit[label(c)] {
-		return nil, "its own work failed before"
+	if t.failedWork[label(c)] {
+		return nil, "its work failed before"
 	}
 	switch c.Kind {
 	case sdk.KindProvider:
@@ -275,16 +276,17 @@ func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) erro
 	}
 }
 
-// takesLarge sends more than grpc's own limit: as a configuration that is refused or not, and as a prompt.
-func takesLarge(ctx context.Context, t *trial, c sdk.Component) finding {
+// checkLarge sends more than gRPC's own limit, as a configuration and as a prompt. The
+// configuration may be refused.
+func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 	const do = "raise the gRPC server's limits to 64 MiB (67108864 bytes) in both directions"
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.large) + `"}`)
 	if _, err := s.validate(ctx, c, "", config); err != nil {
-		return fail(do, "Validate with %d bytes: %s", len(config), s.why(ctx, err))
+		return fail(do, "Validate with %d bytes: %s", len(config), s.explain(ctx, err))
 	}
 	cases := t.opts.Cases.Providers[c.Name]
 	if work, _ := t.work(s, c); c.Kind != sdk.KindProvider || work == nil {
@@ -293,26 +295,26 @@ func takesLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 	attempt := *cases.Normal
 	attempt.Prompt += strings.Repeat(" ", t.opts.large)
 	if err := t.attemptOnce(ctx, s, c, attempt); err != nil {
-		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), s.why(ctx, err))
+		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), s.explain(ctx, err))
 	}
 	return pass("as a configuration and as a prompt")
 }
 
-// drained looks at what was printed beside the protocol: the host reads and drops it.
-func drained(ctx context.Context, t *trial, _ sdk.Component) finding {
-	s, err := t.live(ctx)
+// checkNoise checks for output on stdout after the handshake, which the host reads and drops.
+func checkNoise(ctx context.Context, t *trial, _ sdk.Component) finding {
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	if err := s.alive(ctx); err != nil {
-		return fail("write to stderr", "%s", clip(err.Error()))
+		return fail("write to stderr", "%s", shorten(err.Error()))
 	}
 	s.stdout.mu.Lock()
 	total := s.stdout.total
 	s.stdout.mu.Unlock()
 	line, rest, _ := firstLine(s.stdout.text())
 	if extra := total - int64(len(line)+1); extra > 0 {
-		return pass("it answers on; %d bytes were dropped, beginning with: %s", extra, clip(rest))
+		return pass("it still answers; %d bytes were dropped, beginning with: %s", extra, shorten(rest))
 	}
 	return pass("it printed nothing")
 }

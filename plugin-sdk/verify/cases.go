@@ -13,44 +13,45 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
-// Cases say how to provoke what the rows want to see, by the names of the components. The author keeps
-// them in a file; see [ReadCases] and [FindCases].
+// Cases describes, by component names, how to provoke the behaviour that the rows check. The author
+// keeps them in a file; see [ReadCases] and [FindCases].
 type Cases struct {
 	Providers    map[string]ProviderCases `json:"providers,omitempty"`
 	Terminations map[string]DecideCases   `json:"terminations,omitempty"`
 	HookActions  map[string]HookCases     `json:"hook_actions,omitempty"`
-	// Files are put into each work directory, by their paths in it.
+	// Files are written into each work directory, by their relative paths.
 	Files map[string]string `json:"files,omitempty"`
 }
 
-// Attempt is one way to call a provider.
+// Attempt is one call of a provider.
 type Attempt struct {
 	Prompt      string            `json:"prompt,omitempty"`
 	Model       string            `json:"model,omitempty"`
-	Config      json.RawMessage   `json:"config,omitempty"` // an object
+	Config      json.RawMessage   `json:"config,omitempty"` // a JSON object
 	Environment map[string]string `json:"environment,omitempty"`
-	// Run and Input, an object, are for a provider that runs commands.
+	// Run and Input, a JSON object, are for a provider that runs commands.
 	Run   string          `json:"run,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// ProviderCases are a provider's cases. A nil case makes its rows not applicable.
+// ProviderCases are a provider's cases. The rows of a nil case are not applicable.
 type ProviderCases struct {
 	// Normal succeeds with some output.
 	Normal *Attempt `json:"normal,omitempty"`
-	// Slow does not end by itself for a minute.
+	// Slow does not end by itself within a minute.
 	Slow *Attempt `json:"slow,omitempty"`
-	// Busy is like Slow, and the agent has processes of its own. Default Slow.
+	// Busy is like Slow, and the agent has child processes. Default: Slow.
 	Busy *Attempt `json:"busy,omitempty"`
-	// Idle is one in which the agent ends well (exit code 0) without having done or said anything.
+	// Idle makes the agent exit with code 0 without any work or text.
 	Idle *Attempt `json:"idle,omitempty"`
 	// Large yields more than 4 MiB of output.
 	Large *Attempt `json:"large,omitempty"`
-	// Full succeeds and shows all that the traits claim: usage, tool calls, a checkpoint. Default Normal.
+	// Full succeeds and shows every declared trait: usage, tool calls, a checkpoint. Default:
+	// Normal.
 	Full *Attempt `json:"full,omitempty"`
 	// Refused are configurations that Validate must refuse.
 	Refused []json.RawMessage `json:"refused,omitempty"`
-	// Free: an attempt costs nothing, so that Normal may be made hundreds of times.
+	// Free: an attempt costs nothing, so that Normal may run hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
@@ -58,24 +59,24 @@ type ProviderCases struct {
 type DecideCases struct {
 	// Config is a configuration that the strategy accepts.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Decisions are questions and what the answers should be.
+	// Decisions are requests with the expected decisions.
 	Decisions []DecideCase      `json:"decisions,omitempty"`
 	Refused   []json.RawMessage `json:"refused,omitempty"`
-	// Free: a decision costs nothing and may be made hundreds of times.
+	// Free: a decision costs nothing and may be repeated hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
 // DecideCase is one decision.
 type DecideCase struct {
 	Name      string             `json:"name,omitempty"`
-	Iteration int                `json:"iteration,omitempty"` // default 1
+	Iteration int                `json:"iteration,omitempty"` // default: 1
 	Max       int                `json:"max,omitempty"`
 	Hint      string             `json:"hint,omitempty"`
 	Round     int                `json:"round,omitempty"`
 	Answer    string             `json:"answer,omitempty"` // the answer to a question, for round 1 and later
 	Result    json.RawMessage    `json:"result,omitempty"`
 	State     json.RawMessage    `json:"state,omitempty"`
-	Config    json.RawMessage    `json:"config,omitempty"` // in place of the strategy's
+	Config    json.RawMessage    `json:"config,omitempty"` // replaces the strategy's
 	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" takes any
 }
 
@@ -83,28 +84,28 @@ type DecideCase struct {
 type HookCases struct {
 	// Config is a configuration that the action accepts.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Firings are made as they are: the action acts.
+	// Firings are run unchanged: the action takes effect.
 	Firings []HookCase `json:"firings,omitempty"`
-	// Slow is a configuration under which the action takes longer than a minute.
+	// Slow is a configuration with which the action takes longer than a minute.
 	Slow    json.RawMessage   `json:"slow,omitempty"`
 	Refused []json.RawMessage `json:"refused,omitempty"`
-	// Free: the action may be run hundreds of times.
+	// Free: the action may run hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
 // HookCase is one firing of a hook.
 type HookCase struct {
 	Name   string          `json:"name,omitempty"`
-	Point  sdk.HookPoint   `json:"point,omitempty"` // default iteration_end
+	Point  sdk.HookPoint   `json:"point,omitempty"` // default: iteration_end
 	Config json.RawMessage `json:"config,omitempty"`
 	Want   sdk.Action      `json:"want,omitempty"` // "" takes any
 }
 
-// CasesFile is the name of an author's file of cases, beside the binary or in the module's root. One that
-// is for one binary of several in a directory is called <binary>.verify.json.
+// CasesFile is the name of the author's file of cases, beside the binary or in the module's root.
+// The file for one of several binaries in a directory is named <binary>.verify.json.
 const CasesFile = "verify.json"
 
-// FindCases is the file of cases that belongs to a binary, "" if there is none.
+// FindCases returns the path of a binary's file of cases, "" if there is none.
 func FindCases(binary string) string {
 	for _, path := range []string{binary + "." + CasesFile, filepath.Join(filepath.Dir(binary), CasesFile)} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -114,7 +115,7 @@ func FindCases(binary string) string {
 	return ""
 }
 
-// ReadCases reads a file of cases. A key that it does not know is an error.
+// ReadCases reads a file of cases. An unknown key is an error.
 func ReadCases(path string) (Cases, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -133,11 +134,11 @@ func ReadCases(path string) (Cases, error) {
 	return c, nil
 }
 
-// furnish puts the files into a work directory.
-func (c Cases) furnish(dir string) error {
+// writeFiles writes the files into a work directory.
+func (c Cases) writeFiles(dir string) error {
 	for name, text := range c.Files {
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("the cases put a file outside of the work directory: %s", name)
+			return fmt.Errorf("the cases have a file outside the work directory: %s", name)
 		}
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -150,7 +151,7 @@ func (c Cases) furnish(dir string) error {
 	return nil
 }
 
-// busy is the case in which the agent is at work with all that it starts, nil for none.
+// busy returns the case in which the agent works with all its child processes, nil for none.
 func (c ProviderCases) busy() *Attempt {
 	if c.Busy != nil {
 		return c.Busy
@@ -165,7 +166,8 @@ func (c ProviderCases) full() *Attempt {
 	return c.Normal
 }
 
-// settings are a configuration that the component accepts, nil if nobody gave one, and those that it refuses.
+// settings returns a configuration that the component accepts, nil if there is none, and those that
+// it refuses.
 func (c Cases) settings(component sdk.Component) (model string, accepted json.RawMessage, refused []json.RawMessage) {
 	switch component.Kind {
 	case sdk.KindProvider:
@@ -185,7 +187,7 @@ func (c Cases) settings(component sdk.Component) (model string, accepted json.Ra
 	}
 }
 
-// with are the cases with a normal one for each provider that has none; nil adds nothing.
+// with returns the cases with normal for each provider without a normal case; nil adds nothing.
 func (c Cases) with(normal *Attempt, d sdk.Description) Cases {
 	if normal == nil {
 		return c
@@ -202,7 +204,7 @@ func (c Cases) with(normal *Attempt, d sdk.Description) Cases {
 	return c
 }
 
-// unknown are the names in the file that no component has.
+// unknown returns the names in the file that no component has.
 func (c Cases) unknown(d sdk.Description) []string {
 	known := map[string]bool{}
 	for _, component := range d.Components {

@@ -12,12 +12,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// workLimit is the deadline of one decision and of one firing.
+// workLimit is the deadline of one decision or firing.
 const workLimit = time.Minute
 
-// decide makes one decision; one that breaks the rules is an error.
+// decide makes one decision. An invalid one is an error.
 func (t *trial) decide(ctx context.Context, s *session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
-	ctx, cancel := within(ctx, workLimit)
+	ctx, cancel := withTimeout(ctx, workLimit)
 	defer cancel()
 	request := sdk.DecideRequest{
 		Session: "verify", Node: "node", Stage: "stage", Iteration: max(one.Iteration, 1), Max: one.Max, Hint: one.Hint,
@@ -31,12 +31,12 @@ func (t *trial) decide(ctx context.Context, s *session, c sdk.Component, cases D
 	}
 	d, err := s.client.Termination(c).Decide(ctx, request)
 	if err != nil {
-		return d, errors.New(s.why(ctx, err))
+		return d, errors.New(s.explain(ctx, err))
 	}
 	return d, illegalDecision(d)
 }
 
-// illegalDecision says what breaks the rules that the kernel relies on.
+// illegalDecision returns an error for a decision that breaks the rules on which the kernel relies.
 func illegalDecision(d sdk.Decision) error {
 	switch d.Action {
 	case sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError:
@@ -45,7 +45,7 @@ func illegalDecision(d sdk.Decision) error {
 			return errors.New("ask without a question's prompt")
 		}
 	default:
-		return fmt.Errorf("action %q is none", d.Action)
+		return fmt.Errorf("unknown action %q", d.Action)
 	}
 	if d.Confidence < 0 || d.Confidence > 1 {
 		return fmt.Errorf("confidence %v is not within 0 and 1", d.Confidence)
@@ -55,64 +55,64 @@ func illegalDecision(d sdk.Decision) error {
 
 func (c DecideCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("decision %d", i+1)) }
 
-func decides(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkDecisions(ctx context.Context, t *trial, c sdk.Component) finding {
 	cases := t.opts.Cases.Terminations[c.Name]
 	if len(cases.Decisions) == 0 {
 		return needCase("terminations", c.Name, "decisions")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	for i, one := range cases.Decisions {
 		d, err := t.decide(ctx, s, c, cases, one)
 		switch {
 		case err != nil:
-			return fail("answer with continue, stop, error or ask", "%s: %s", one.title(i), clip(err.Error()))
+			return fail("answer with continue, stop, error or ask", "%s: %s", one.title(i), shorten(err.Error()))
 		case one.Want != "" && d.Action != one.Want:
-			return fail("correct the strategy, or the case", "%s: got %s (%s), want %s", one.title(i), d.Action, clip(d.Reason), one.Want)
+			return fail("correct the strategy, or the case", "%s: got %s (%s), want %s", one.title(i), d.Action, shorten(d.Reason), one.Want)
 		}
 	}
 	return pass("%d decisions", len(cases.Decisions))
 }
 
-// repeats: a strategy keeps nothing between calls, so that a decision can be made again after a crash, by
-// another process. Its state comes back to it.
-func repeats(ctx context.Context, t *trial, c sdk.Component) finding {
-	const do = "decide by the request alone: keep what is to be remembered in state, which comes back"
+// checkRepeats checks that a strategy keeps nothing between calls, so that another process can repeat a
+// decision after a crash. The state is passed back.
+func checkRepeats(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "decide only by the request; keep data in state, which is passed back"
 	cases := t.opts.Cases.Terminations[c.Name]
 	if len(cases.Decisions) == 0 {
 		return needCase("terminations", c.Name, "decisions")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
-	other, err := t.fresh(ctx)
+	other, err := t.newSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer other.close()
 	for i, one := range cases.Decisions {
 		first, err := t.decide(ctx, s, c, cases, one)
 		if err != nil {
-			return fail(do, "%s: %s", one.title(i), clip(err.Error()))
+			return fail(do, "%s: %s", one.title(i), shorten(err.Error()))
 		}
 		for name, again := range map[string]*session{"asked again": s, "asked in another process": other} {
 			second, err := t.decide(ctx, again, c, cases, one)
 			switch {
 			case err != nil:
-				return fail(do, "%s, %s: %s", one.title(i), name, clip(err.Error()))
+				return fail(do, "%s, %s: %s", one.title(i), name, shorten(err.Error()))
 			case first.Action != second.Action:
 				return fail(do, "%s: first %s, %s %s", one.title(i), first.Action, name, second.Action)
 			case !sameJSON(first.State, second.State):
-				return fail(do, "%s: first state %s, %s %s", one.title(i), clip(string(first.State)), name, clip(string(second.State)))
+				return fail(do, "%s: first state %s, %s %s", one.title(i), shorten(string(first.State)), name, shorten(string(second.State)))
 			}
 		}
 		next := one
 		next.State, next.Iteration, next.Round = first.State, max(one.Iteration, 1)+1, 0
 		if _, err := t.decide(ctx, other, c, cases, next); err != nil {
-			return fail(do, "%s: its own state, handed back: %s", one.title(i), clip(err.Error()))
+			return fail(do, "%s: its own state, passed back: %s", one.title(i), shorten(err.Error()))
 		}
 	}
 	return pass("%d decisions, in two processes", len(cases.Decisions))
@@ -126,21 +126,21 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(one.Bytes(), two.Bytes())
 }
 
-func releases(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkRelease(ctx context.Context, t *trial, c sdk.Component) finding {
 	cases := t.opts.Cases.Terminations[c.Name]
 	if len(cases.Decisions) == 0 {
 		return needCase("terminations", c.Name, "decisions")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	releaser, ok := s.client.Termination(c).(sdk.Releaser)
 	if !ok {
 		return skip("", "it holds nothing")
 	}
 	if err := releaser.Release(ctx, "a-session-that-never-was"); err != nil {
-		return fail("nothing to release is a success", "%s", s.why(ctx, err))
+		return fail("report success if there is nothing to release", "%s", s.explain(ctx, err))
 	}
 	return pass("")
 }

@@ -19,7 +19,7 @@ import (
 
 // run runs the program without a handshake and waits for its end.
 func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
-	ctx, cancel := within(ctx, startLimit)
+	ctx, cancel := withTimeout(ctx, startLimit)
 	defer cancel()
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.target.Path, slices.Concat(t.target.Args, args)...)
@@ -37,41 +37,41 @@ func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string,
 	return out.String(), words.String(), cmd.ProcessState.ExitCode(), err
 }
 
-func startedByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "without the cookie in " + wire.CookieKey + " write a sentence to stderr, nothing to stdout, and exit 2"
+func checkByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "without the cookie in " + wire.CookieKey + " write an explanation to stderr, nothing to stdout, and exit 2"
 	stdout, stderr, code, err := t.run(ctx)
 	switch {
 	case err != nil:
-		return fail(do, "%s", clip(err.Error()))
+		return fail(do, "%s", shorten(err.Error()))
 	case code == 0:
-		return fail(do, "it exits 0, as if it had done something")
+		return fail(do, "it exits 0, as after success")
 	case stdout != "":
-		return fail(do, "it prints on stdout: %s", clip(stdout))
+		return fail(do, "it prints on stdout: %s", shorten(stdout))
 	case strings.TrimSpace(stderr) == "":
-		return fail(do, "it exits %d without a word on stderr", code)
+		return fail(do, "it exits %d without a message on stderr", code)
 	}
-	return pass("exit code %d: %s", code, clip(stderr))
+	return pass("exit code %d: %s", code, shorten(stderr))
 }
 
-func describes(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkDescribe(ctx context.Context, t *trial, _ sdk.Component) finding {
 	const do = "print the description as one JSON object on stdout for the argument describe, and exit 0"
 	stdout, stderr, code, err := t.run(ctx, "describe")
 	switch {
 	case err != nil:
-		return fail(do, "%s", clip(err.Error()))
+		return fail(do, "%s", shorten(err.Error()))
 	case code != 0:
-		return fail(do, "describe exits %d: %s", code, clip(stderr))
+		return fail(do, "describe exits %d: %s", code, shorten(stderr))
 	}
 	var d sdk.Description
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
-		return fail(do, "describe prints no JSON object (%v): %s", err, clip(stdout))
+		return fail(do, "describe does not print a JSON object (%v): %s", err, shorten(stdout))
 	}
 	t.description = complete(d)
 	if err := client.CheckDescription(d); err != nil {
-		return fail("correct the description", "%s", clip(err.Error()))
+		return fail("correct the description", "%s", shorten(err.Error()))
 	}
 	if unknown := t.opts.Cases.unknown(d); len(unknown) > 0 {
-		t.mistake = fmt.Errorf("cases are given for what the plugin does not serve: %s", strings.Join(unknown, ", "))
+		t.callerError = fmt.Errorf("the cases name components that the plugin does not serve: %s", strings.Join(unknown, ", "))
 	}
 	t.opts.Cases = t.opts.Cases.with(t.opts.Normal, d)
 	names := make([]string, 0, len(d.Components))
@@ -81,7 +81,7 @@ func describes(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("%s %s: %s", d.Name, d.Version, strings.Join(names, ", "))
 }
 
-// complete writes out the defaults of a description, so that two can be compared.
+// complete sets the defaults of a description, so that two can be compared.
 func complete(d sdk.Description) sdk.Description {
 	d.Components = slices.Clone(d.Components)
 	for i, c := range d.Components {
@@ -100,15 +100,15 @@ func complete(d sdk.Description) sdk.Description {
 	return d
 }
 
-func named(_ context.Context, t *trial, _ sdk.Component) finding {
+func checkName(_ context.Context, t *trial, _ sdk.Component) finding {
 	if got := t.description.Name; got != t.target.Name {
 		return fail(fmt.Sprintf("call the file agent-plugin-%s, or the plugin %s", got, t.target.Name),
-			"it calls itself %q, the file says %q", got, t.target.Name)
+			"its name is %q, the file's is %q", got, t.target.Name)
 	}
 	return pass("%s", t.description.Name)
 }
 
-func versioned(_ context.Context, t *trial, _ sdk.Component) finding {
+func checkVersion(_ context.Context, t *trial, _ sdk.Component) finding {
 	d := t.description
 	if !slices.Contains(d.Protocols, wire.Protocol) {
 		return fail(fmt.Sprintf("name the protocol majors that it speaks: \"protocols\": [%d]", wire.Protocol),
@@ -117,15 +117,15 @@ func versioned(_ context.Context, t *trial, _ sdk.Component) finding {
 	return pass("version %s, protocols %v", d.Version, d.Protocols)
 }
 
-func describesAlike(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkSameDescription(ctx context.Context, t *trial, _ sdk.Component) finding {
 	const do = "answer Describe with what the argument describe prints"
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	d, err := s.client.Describe(ctx)
 	if err != nil {
-		return fail(do, "%s", clip(err.Error()))
+		return fail(do, "%s", shorten(err.Error()))
 	}
 	if diff := difference("", tree(t.description), tree(complete(d))); diff != "" {
 		return fail(do, "%s", diff)
@@ -133,7 +133,7 @@ func describesAlike(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("both are the same")
 }
 
-// tree is a value as plain JSON has it.
+// tree converts a value to plain JSON types.
 func tree(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -146,7 +146,7 @@ func tree(v any) any {
 	return plain
 }
 
-// difference names the first place at which two trees differ, "" if they do not.
+// difference describes the first difference of two trees, "" if there is none.
 func difference(at string, printed, served any) string {
 	left, isMap := printed.(map[string]any)
 	right, alsoMap := served.(map[string]any)
@@ -171,7 +171,7 @@ func difference(at string, printed, served any) string {
 	if reflect.DeepEqual(printed, served) {
 		return ""
 	}
-	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, clip(fmt.Sprint(printed)), clip(fmt.Sprint(served)))
+	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, shorten(fmt.Sprint(printed)), shorten(fmt.Sprint(served)))
 }
 
 func keysOf(a, b map[string]any) func(yield func(string) bool) {

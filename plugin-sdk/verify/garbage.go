@@ -16,16 +16,16 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// bare is a codec that takes bytes for messages, so that a message can be no message.
-type bare struct{}
+// rawCodec is a codec that sends bytes as messages, so that a message can be invalid.
+type rawCodec struct{}
 
-var _ encoding.CodecV2 = bare{}
+var _ encoding.CodecV2 = rawCodec{}
 
-// Name implements encoding.CodecV2: the other end takes the bytes for protocol buffers.
-func (bare) Name() string { return "proto" }
+// Name implements encoding.CodecV2. The other end decodes the bytes as protocol buffers.
+func (rawCodec) Name() string { return "proto" }
 
 // Marshal implements encoding.CodecV2.
-func (bare) Marshal(v any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.([]byte)
 	if !ok {
 		return nil, fmt.Errorf("no bytes: %T", v)
@@ -34,7 +34,7 @@ func (bare) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements encoding.CodecV2.
-func (bare) Unmarshal(data mem.BufferSlice, v any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {
 		return fmt.Errorf("no bytes: %T", v)
@@ -43,33 +43,33 @@ func (bare) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-func forceBare() grpc.CallOption { return grpc.ForceCodecV2(bare{}) }
+func forceBare() grpc.CallOption { return grpc.ForceCodecV2(rawCodec{}) }
 
-// methods are the unary ones of all services.
+// methods are the unary methods of all services.
 var methods = []string{
 	pb.Plugin_Describe_FullMethodName, pb.Plugin_Init_FullMethodName, pb.Plugin_Validate_FullMethodName, pb.Plugin_Examine_FullMethodName, pb.Plugin_Health_FullMethodName,
 	pb.Termination_Decide_FullMethodName, pb.Termination_Release_FullMethodName, pb.HookAction_Run_FullMethodName,
 }
 
-// survivesGarbage sends what is no message, and messages with more in them than anybody knows.
-func survivesGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "catch errors where messages are read, and ignore fields, enum values and messages that are not known"
-	s, err := t.live(ctx)
+// checkGarbage sends invalid messages, and messages with unknown content.
+func checkGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "catch decoding errors; ignore unknown fields, enum values and messages"
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	for _, method := range methods {
 		for name, message := range oddMessages() {
 			s.send(ctx, method, message)
 			if err := s.alive(ctx); err != nil {
-				return fail(do, "after %s to %s: %s", name, method, clip(err.Error()))
+				return fail(do, "after %s to %s: %s", name, method, shorten(err.Error()))
 			}
 		}
 	}
 	for name, message := range oddMessages() {
 		s.stream(ctx, message)
 		if err := s.alive(ctx); err != nil {
-			return fail(do, "after %s to %s: %s", name, pb.Provider_Execute_FullMethodName, clip(err.Error()))
+			return fail(do, "after %s to %s: %s", name, pb.Provider_Execute_FullMethodName, shorten(err.Error()))
 		}
 	}
 	for _, c := range t.description.Components {
@@ -80,10 +80,11 @@ func survivesGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(oddMessages()))
 }
 
-// oddMessages are messages by what they are. None names a component that exists, so that none makes one work.
+// oddMessages returns messages by description. None names an existing component, so that none
+// starts work.
 func oddMessages() map[string][]byte {
 	odd := map[string][]byte{"an empty request": {}}
-	source := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same garbage for everybody
+	source := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a constant seed: every plugin gets the same garbage
 	for i, size := range []int{1, 64, 4096} {
 		random := make([]byte, size)
 		for i := range random {
@@ -99,7 +100,7 @@ func oddMessages() map[string][]byte {
 	return odd
 }
 
-// withUnknown adds fields with numbers that no message has.
+// withUnknown adds fields with unknown numbers.
 func withUnknown(message []byte) []byte {
 	message = protowire.AppendTag(message, 9001, protowire.BytesType)
 	message = protowire.AppendString(message, "from a later version")
@@ -107,17 +108,17 @@ func withUnknown(message []byte) []byte {
 	return protowire.AppendVarint(message, 1)
 }
 
-// send makes a unary call; what comes back does not matter.
+// send makes a unary call and ignores the answer.
 func (s *session) send(ctx context.Context, method string, message []byte) {
-	ctx, cancel := within(ctx, slack)
+	ctx, cancel := withTimeout(ctx, slack)
 	defer cancel()
 	var response []byte
 	_ = s.conn.Invoke(ctx, method, message, &response, forceBare())
 }
 
-// stream makes an attempt of one message; what comes back does not matter.
+// stream runs an attempt of one message and ignores the answer.
 func (s *session) stream(ctx context.Context, message []byte) {
-	ctx, cancel := within(ctx, slack)
+	ctx, cancel := withTimeout(ctx, slack)
 	defer cancel()
 	stream, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
 		pb.Provider_Execute_FullMethodName, forceBare())
@@ -134,21 +135,22 @@ func (s *session) stream(ctx context.Context, message []byte) {
 	}
 }
 
-// ignoresUnknown asks for the same with and without fields that nobody knows. Nil is well.
+// ignoresUnknown compares the answers with and without unknown fields. Nil means that they are
+// equal.
 func (s *session) ignoresUnknown(ctx context.Context, t *trial, c sdk.Component) *finding {
-	const do = "ignore fields that are not known: a later kernel sends more"
+	const do = "ignore unknown fields: a later kernel sends more"
 	model, config, _ := t.opts.Cases.settings(c)
 	want, err := s.validate(ctx, c, model, config)
 	if err != nil {
-		f := fail(do, "Validate of %s: %s", label(c), s.why(ctx, err))
+		f := fail(do, "Validate of %s: %s", label(c), s.explain(ctx, err))
 		return &f
 	}
 	request, err := proto.Marshal(&pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
 	if err != nil {
-		f := lost(err)
+		f := noProcess(err)
 		return &f
 	}
-	limited, cancel := within(ctx, callLimit)
+	limited, cancel := withTimeout(ctx, callLimit)
 	defer cancel()
 	var response []byte
 	err = s.conn.Invoke(limited, pb.Plugin_Validate_FullMethodName, withUnknown(request), &response, forceBare())
@@ -158,7 +160,7 @@ func (s *session) ignoresUnknown(ctx context.Context, t *trial, c sdk.Component)
 	}
 	switch {
 	case err != nil:
-		f := fail(do, "Validate of %s with unknown fields: %s", label(c), s.why(ctx, err))
+		f := fail(do, "Validate of %s with unknown fields: %s", label(c), s.explain(ctx, err))
 		return &f
 	case got.GetFailure().GetKind() != want.GetKind():
 		f := fail(do, "Validate of %s answers %q, with unknown fields %q", label(c), want.GetKind(), got.GetFailure().GetKind())
@@ -167,7 +169,7 @@ func (s *session) ignoresUnknown(ctx context.Context, t *trial, c sdk.Component)
 	return nil
 }
 
-// isObject says whether raw is a JSON object.
+// isObject reports whether raw is a JSON object.
 func isObject(raw json.RawMessage) bool {
 	var object map[string]json.RawMessage
 	return json.Unmarshal(raw, &object) == nil && object != nil

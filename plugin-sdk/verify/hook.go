@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// fire runs the action once; an answer that breaks the rules is an error.
+// fire runs the action once. An invalid answer is an error.
 func (t *trial) fire(ctx context.Context, s *session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
-	ctx, cancel := within(ctx, workLimit)
+	ctx, cancel := withTimeout(ctx, workLimit)
 	defer cancel()
 	request := sdk.HookRequest{
 		Key: key, Point: cmp.Or(one.Point, sdk.IterationEnd), Session: "verify", Node: "node", Stage: "stage", Iteration: 1,
@@ -25,71 +25,72 @@ func (t *trial) fire(ctx context.Context, s *session, c sdk.Component, cases Hoo
 	}
 	a, err := s.client.HookAction(c).Run(ctx, request)
 	if err != nil {
-		return a, errors.New(s.why(ctx, err))
+		return a, errors.New(s.explain(ctx, err))
 	}
 	return a, illegalAnswer(request.Point, a)
 }
 
-// illegalAnswer says what breaks the rules that the kernel relies on. The zero answer continues.
+// illegalAnswer returns an error for an answer that breaks the rules on which the kernel relies.
+// The zero answer continues.
 func illegalAnswer(point sdk.HookPoint, a sdk.HookAnswer) error {
 	switch cmp.Or(a.Action, sdk.ActionContinue) {
 	case sdk.ActionContinue, sdk.ActionAbort:
 	case sdk.ActionPause, sdk.ActionRestartStage, sdk.ActionModifyContext:
 		if point == sdk.SessionEnd {
-			return fmt.Errorf("%s at session_end, where nothing is left to do it to", a.Action)
+			return fmt.Errorf("%s at session_end, which allows no action", a.Action)
 		}
 	default:
-		return fmt.Errorf("action %q is none", a.Action)
+		return fmt.Errorf("unknown action %q", a.Action)
 	}
 	if len(a.Facts) > 0 && !isObject(a.Facts) {
-		return fmt.Errorf("the facts are no JSON object: %s", clip(string(a.Facts)))
+		return fmt.Errorf("the facts are not a JSON object: %s", shorten(string(a.Facts)))
 	}
 	return nil
 }
 
 func (c HookCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("firing %d", i+1)) }
 
-func answers(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkAnswers(ctx context.Context, t *trial, c sdk.Component) finding {
 	cases := t.opts.Cases.HookActions[c.Name]
 	if len(cases.Firings) == 0 {
 		return needCase("hook_actions", c.Name, "firings")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	for i, one := range cases.Firings {
 		a, err := t.fire(ctx, s, c, cases, one, newMarker())
 		switch {
 		case err != nil:
-			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), clip(err.Error()))
+			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), shorten(err.Error()))
 		case one.Want != "" && cmp.Or(a.Action, sdk.ActionContinue) != one.Want:
-			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, clip(a.Reason), one.Want)
+			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, shorten(a.Reason), one.Want)
 		}
 	}
 	return pass("%d firings", len(cases.Firings))
 }
 
-// repeatsKey: after a crash the kernel fires with the same key again.
-func repeatsKey(ctx context.Context, t *trial, c sdk.Component) finding {
-	const do = "use the request's key as the idempotency key of what is done"
+// checkSameKey checks a second firing with the same key, which the kernel sends after a crash.
+func checkSameKey(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "use the request's key as the idempotency key of the effect"
 	cases := t.opts.Cases.HookActions[c.Name]
 	if len(cases.Firings) == 0 {
 		return needCase("hook_actions", c.Name, "firings")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	for i, one := range cases.Firings {
 		key := newMarker()
 		first, err := t.fire(ctx, s, c, cases, one, key)
 		if err != nil {
-			return fail(do, "%s: %s", one.title(i), clip(err.Error()))
+			return fail(do, "%s: %s", one.title(i), shorten(err.Error()))
 		}
 		second, err := t.fire(ctx, s, c, cases, one, key)
 		if err != nil {
-			return fail(do, "%s, again: %s", one.title(i), clip(err.Error()))
+			return fail(do, "%s, again: %s", one.title(i), shorten(err.Error()))
 		}
 		if first.Action != second.Action {
 			return fail(do, "%s: first %s, again %s", one.title(i), cmp.Or(first.Action, "nothing"), cmp.Or(second.Action, "nothing"))
@@ -98,7 +99,7 @@ func repeatsKey(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("%d firings, each twice", len(cases.Firings))
 }
 
-// beginRun starts a run that takes long, and gives it a moment to be at work. The caller stops it.
+// beginRun starts a slow run and waits for it to begin its work. The caller stops it.
 func (t *trial) beginRun(ctx context.Context, s *session, c sdk.Component, slow json.RawMessage) *running {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel, ended: make(chan struct{})}
@@ -120,32 +121,32 @@ func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookReque
 	}
 }
 
-// hookTimesOut: an action that takes longer than its limit ends what it does and says so.
+// hookTimesOut checks that an action ends its work at its time limit and reports it.
 func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
 	cases := t.opts.Cases.HookActions[c.Name]
 	if len(cases.Slow) == 0 {
 		return needCase("hook_actions", c.Name, "slow")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	const limit = time.Second
 	begun := time.Now()
-	ctx, cancel := within(ctx, limit+grace+slack)
+	ctx, cancel := withTimeout(ctx, limit+grace+slack)
 	defer cancel()
 	_, err = s.client.HookAction(c).Run(ctx, t.slowRun(cases.Slow, limit))
 	took := time.Since(begun)
 	switch {
 	case ctx.Err() != nil:
-		return fail(do, "it goes on %s after a limit of %s", grace+slack, limit)
+		return fail(do, "it still runs %s after a limit of %s", grace+slack, limit)
 	case err == nil && took < limit:
-		return skip("a configuration slow under which it takes longer than a minute", "it ended by itself after %d ms", took.Milliseconds())
+		return skip("a configuration slow with which it runs for more than a minute", "it ended by itself after %d ms", took.Milliseconds())
 	case err == nil:
 		return fail(do, "it claims success after %d ms", took.Milliseconds())
 	case failure.KindOf(err) != failure.HookTimeout:
-		return fail(do, "it ended as %s: %s", failure.KindOf(err), s.why(ctx, err))
+		return fail(do, "it ended as %s: %s", failure.KindOf(err), s.explain(ctx, err))
 	}
 	return pass("ended after %d ms, the limit was %d ms", took.Milliseconds(), limit.Milliseconds())
 }

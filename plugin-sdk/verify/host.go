@@ -13,48 +13,50 @@ import (
 	"sync"
 )
 
-// hostPrefix begins the one line that a host prints; a test's binary may print others.
+// hostPrefix begins the line that a host prints; a test's binary may print other lines.
 const hostPrefix = "agent-pipelines-verify-host "
 
-// hosted is that line: what the host started.
-type hosted struct {
+// hostReport is that line: the result of the start.
+type hostReport struct {
 	PID   int    `json:"pid"`
 	Line  string `json:"line"`
 	Fault string `json:"fault,omitempty"`
 }
 
-// ServeHost makes the calling process a host that can be killed: it starts the plugin that in names, tells
-// about it on out, and waits for the end of in. [Run] starts it by [Options.Host], with both as standard
-// streams. A program calls it before it does anything else.
+// ServeHost turns the calling process into a host that can be killed. It reads a plugin's
+// specification from in, starts the plugin, reports it on out, and waits for the end of in.
+//
+// [Run] starts it by [Options.Host], with the standard streams. A program calls it before anything
+// else.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer) error {
-	runtime.LockOSThread() // the signal at the parent's death is bound to the thread that forks
+	runtime.LockOSThread() // the parent-death signal belongs to the forking thread
 	defer runtime.UnlockOSThread()
 	var s spec
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("read what to start: %w", err)
+		return fmt.Errorf("read the specification: %w", err)
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("read what to start: %w", err)
+		return fmt.Errorf("read the specification: %w", err)
 	}
 	p, err := start(s)
 	if err != nil {
-		return tellHosted(out, hosted{Fault: err.Error()})
+		return writeReport(out, hostReport{Fault: err.Error()})
 	}
-	defer p.clean()
-	h := hosted{PID: p.pid()}
-	if h.Line, err = p.greet(ctx); err != nil {
+	defer p.killAll()
+	h := hostReport{PID: p.pid()}
+	if h.Line, err = p.readHandshake(ctx); err != nil {
 		h.Fault = err.Error()
 	}
-	if err := tellHosted(out, h); err != nil {
+	if err := writeReport(out, h); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, lines)
 	return err
 }
 
-func tellHosted(out io.Writer, h hosted) error {
+func writeReport(out io.Writer, h hostReport) error {
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -63,7 +65,7 @@ func tellHosted(out io.Writer, h hosted) error {
 	return err
 }
 
-// host is a process of ours that started the plugin and is to be killed.
+// host is a process of ours that has started the plugin and is to be killed.
 type host struct {
 	busy
 	cmd   *exec.Cmd
@@ -71,7 +73,7 @@ type host struct {
 	ended sync.Once
 }
 
-// startHost starts one, connects to its plugin, and puts that to work. The caller closes it.
+// startHost starts a host, connects to its plugin, and occupies it. The caller closes the host.
 func (t *trial) startHost(ctx context.Context) (*host, error) {
 	dir, err := socketDir()
 	if err != nil {
@@ -95,7 +97,7 @@ func (t *trial) startHost(ctx context.Context) (*host, error) {
 	h.session = &session{process: foreign(s, 0), dir: dir}
 	err = h.adopt(ctx, in, out)
 	if err == nil {
-		err = t.settle(ctx, h)
+		err = t.prepareHost(ctx, h)
 	}
 	if err != nil {
 		h.close()
@@ -104,10 +106,10 @@ func (t *trial) startHost(ctx context.Context) (*host, error) {
 	return h, nil
 }
 
-// adopt tells the host what to start, and connects to that.
+// adopt sends the specification to the host and connects to its plugin.
 func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 	if err := json.NewEncoder(in).Encode(h.spec); err != nil {
-		return fmt.Errorf("tell the host what to start: %w", err)
+		return fmt.Errorf("send the specification to the host: %w", err)
 	}
 	unwatch := context.AfterFunc(ctx, h.kill)
 	defer unwatch()
@@ -116,9 +118,9 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 		if !ok {
 			continue
 		}
-		var told hosted
+		var told hostReport
 		if err := json.Unmarshal([]byte(text), &told); err != nil {
-			return fmt.Errorf("the host says %q: %w", text, err)
+			return fmt.Errorf("parse the host's report %q: %w", text, err)
 		}
 		if told.Fault != "" {
 			return errors.New(told.Fault)
@@ -126,22 +128,22 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 		h.number = told.PID
 		return h.connect(told.Line)
 	}
-	return errors.New("the host ended without a word")
+	return errors.New("the host ended without a report")
 }
 
-// settle does for a host's plugin what fresh and occupy do for one of ours.
-func (t *trial) settle(ctx context.Context, h *host) error {
+// prepareHost initializes and occupies the plugin of a host.
+func (t *trial) prepareHost(ctx context.Context, h *host) error {
 	for _, c := range t.description.Components {
-		_ = h.prepare(ctx, c, t.dir) // the row init looks at it
+		_ = h.prepare(ctx, c, t.dir) // the row init checks it
 	}
 	return t.occupy(ctx, &h.busy)
 }
 
-// kill ends the host as nothing else does: without a chance to clean up.
+// kill kills the host, so that it cannot clean up.
 func (h *host) kill() {
 	h.ended.Do(func() {
 		_ = h.cmd.Process.Kill()
-		_ = h.cmd.Wait() // it was killed
+		_ = h.cmd.Wait() // the error is that of the kill
 	})
 }
 

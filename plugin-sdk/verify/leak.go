@@ -9,55 +9,56 @@ import (
 )
 
 const (
-	// measured calls are watched, after a third as many that let pools and the garbage collector settle.
+	// measured is the number of measured calls. A third as many run first, to let pools and the
+	// garbage collector settle.
 	measured = 1000
-	// A process may hold this much more after the measured calls than before: less than one thing in
-	// a hundred calls, and less than 25 KB a call.
+	// The allowed growth of a process over the measured calls: less than one resource per hundred
+	// calls, and less than 25 KB per call.
 	moreFiles   = 9
 	moreThreads = 9
 	moreMemory  = 24 << 20
 )
 
-// leaksNothing makes many calls on a process of its own and compares what it holds.
-func leaksNothing(ctx context.Context, t *trial, _ sdk.Component) finding {
+// checkLeak makes many calls on its own process and compares the resources before and after.
+func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
 	if !seesProcesses {
-		return skip("a run on Linux", "this system does not tell what a process holds")
+		return skip("a run on Linux", "this system does not show a process's resources")
 	}
-	s, err := t.fresh(ctx)
+	s, err := t.newSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer s.close()
 	if err := t.repeat(ctx, s, t.opts.calls/3); err != nil {
-		return fail("see the rows garbage and unknown-component", "%s", clip(err.Error()))
+		return fail("see the rows garbage and unknown-component", "%s", shorten(err.Error()))
 	}
 	before, err := holds(s.pid())
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	if err := t.repeat(ctx, s, t.opts.calls); err != nil {
-		return fail("see the rows garbage and unknown-component", "%s", clip(err.Error()))
+		return fail("see the rows garbage and unknown-component", "%s", shorten(err.Error()))
 	}
 	var after holdings
 	var over []string
-	until(ctx, slack, func() bool { // what a call leaves may take a moment to go
+	poll(ctx, slack, func() bool { // the resources of a call may be freed shortly after it
 		if after, err = holds(s.pid()); err != nil {
 			return true
 		}
-		over = after.over(before)
+		over = after.growth(before)
 		return len(over) == 0
 	})
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	if len(over) > 0 {
-		return fail("close, end and forget at the end of each call what was opened for it", "after %d calls: %s", t.opts.calls, strings.Join(over, ", "))
+		return fail("release all resources of a call at its end", "after %d calls: %s", t.opts.calls, strings.Join(over, ", "))
 	}
 	return pass("%d files, %d threads, %d KB", after.files, after.threads, after.memory>>10)
 }
 
-// over says what a process holds more than it may.
-func (h holdings) over(before holdings) []string {
+// growth lists the resources that exceed the allowed growth.
+func (h holdings) growth(before holdings) []string {
 	var over []string
 	for _, one := range []struct {
 		what         string
@@ -74,7 +75,7 @@ func (h holdings) over(before holdings) []string {
 	return over
 }
 
-// repeat makes n calls of all sorts, one after the other. Failures are answers like others.
+// repeat makes n successive calls of all kinds. Failures count as answers.
 func (t *trial) repeat(ctx context.Context, s *session, n int) error {
 	var calls []func(context.Context) error
 	calls = append(calls, s.client.Health, func(ctx context.Context) error { _, err := s.client.Describe(ctx); return err })
@@ -89,7 +90,7 @@ func (t *trial) repeat(ctx context.Context, s *session, n int) error {
 	}
 	for i := range n {
 		if err := calls[i%len(calls)](ctx); err != nil {
-			return fmt.Errorf("call %d of %d: %s", i+1, n, s.why(ctx, err))
+			return fmt.Errorf("call %d of %d: %s", i+1, n, s.explain(ctx, err))
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// busy is a process of its own that is at work with all that it starts, as far as the author's cases go.
+// busy is a separate process that works with all its children, as far as the author's cases allow.
 type busy struct {
 	*session
 	attempts []*running
@@ -18,7 +18,7 @@ type busy struct {
 
 // busyProcess starts one. The caller closes it.
 func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
-	s, err := t.fresh(ctx)
+	s, err := t.newSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 	return b, nil
 }
 
-// occupy gives every provider and hook action of the process something to do that takes long.
+// occupy starts slow work on every provider and hook action of the process.
 func (t *trial) occupy(ctx context.Context, b *busy) error {
 	for _, c := range t.description.Components {
 		if slow := t.opts.Cases.HookActions[c.Name].Slow; c.Kind == sdk.KindHookAction && len(slow) > 0 {
@@ -50,7 +50,7 @@ func (t *trial) occupy(ctx context.Context, b *busy) error {
 	return nil
 }
 
-// close ends the process first: a stubborn attempt ends with it.
+// close ends the process first, because a stubborn attempt ends with it.
 func (b *busy) close() {
 	b.session.close()
 	for _, r := range b.attempts {
@@ -58,7 +58,7 @@ func (b *busy) close() {
 	}
 }
 
-// children are the processes that the plugin started.
+// children returns the processes that the plugin started.
 func (b *busy) children() []int {
 	var found []int
 	for _, pid := range markedPIDs(markerVariable + "=" + b.spec.Marker) {
@@ -69,8 +69,8 @@ func (b *busy) children() []int {
 	return found
 }
 
-// at says what the process was doing.
-func (b *busy) at(children int) string {
+// workload describes the work of the process.
+func (b *busy) workload(children int) string {
 	switch {
 	case len(b.attempts) == 0:
 		return "idle"
@@ -81,24 +81,24 @@ func (b *busy) at(children int) string {
 	}
 }
 
-// hidesHandshake reads the environments of the plugin's children.
-func hidesHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
+// checkEnvironment checks the environments of the plugin's children.
+func checkEnvironment(ctx context.Context, t *trial, _ sdk.Component) finding {
 	if !seesProcesses {
-		return skip("a run on Linux", "this system does not tell the environment of processes")
+		return skip("a run on Linux", "this system does not show the environment of processes")
 	}
 	b, err := t.busyProcess(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer b.close()
 	children := b.children()
 	if len(children) == 0 {
-		return skip("a case busy, or slow of a hook action, with processes of its own", "%s, it has no children", b.at(0))
+		return skip("a case busy, or slow of a hook action, with processes of its own", "%s, it has no children", b.workload(0))
 	}
 	for _, pid := range children {
 		for _, entry := range environOf(pid) {
 			if name, _, _ := strings.Cut(entry, "="); handshakeVariable(name) {
-				return fail("remove the cookie and every PLUGIN_ variable from the environment once the handshake is done",
+				return fail("remove the cookie and every PLUGIN_ variable from the environment after the handshake",
 					"process %d has %s", pid, name)
 			}
 		}
@@ -106,80 +106,81 @@ func hidesHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("%d children", len(children))
 }
 
-// ends lets a busy process end by what do does, and demands that nothing remains of it.
+// ends lets do end a busy process, and checks that none of its processes remains.
 func (t *trial) ends(ctx context.Context, cause string, do func(b *busy) error) finding {
-	const advice = "end within 2 s, then kill the own process group; start no process outside of it"
+	const advice = "end within 2 s, then kill the plugin's process group; start no process outside it"
 	b, err := t.busyProcess(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer b.close()
 	children := len(b.children())
 	begun := time.Now()
 	if err := do(b); err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
-	if left := b.vanish(ctx, grace+slack); len(left) > 0 {
-		return fail(advice, "%s after %s (%s) there is still: %s", grace+slack, cause, b.at(children), strings.Join(left, ", "))
+	if left := b.awaitGone(ctx, grace+slack); len(left) > 0 {
+		return fail(advice, "%s after %s (%s) these processes remain: %s", grace+slack, cause, b.workload(children), strings.Join(left, ", "))
 	}
-	return pass("%s, gone after %d ms", b.at(children), time.Since(begun).Milliseconds())
+	return pass("%s, gone after %d ms", b.workload(children), time.Since(begun).Milliseconds())
 }
 
-func endsBySignal(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkSigterm(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return t.ends(ctx, "SIGTERM", func(b *busy) error { return syscall.Kill(b.pid(), syscall.SIGTERM) })
 }
 
-func endsByStdin(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkStdinEOF(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return t.ends(ctx, "the end of stdin", func(b *busy) error { return b.stdin.Close() })
 }
 
-// shutsDown says goodbye as the kernel does.
-func shutsDown(ctx context.Context, t *trial, _ sdk.Component) finding {
-	s, err := t.fresh(ctx)
+// checkShutdown calls Shutdown, as the kernel does.
+func checkShutdown(ctx context.Context, t *trial, _ sdk.Component) finding {
+	s, err := t.newSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer s.close()
 	begun := time.Now()
-	polite, cancel := within(ctx, grace+slack)
+	polite, cancel := withTimeout(ctx, grace+slack)
 	defer cancel()
 	if err := s.client.Shutdown(polite); err != nil {
-		return fail("answer Shutdown within 2 s", "Shutdown: %s", clip(err.Error()))
+		return fail("answer Shutdown within 2 s", "Shutdown: %s", shorten(err.Error()))
 	}
 	answered := time.Since(begun)
 	s.goodbye(ctx)
-	if left := s.vanish(ctx, grace+slack); len(left) > 0 {
-		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown there is still: %s", grace+slack, strings.Join(left, ", "))
+	if left := s.awaitGone(ctx, grace+slack); len(left) > 0 {
+		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown these processes remain: %s", grace+slack, strings.Join(left, ", "))
 	}
 	return pass("answered in %d ms, gone after %d ms", answered.Milliseconds(), time.Since(begun).Milliseconds())
 }
 
-// goodbye tells go-plugin's controller, which plugins in other languages need not have, and lets stdin end.
+// goodbye calls go-plugin's controller, which plugins in other languages may lack, and closes
+// stdin.
 func (s *session) goodbye(ctx context.Context) {
-	limited, cancel := within(ctx, time.Second)
+	limited, cancel := withTimeout(ctx, time.Second)
 	defer cancel()
 	var response []byte
 	_ = s.conn.Invoke(limited, "/plugin.GRPCController/Shutdown", []byte{}, &response, forceBare())
-	until(ctx, time.Second, s.ended)
+	poll(ctx, time.Second, s.ended)
 	_ = s.stdin.Close()
 }
 
-// endsWithHost kills a host of its own.
-func endsWithHost(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "watch stdin: its end is the host's death. Then end, with the own process group"
+// checkParentDeath kills a host.
+func checkParentDeath(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "watch stdin for the host's death, then kill the plugin's process group"
 	if t.opts.Host == nil {
-		return skip("a command that calls verify.ServeHost", "nobody gives a host that can be killed")
+		return skip("a command that calls verify.ServeHost", "there is no host that can be killed")
 	}
 	h, err := t.startHost(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	defer h.close()
 	children := len(h.children())
 	begun := time.Now()
 	h.kill()
-	if left := h.vanish(ctx, grace+slack); len(left) > 0 {
-		return fail(do, "%s after its host was killed (%s) there is still: %s", grace+slack, h.at(children), strings.Join(left, ", "))
+	if left := h.awaitGone(ctx, grace+slack); len(left) > 0 {
+		return fail(do, "%s after its host was killed (%s) these processes remain: %s", grace+slack, h.workload(children), strings.Join(left, ", "))
 	}
-	return pass("%s, gone after %d ms", h.at(children), time.Since(begun).Milliseconds())
+	return pass("%s, gone after %d ms", h.workload(children), time.Since(begun).Milliseconds())
 }

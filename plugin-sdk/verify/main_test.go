@@ -31,7 +31,7 @@ func hostCommand() *exec.Cmd {
 	return cmd
 }
 
-// build builds the bad plugin once and gives a directory in which it has each name.
+// build builds the bad plugin once and returns a directory with a copy for each mode.
 func build(t *testing.T, modes []string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ func TestGreetings(t *testing.T) {
 		{"a|b|c|d", false, 0},
 	}
 	for _, tt := range tests {
-		g, ok := parseGreeting(tt.line)
+		g, ok := parseHandshakeLine(tt.line)
 		if ok != tt.ok || ok && len(g.faults()) != tt.faults {
 			t.Errorf("%q: got %+v, %t, faults %q", tt.line, g, ok, g.faults())
 		}
@@ -38,7 +38,7 @@ func TestGreetings(t *testing.T) {
 func FuzzGreeting(f *testing.F) {
 	f.Add("1|1|unix|/tmp/s|grpc|")
 	f.Fuzz(func(t *testing.T, line string) {
-		g, ok := parseGreeting(line)
+		g, ok := parseHandshakeLine(line)
 		if ok && len(g.faults()) == 0 && !strings.HasPrefix(strings.TrimSpace(line), "1|1|unix|"+g.address) {
 			t.Errorf("%q is taken for a handshake: %+v", line, g)
 		}
@@ -89,7 +89,7 @@ func TestFindCases(t *testing.T) {
 	if got := FindCases(binary); got != "" {
 		t.Errorf("found %s where nothing is", got)
 	}
-	for _, name := range []string{"verify.json", "agent-plugin-x.verify.json"} { // the second goes before the first
+	for _, name := range []string{"verify.json", "agent-plugin-x.verify.json"} { // the second takes precedence
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestFindCases(t *testing.T) {
 	}
 }
 
-// The table is a promise: ids are unique, and a row needs only rows that stand before it.
+// The table is stable: IDs are unique, and a row needs only earlier rows.
 func TestTable(t *testing.T) {
 	var before []string
 	for _, c := range table() {
@@ -118,10 +118,10 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A row that is asked for brings what it needs.
+// A requested row includes the rows that it needs.
 func TestWanted(t *testing.T) {
 	var ids []string
-	for _, c := range wanted([]string{"health"}) {
+	for _, c := range selectRows([]string{"health"}) {
 		ids = append(ids, c.id)
 	}
 	if diff := cmp.Diff([]string{"describe", "stdout", "handshake", "socket", "health"}, ids); diff != "" {
@@ -139,7 +139,7 @@ func TestMistakes(t *testing.T) {
 		{"no such row", Target{Path: "/bin/sh"}, Options{Only: []string{"cancle"}}, `did you mean "cancel"`},
 		{"no such file", Target{Path: "/nowhere/agent-plugin-x"}, Options{}, "no such file"},
 		{"not executable", Target{Path: "parse_test.go"}, Options{}, "permission denied"},
-		{"a file outside", Target{Path: "/bin/sh"}, Options{Cases: Cases{Files: map[string]string{"../x": ""}}}, "outside of the work directory"},
+		{"a file outside", Target{Path: "/bin/sh"}, Options{Cases: Cases{Files: map[string]string{"../x": ""}}}, "outside the work directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// startLimit is how long a plugin has for its handshake.
+	// startLimit is the deadline of a plugin's handshake.
 	startLimit = 10 * time.Second
-	// grace is a plugin's grace everywhere; slack is what a busy machine gets besides.
+	// grace is the grace that the protocol gives a plugin; slack is added for a busy machine.
 	grace = 2 * time.Second
 	slack = 3 * time.Second
-	// markerVariable is in the environment of every plugin and of what it starts.
+	// markerVariable is in the environment of every plugin and of its children.
 	markerVariable = "AGENT_PIPELINES_RUN"
-	// maxSocketDir leaves a plugin room for the name of its socket.
+	// maxSocketDir leaves space for the name of the plugin's socket.
 	maxSocketDir = 80
-	// pollEvery is the pause between two looks at processes that are to end.
+	// pollEvery is the interval between scans of ending processes.
 	pollEvery = 20 * time.Millisecond
 )
 
-// spec says what to start and with which surroundings. Host processes read it as JSON.
+// spec is the specification of a process. Hosts read it as JSON.
 type spec struct {
 	Path   string   `json:"path"`
 	Args   []string `json:"args"`
 	Env    []string `json:"env"`
 	Dir    string   `json:"dir"`
 	Marker string   `json:"marker"`
-	Bound  bool     `json:"bound"` // dies with its parent where the system can do that
+	Bound  bool     `json:"bound"` // ends with its parent, if the system supports that
 }
 
-// handshaking adds what a host puts into the environment for the handshake.
+// handshaking adds a host's environment variables for the handshake.
 func (s spec) handshaking(socketDir string) spec {
 	s.Env = slices.Concat(s.Env, []string{
 		wire.CookieKey + "=" + wire.CookieValue,
@@ -53,22 +53,22 @@ func (s spec) handshaking(socketDir string) spec {
 	return s
 }
 
-// process is one process of the plugin, the leader of a group. All that it started is found by its marker
-// where the system tells environments, else by its group. One that a host of ours started ([foreign]) has
-// no pipes here.
+// process is a process of the plugin and leader of a group. Its children are found by the marker if
+// the system shows environments, else by the group. A process of a host ([foreign]) has no pipes
+// here.
 type process struct {
 	spec   spec
 	number int
-	cmd    *exec.Cmd // nil for a foreign one
-	stdin  *os.File  // its end tells the plugin that the host is gone
+	cmd    *exec.Cmd // nil for a foreign process
+	stdin  *os.File  // its end tells the plugin that the host has ended
 	stdout *capture
 	stderr *capture
 	pumps  sync.WaitGroup
 	done   chan struct{} // closed when the leader has ended
 }
 
-// lastWordsTime is how long what a process wrote to stderr is waited for after its end.
-const lastWordsTime = 200 * time.Millisecond
+// stderrWait is the maximum wait for a process's stderr after its end.
+const stderrWait = 200 * time.Millisecond
 
 // start starts a process.
 func start(s spec) (*process, error) {
@@ -103,21 +103,21 @@ func start(s spec) (*process, error) {
 	})
 	p.pumps.Go(func() {
 		defer close(p.done)
-		_ = p.cmd.Wait() // how it ended is in ProcessState
-		select {         // its last words may still be in the pipe, which a child can hold open
+		_ = p.cmd.Wait() // ProcessState holds the result
+		select {         // the rest of stderr may be in the pipe, which a child can hold open
 		case <-drained:
-		case <-time.After(lastWordsTime):
+		case <-time.After(stderrWait):
 		}
 	})
 	return p, nil
 }
 
-// foreign is a process that somebody else started as the specification says.
+// foreign returns a process that a host has started from the specification.
 func foreign(s spec, pid int) *process { return &process{spec: s, number: pid} }
 
 func (p *process) pid() int { return p.number }
 
-// ended says whether the leader has.
+// ended reports whether the leader has ended.
 func (p *process) ended() bool {
 	if p.cmd == nil {
 		return errors.Is(syscall.Kill(p.number, 0), syscall.ESRCH)
@@ -130,17 +130,17 @@ func (p *process) ended() bool {
 	}
 }
 
-// exit says how the leader ended, once it has.
+// exit describes the end of the leader.
 func (p *process) exit() string {
 	if p.cmd == nil || !p.ended() {
-		return "nobody knows how"
+		return "reason unknown"
 	}
 	return p.cmd.ProcessState.String()
 }
 
-// remains are what is left of the process and of all that it started, as words for a report.
-func (p *process) remains() []string {
-	left := marked(markerVariable + "=" + p.spec.Marker)
+// remaining describes the processes that are left, for a report.
+func (p *process) remaining() []string {
+	left := describeMarked(markerVariable + "=" + p.spec.Marker)
 	switch {
 	case len(left) > 0:
 	case p.cmd != nil && !p.ended():
@@ -151,28 +151,28 @@ func (p *process) remains() []string {
 	return left
 }
 
-// vanish waits until nothing remains, at most for limit, and returns what still does.
-func (p *process) vanish(ctx context.Context, limit time.Duration) []string {
+// awaitGone waits until nothing remains, at most for limit, and returns the rest.
+func (p *process) awaitGone(ctx context.Context, limit time.Duration) []string {
 	var left []string
-	until(ctx, limit, func() bool {
-		left = p.remains()
+	poll(ctx, limit, func() bool {
+		left = p.remaining()
 		return len(left) == 0
 	})
 	return left
 }
 
-// clean ends everything that remains, so that verifying leaves nothing behind, and waits for it.
-func (p *process) clean() {
+// killAll kills everything that remains and waits for it, so that verifying leaves nothing running.
+func (p *process) killAll() {
 	for range 3 {
 		if p.pid() <= 0 {
 			break // a host that started nothing
 		}
-		// What starts while it is looked for is found by the next look.
+		// A process that starts during a scan is found by the next one.
 		_ = syscall.Kill(-p.pid(), syscall.SIGKILL)
 		for _, pid := range markedPIDs(markerVariable + "=" + p.spec.Marker) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		if len(p.vanish(context.Background(), time.Second)) == 0 {
+		if len(p.awaitGone(context.Background(), time.Second)) == 0 {
 			break
 		}
 	}
@@ -185,14 +185,14 @@ func (p *process) clean() {
 	p.pumps.Wait()
 }
 
-// groupLives says whether a process group has a member.
+// groupLives reports whether a process group has a member.
 func groupLives(leader int) bool {
 	err := syscall.Kill(-leader, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// until asks for a condition again and again, and says whether it came to hold.
-func until(ctx context.Context, limit time.Duration, holds func() bool) bool {
+// poll polls a condition and reports whether it became true.
+func poll(ctx context.Context, limit time.Duration, holds func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(pollEvery)
@@ -211,17 +211,17 @@ func until(ctx context.Context, limit time.Duration, holds func() bool) bool {
 	}
 }
 
-// captured is how much of a stream is kept.
-const captured = 64 << 10
+// maxCaptured is the maximum kept size of a stream, in bytes.
+const maxCaptured = 64 << 10
 
-// capture reads one of the process's streams for as long as it is open and keeps its beginning.
+// capture reads a stream until its end and keeps its beginning.
 type capture struct {
 	from *os.File
 
 	mu    sync.Mutex
 	kept  bytes.Buffer
 	total int64
-	grown chan struct{} // closed and replaced whenever there is more
+	grown chan struct{} // closed and replaced whenever data arrives
 	over  bool
 }
 
@@ -232,7 +232,7 @@ func (c *capture) pump() {
 	for {
 		n, err := c.from.Read(buf)
 		c.mu.Lock()
-		c.kept.Write(buf[:min(n, captured-c.kept.Len())])
+		c.kept.Write(buf[:min(n, maxCaptured-c.kept.Len())])
 		c.total += int64(n)
 		c.over = err != nil
 		close(c.grown)
@@ -244,27 +244,28 @@ func (c *capture) pump() {
 	}
 }
 
-// close ends the reading: a process that left the group may hold the other end for ever.
+// close ends the reading, because a process outside the group may hold the other end open.
 func (c *capture) close() { _ = c.from.Close() }
 
-// text is what was read so far, at most its first 64 KiB.
+// text returns the text read so far, at most its first 64 KiB.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept.String()
 }
 
-// look is the text, whether the stream is over, and a sign for more.
-func (c *capture) look() (text string, over bool, more <-chan struct{}) {
+// snapshot returns the text, whether the stream has ended, and a channel that is closed when data
+// arrives.
+func (c *capture) snapshot() (text string, over bool, more <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept.String(), c.over, c.grown
 }
 
-// socketDir makes a directory for a plugin's socket, with a path that is short enough.
+// socketDir creates a directory for a plugin's socket with a sufficiently short path.
 func socketDir() (string, error) {
 	for _, base := range []string{os.TempDir(), "/tmp"} {
-		if len(base)+len("/ap-verify-0123456789/plugin-dir0123456789") > maxSocketDir { // go-plugin adds the second
+		if len(base)+len("/ap-verify-0123456789/plugin-dir0123456789") > maxSocketDir { // go-plugin adds the second part
 			continue
 		}
 		dir, err := os.MkdirTemp(base, "ap-verify-")
@@ -276,7 +277,7 @@ func socketDir() (string, error) {
 	return "", errors.New("no temporary directory is short enough for a unix socket; set TMPDIR to a short path such as /tmp")
 }
 
-// environment is what a plugin gets of the given one: nothing of another handshake.
+// environment removes handshake variables and the marker from an environment.
 func environment(from []string) []string {
 	return slices.DeleteFunc(slices.Clone(from), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -284,7 +285,8 @@ func environment(from []string) []string {
 	})
 }
 
-// handshakeVariable says whether a variable is one of those that a plugin's children must not see.
+// handshakeVariable reports whether a variable belongs to the handshake and must not reach the
+// plugin's children.
 func handshakeVariable(name string) bool {
 	return name == wire.CookieKey || strings.HasPrefix(name, "PLUGIN_")
 }
@@ -297,5 +299,5 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// firstLine is the first line of a text and what follows it; complete is false while it has no end.
+// firstLine splits a text after its first line; complete is false if the line has no end yet.
 func firstLine(text string) (line, rest string, complete bool) { return strings.Cut(text, "\n") }

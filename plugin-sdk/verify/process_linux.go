@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// attributes make the process the leader of a group; a bound one gets SIGTERM when its parent dies, as
+// attributes makes the process a group leader. A bound one gets SIGTERM when its parent dies, as
 // the kernel's plugins do.
 func attributes(bound bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
@@ -21,10 +21,10 @@ func attributes(bound bool) *syscall.SysProcAttr {
 	return a
 }
 
-// seesProcesses says that this system tells what processes look like from outside.
+// seesProcesses states that this system shows the environments of processes.
 const seesProcesses = true
 
-// markedPIDs are the living processes that were started with the entry in their environment.
+// markedPIDs returns the living processes that were started with the entry in their environment.
 func markedPIDs(entry string) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well formed
 	var found []int
@@ -40,17 +40,17 @@ func markedPIDs(entry string) []int {
 	return found
 }
 
-// marked are the same processes in words: number and command line.
-func marked(entry string) []string {
+// describeMarked describes the same processes: number and command line.
+func describeMarked(entry string) []string {
 	var found []string
 	for _, pid := range markedPIDs(entry) {
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended by now
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // the process may have ended
 		found = append(found, strings.TrimSpace(fmt.Sprintf("%d %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte(" ")))))
 	}
 	return found
 }
 
-// environOf is the environment with which a process was started.
+// environOf returns the environment with which a process was started.
 func environOf(pid int) []string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -59,10 +59,10 @@ func environOf(pid int) []string {
 	return strings.Split(strings.TrimRight(string(env), "\x00"), "\x00")
 }
 
-// holdings are what a process holds.
+// holdings are the resources of a process.
 type holdings struct {
 	files, threads int
-	memory         int64 // bytes of its own, without what is mapped from files
+	memory         int64 // private bytes, without mapped files
 }
 
 func holds(pid int) (holdings, error) {
@@ -81,7 +81,7 @@ func holds(pid int) (holdings, error) {
 		if len(fields) < 2 {
 			continue
 		}
-		n, _ := strconv.ParseInt(fields[1], 10, 64) // a field that is no number is none of these two
+		n, _ := strconv.ParseInt(fields[1], 10, 64) // an unparsable value belongs to another field
 		switch fields[0] {
 		case "Threads:":
 			h.threads = int(n)

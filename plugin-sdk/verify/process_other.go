@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// attributes make the process the leader of a group. There is no signal at the parent's death here.
+// attributes makes the process a group leader. This system has no parent-death signal.
 func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// seesProcesses says that this system does not tell the environment of processes.
+// seesProcesses states that this system does not show the environments of processes.
 const seesProcesses = false
 
 func markedPIDs(string) []int { return nil }
 
-func marked(string) []string { return nil }
+func describeMarked(string) []string { return nil }
 
 func environOf(int) []string { return nil }
 
-// holdings are what a process holds.
+// holdings are the resources of a process.
 type holdings struct {
 	files, threads int
 	memory         int64

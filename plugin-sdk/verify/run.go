@@ -17,45 +17,45 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Target is the plugin to be verified.
+// Target is the plugin to verify.
 type Target struct {
 	// Path is the program, absolute or relative to the current directory. Required.
 	Path string
-	// Args are the arguments that make the program serve the plugin, for a program that carries several.
-	// Default none.
+	// Args are the arguments with which the program serves the plugin, for a program that contains
+	// several. Default: none.
 	Args []string
-	// Name is what the plugin must call itself. Default: the part of the file's name after agent-plugin-.
+	// Name is the required name of the plugin. Default: the part of the file's name after
+	// agent-plugin-.
 	Name string
 }
 
-// Options say how [Run] verifies. The zero value tries all rows that need nothing.
+// Options are the settings of [Run]. The zero value tries all rows that need no cases.
 type Options struct {
-	// Cases are the author's; see [ReadCases].
+	// Cases are the author's cases; see [ReadCases].
 	Cases Cases
-	// Normal is the case normal of each provider for which Cases have none. Nil: none.
+	// Normal is the normal case of providers without one in Cases. Default: nil, none.
 	Normal *Attempt
-	// Only are the ids of the rows to be reported; what they need is tried besides, and reported if it fails.
-	// Empty: all.
+	// Only are the IDs of the rows to report. Rows that they need run as well and are reported if
+	// they fail. Default: all.
 	Only []string
-	// Environment is what the plugin is started with, without the variables of the handshake. Nil: that of
+	// Environment is the plugin's environment; handshake variables are removed. Default: that of
 	// the calling process.
 	Environment []string
-	// Host makes a command that calls [ServeHost] and nothing else, so that a host can be killed. Nil: the
+	// Host returns a command that only calls [ServeHost], as a host to be killed. Without it the
 	// row parent-death is not applicable.
 	Host func() *exec.Cmd
-	// Done is called after each row, in the order in which rows end. Nil does nothing.
+	// Done is called after each row, in the order in which rows end. Default: nil.
 	Done func(Row)
 
-	// Tests shorten how long nothing may come of an attempt, what the row large sends, in bytes, and how many
-	// calls the row leak watches.
+	// Tests shorten the silence, the bytes of the row large, and the calls of the row leak.
 	silence time.Duration
 	large   int
 	calls   int
 }
 
-// Run verifies a plugin. It starts the plugin's processes, and has ended all of them when it returns. The
-// error is a mistake of the caller: a program that is not there, a row that does not exist. That a
-// plugin fails is no error; see [Report.OK].
+// Run verifies a plugin. It starts the plugin's processes and ends all of them before it returns.
+// The error is a mistake of the caller, such as a missing program or an unknown row. A plugin that
+// fails is no error; see [Report.OK].
 func Run(ctx context.Context, target Target, opts Options) (Report, error) {
 	t, err := newTrial(target, opts)
 	if err != nil {
@@ -63,8 +63,8 @@ func Run(ctx context.Context, target Target, opts Options) (Report, error) {
 	}
 	defer t.close()
 	begun := time.Now()
-	rows := t.tryAll(ctx)
-	if err := cmp.Or(context.Cause(ctx), t.mistake); err != nil {
+	rows := t.runAll(ctx)
+	if err := cmp.Or(context.Cause(ctx), t.callerError); err != nil {
 		return Report{}, err
 	}
 	report := Report{
@@ -81,22 +81,22 @@ func Run(ctx context.Context, target Target, opts Options) (Report, error) {
 	return report, nil
 }
 
-// trial is one verification. It is used from one goroutine; long rows have sessions of their own.
+// trial is one verification. It is used by one goroutine; long rows have their own sessions.
 type trial struct {
 	target Target
 	opts   Options
-	dir    string // for everything that is written
+	dir    string // for all written files
 
-	mistake     error // of the caller, found on the way
+	callerError error // the caller's, found during the run
 	description sdk.Description
-	first       *session // the process of the rows on the handshake
+	first       *session // process for the rows on the handshake
 	line        string   // its handshake line
-	shared      *session // the process that most rows use
+	shared      *session // process for most rows
 	inits       map[string]error
-	unfit       map[string]bool // components whose own work failed its row, and is not asked for in others
+	failedWork  map[string]bool // components whose work row failed; other rows do not use their work
 
 	mu       sync.Mutex
-	attempts int // numbers the attempts' directories
+	attempts int // numbers the directories of attempts
 }
 
 func newTrial(target Target, opts Options) (*trial, error) {
@@ -120,7 +120,7 @@ func newTrial(target Target, opts Options) (*trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	if err := opts.Cases.furnish(dir); err != nil {
+	if err := opts.Cases.writeFiles(dir); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
@@ -129,19 +129,19 @@ func newTrial(target Target, opts Options) (*trial, error) {
 		opts.Environment = os.Environ()
 	}
 	opts.Environment = environment(opts.Environment)
-	return &trial{target: target, opts: opts, dir: dir, inits: map[string]error{}, unfit: map[string]bool{}}, nil
+	return &trial{target: target, opts: opts, dir: dir, inits: map[string]error{}, failedWork: map[string]bool{}}, nil
 }
 
-// unknownRow is the error for an id that no row has.
+// unknownRow returns the error for an unknown row ID.
 func unknownRow(id string) error {
 	var ids []string
 	for _, c := range table() {
 		ids = append(ids, c.id)
 	}
 	if near := nearest.Name(id, ids); near != "" {
-		return fmt.Errorf("there is no row %q, did you mean %q? (rows: %s)", id, near, strings.Join(ids, ", "))
+		return fmt.Errorf("unknown row %q, did you mean %q? (rows: %s)", id, near, strings.Join(ids, ", "))
 	}
-	return fmt.Errorf("there is no row %q (rows: %s)", id, strings.Join(ids, ", "))
+	return fmt.Errorf("unknown row %q (rows: %s)", id, strings.Join(ids, ", "))
 }
 
 func (t *trial) close() {
@@ -153,13 +153,14 @@ func (t *trial) close() {
 	_ = os.RemoveAll(t.dir)
 }
 
-// spec starts the plugin with a marker of its own.
+// spec returns the plugin's specification with a new marker.
 func (t *trial) spec() spec {
 	return spec{Path: t.target.Path, Args: t.target.Args, Env: t.opts.Environment, Dir: t.dir, Marker: newMarker()}
 }
 
-// live is the shared process with its components initialized; a dead one is replaced.
-func (t *trial) live(ctx context.Context) (*session, error) {
+// sharedSession returns the shared process with its components initialized. It replaces a process that has
+// ended.
+func (t *trial) sharedSession(ctx context.Context) (*session, error) {
 	if t.shared != nil && !t.shared.ended() {
 		return t.shared, nil
 	}
@@ -167,7 +168,7 @@ func (t *trial) live(ctx context.Context) (*session, error) {
 		t.shared.close()
 		t.shared = nil
 	}
-	s, err := t.fresh(ctx)
+	s, err := t.newSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +176,8 @@ func (t *trial) live(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// fresh is a process of its own with its components initialized; the caller closes it.
-func (t *trial) fresh(ctx context.Context) (*session, error) {
+// newSession returns a new process with its components initialized. The caller closes it.
+func (t *trial) newSession(ctx context.Context) (*session, error) {
 	s, err := t.open(ctx)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (t *trial) fresh(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// label is how a component is called in rows.
+// label returns the name of a component in rows.
 func label(c sdk.Component) string {
 	if c.Name == "" {
 		return ""
@@ -198,17 +199,17 @@ func label(c sdk.Component) string {
 	return strings.ReplaceAll(string(c.Kind), "_", " ") + " " + c.Name
 }
 
-// tryAll tries every row that was asked for or is needed by one.
-func (t *trial) tryAll(ctx context.Context) []Row {
-	checks := wanted(t.opts.Only)
-	failed := map[[2]string]bool{} // by row and component
+// runAll tries every requested row and the rows that these need.
+func (t *trial) runAll(ctx context.Context) []Row {
+	checks := selectRows(t.opts.Only)
+	failed := map[[2]string]bool{} // keys are row and component
 	var rows []*Row
 	var long sync.WaitGroup
 	for _, c := range checks {
-		if t.mistake != nil || ctx.Err() != nil {
+		if t.callerError != nil || ctx.Err() != nil {
 			break
 		}
-		for _, component := range c.of(t.description.Components) {
+		for _, component := range c.components(t.description.Components) {
 			row := &Row{ID: c.id, Component: label(component), Title: c.title}
 			rows = append(rows, row)
 			key := [2]string{row.ID, row.Component}
@@ -216,16 +217,16 @@ func (t *trial) tryAll(ctx context.Context) []Row {
 			if missing >= 0 {
 				row.Result, row.Seen = NotApplicable, "not tried, because "+c.needs[missing]+" did not pass"
 				failed[key] = true
-				t.tell(row)
+				t.report(row)
 				continue
 			}
 			if c.long {
-				long.Go(func() { t.try(ctx, c, component, row) })
+				long.Go(func() { t.runCheck(ctx, c, component, row) })
 				continue
 			}
-			t.try(ctx, c, component, row)
+			t.runCheck(ctx, c, component, row)
 			failed[key] = row.Result == Fail
-			t.unfit[row.Component] = t.unfit[row.Component] || c.work && row.Result == Fail
+			t.failedWork[row.Component] = t.failedWork[row.Component] || c.work && row.Result == Fail
 		}
 	}
 	long.Wait()
@@ -236,17 +237,17 @@ func (t *trial) tryAll(ctx context.Context) []Row {
 	return all
 }
 
-// try tries one row.
-func (t *trial) try(ctx context.Context, c check, component sdk.Component, row *Row) {
+// runCheck tries one row.
+func (t *trial) runCheck(ctx context.Context, c check, component sdk.Component, row *Row) {
 	begun := time.Now()
 	f := c.run(ctx, t, component)
-	row.Result, row.Seen, row.Do = f.result, f.seen, f.do
+	row.Result, row.Seen, row.Do = f.result, f.observation, f.remedy
 	row.Milliseconds = time.Since(begun).Milliseconds()
-	t.tell(row)
+	t.report(row)
 }
 
-func (t *trial) tell(row *Row) {
-	if t.opts.Done == nil || !asked(*row, t.opts.Only) {
+func (t *trial) report(row *Row) {
+	if t.opts.Done == nil || !isRequested(*row, t.opts.Only) {
 		return
 	}
 	t.mu.Lock()
@@ -254,27 +255,27 @@ func (t *trial) tell(row *Row) {
 	t.opts.Done(*row)
 }
 
-// finding is how a row ended.
+// finding is the result of a row.
 type finding struct {
-	result   Result
-	seen, do string
+	result              Result
+	observation, remedy string
 }
 
 func pass(format string, args ...any) finding {
-	return finding{result: Pass, seen: fmt.Sprintf(format, args...)}
+	return finding{result: Pass, observation: fmt.Sprintf(format, args...)}
 }
 
-// fail is a failure, with what its author can do.
+// fail returns a failure with the author's remedy.
 func fail(do, format string, args ...any) finding {
-	return finding{result: Fail, seen: fmt.Sprintf(format, args...), do: do}
+	return finding{result: Fail, observation: fmt.Sprintf(format, args...), remedy: do}
 }
 
-// skip is a row that cannot be tried, with what to give so that it can.
+// skip returns a finding for a row that is not applicable, with the missing case.
 func skip(give, format string, args ...any) finding {
-	return finding{result: NotApplicable, seen: fmt.Sprintf(format, args...), do: give}
+	return finding{result: NotApplicable, observation: fmt.Sprintf(format, args...), remedy: give}
 }
 
-// lost is a row that failed because a process could not be had.
-func lost(err error) finding {
-	return fail("run the row alone with --only, and look at the plugin's stderr", "%s", clip(err.Error()))
+// noProcess returns a failure for a row without its process.
+func noProcess(err error) finding {
+	return fail("run the row alone with --only and read the plugin's stderr", "%s", shorten(err.Error()))
 }

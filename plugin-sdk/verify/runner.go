@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// hostRunner starts the process for go-plugin's client with pipes of ours, as the kernel does: the
-// library's own runner would give the plugin our stdin and leave its children behind.
+// hostRunner starts the process for go-plugin's client with our pipes, as the kernel does. The
+// library's own runner would pass our stdin to the plugin and leave its children running.
 type hostRunner struct {
 	spec spec
 
@@ -35,10 +35,10 @@ func (r *hostRunner) started() *process {
 	return r.process
 }
 
-// end ends what was started.
+// end ends the process.
 func (r *hostRunner) end() {
 	if p := r.started(); p != nil {
-		p.clean()
+		p.killAll()
 	}
 }
 
@@ -47,7 +47,7 @@ func (r *hostRunner) Stdout() io.ReadCloser {
 	return io.NopCloser(&greetingReader{process: r.started()})
 }
 
-// Stderr implements runner.Runner. The words stay with the process.
+// Stderr implements runner.Runner. The process keeps the output.
 func (r *hostRunner) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
 
 // Wait implements runner.Runner.
@@ -71,7 +71,7 @@ func (r *hostRunner) Kill(context.Context) error {
 // Diagnose implements runner.Runner.
 func (r *hostRunner) Diagnose(context.Context) string {
 	if p := r.started(); p != nil {
-		return p.lastWords()
+		return p.lastStderr()
 	}
 	return ""
 }
@@ -97,7 +97,7 @@ func (r *hostRunner) PluginToHost(network, address string) (string, string, erro
 	return network, address, nil
 }
 
-// greetingReader yields the handshake line once it is there.
+// greetingReader returns the handshake line when it has arrived.
 type greetingReader struct {
 	process *process
 	left    []byte
@@ -107,9 +107,9 @@ type greetingReader struct {
 func (g *greetingReader) Read(p []byte) (int, error) {
 	if !g.begun {
 		g.begun = true
-		line, err := g.process.greet(context.Background())
+		line, err := g.process.readHandshake(context.Background())
 		if err != nil && line == "" {
-			return 0, io.EOF // Wait says how it ended
+			return 0, io.EOF // Wait returns the reason
 		}
 		g.left = []byte(line + "\n")
 	}

@@ -12,26 +12,26 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-func schemed(_ context.Context, _ *trial, c sdk.Component) finding {
+func checkSchema(_ context.Context, _ *trial, c sdk.Component) finding {
 	if len(c.ConfigSchema) == 0 {
 		return skip("a config_schema, if it has settings", "it declares no settings")
 	}
 	var schema any
 	if err := json.Unmarshal(c.ConfigSchema, &schema); err != nil {
-		return fail("make it JSON", "config_schema: %s", clip(err.Error()))
+		return fail("make it JSON", "config_schema: %s", shorten(err.Error()))
 	}
 	if faults := schemaFaults("config_schema", schema); len(faults) > 0 {
-		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", clip(strings.Join(faults, "; ")))
+		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", shorten(strings.Join(faults, "; ")))
 	}
 	root, isObject := schema.(map[string]any)
 	if !isObject {
-		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which names no settings", schema)
+		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which has no settings", schema)
 	}
 	if draft, ok := root["$schema"].(string); ok && strings.TrimSuffix(draft, "#") != draft2020 {
 		return fail("write the schema in draft 2020-12", "its $schema is %q, want %q", draft, draft2020)
 	}
 	if kind, ok := root["type"]; ok && kind != "object" && !slices.Contains(list(kind), any("object")) {
-		return fail("settings are an object: \"type\": \"object\"", "its type is %v", kind)
+		return fail("make the settings an object: \"type\": \"object\"", "its type is %v", kind)
 	}
 	properties, _ := root["properties"].(map[string]any)
 	return pass("%d settings", len(properties))
@@ -41,7 +41,7 @@ const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
-// The forms that draft 2020-12 demands of its keywords. Keywords that are not here take any value.
+// The forms that draft 2020-12 requires of its keywords. Other keywords accept any value.
 var (
 	schemaKeywords  = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
 	schemasKeywords = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
@@ -53,7 +53,8 @@ var (
 	schemaTypes     = []any{"object", "array", "string", "number", "integer", "boolean", "null"}
 )
 
-// schemaFaults are the keywords of a schema, and of those inside it, whose values have the wrong form.
+// schemaFaults returns the keywords of a schema and its subschemas whose values have the wrong
+// form.
 func schemaFaults(at string, schema any) []string {
 	if _, ok := schema.(bool); ok {
 		return nil
@@ -80,7 +81,7 @@ func keywordFaults(at, key string, value any) []string {
 		return schemasFaults(at, value)
 	case slices.Contains(namedKeywords, key):
 		if !isObject {
-			return []string{at + " is no object"}
+			return []string{at + " is not an object"}
 		}
 		return memberFaults(at, members)
 	case key == "type":
@@ -88,15 +89,15 @@ func keywordFaults(at, key string, value any) []string {
 	case key == "required":
 		return requiredFaults(at, value)
 	case key == "enum" && len(list(value)) == 0:
-		return []string{at + " is no list of values"}
+		return []string{at + " is not a list of values"}
 	case key == "pattern" && isText && !compiles(text):
-		return []string{fmt.Sprintf("%s is no regular expression: %q", at, text)}
+		return []string{fmt.Sprintf("%s is not a regular expression: %q", at, text)}
 	case slices.Contains(textKeywords, key) && !isText:
-		return []string{at + " is no text"}
+		return []string{at + " is not a string"}
 	case slices.Contains(numberKeywords, key) && !isNumber:
-		return []string{at + " is no number"}
+		return []string{at + " is not a number"}
 	case slices.Contains(countKeywords, key) && (!isNumber || number < 0 || number != float64(int64(number))):
-		return []string{at + " is no count"}
+		return []string{at + " is not a count"}
 	case slices.Contains(flagKeywords, key):
 		if _, ok := value.(bool); !ok {
 			return []string{at + " is neither true nor false"}
@@ -105,7 +106,8 @@ func keywordFaults(at, key string, value any) []string {
 	return nil
 }
 
-// compiles leaves patterns with what only ECMA-262 has, such as looking ahead, to others.
+// compiles reports whether a pattern may be valid. It accepts patterns with syntax that only
+// ECMA-262 has, such as lookahead.
 func compiles(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	return err == nil || strings.Contains(pattern, "(?") || strings.Contains(pattern, `\`)
@@ -114,7 +116,7 @@ func compiles(pattern string) bool {
 func schemasFaults(at string, value any) []string {
 	all := list(value)
 	if len(all) == 0 {
-		return []string{at + " is no list of schemas"}
+		return []string{at + " is not a list of schemas"}
 	}
 	var faults []string
 	for i, schema := range all {
@@ -141,7 +143,7 @@ func typeFaults(at string, value any) []string {
 	}
 	for _, one := range types {
 		if !slices.Contains(schemaTypes, one) {
-			return []string{fmt.Sprintf("%s: %v is no type of JSON Schema", at, one)}
+			return []string{fmt.Sprintf("%s: %v is not a type of JSON Schema", at, one)}
 		}
 	}
 	return nil
@@ -150,11 +152,11 @@ func typeFaults(at string, value any) []string {
 func requiredFaults(at string, value any) []string {
 	names, ok := value.([]any)
 	if !ok {
-		return []string{at + " is no list of names"}
+		return []string{at + " is not a list of names"}
 	}
 	for _, name := range names {
 		if _, ok := name.(string); !ok {
-			return []string{fmt.Sprintf("%s: %v is no name", at, name)}
+			return []string{fmt.Sprintf("%s: %v is not a name", at, name)}
 		}
 	}
 	return nil

@@ -18,26 +18,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// greeting is a handshake line, taken apart.
-type greeting struct {
+// handshakeLine is a parsed handshake line.
+type handshakeLine struct {
 	core, protocol, network, address, transport string
 }
 
-// parseGreeting takes a line apart; ok is false for a line that is no handshake at all.
-func parseGreeting(line string) (g greeting, ok bool) {
+// parseHandshakeLine parses a line; ok is false for a line that is not a handshake.
+func parseHandshakeLine(line string) (g handshakeLine, ok bool) {
 	f := strings.Split(strings.TrimSpace(line), "|")
 	if len(f) < 4 || strings.Trim(f[0], "0123456789") != "" || f[0] == "" {
-		return greeting{}, false
+		return handshakeLine{}, false
 	}
-	g = greeting{core: f[0], protocol: f[1], network: f[2], address: f[3]}
+	g = handshakeLine{core: f[0], protocol: f[1], network: f[2], address: f[3]}
 	if len(f) > 4 {
 		g.transport = f[4]
 	}
 	return g, true
 }
 
-// faults are what is wrong with a handshake line.
-func (g greeting) faults() []string {
+// faults returns the faults of a handshake line.
+func (g handshakeLine) faults() []string {
 	var faults []string
 	want := func(what, got, want string) {
 		if got != want {
@@ -51,16 +51,16 @@ func (g greeting) faults() []string {
 	return faults
 }
 
-// session is a process of the plugin and a connection to it.
+// session is a process of the plugin with a connection.
 type session struct {
 	*process
 	dir    string
 	conn   *grpc.ClientConn
 	client *client.Client
-	work   sync.WaitGroup // attempts on their way
+	work   sync.WaitGroup // attempts in progress
 }
 
-// open starts the plugin, shakes hands and connects. The caller closes the session.
+// open starts the plugin, performs the handshake and connects. The caller closes the session.
 func (t *trial) open(ctx context.Context, options ...client.Option) (*session, error) {
 	dir, err := socketDir()
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *trial) open(ctx context.Context, options ...client.Option) (*session, e
 		return nil, err
 	}
 	s := &session{process: p, dir: dir}
-	line, err := p.greet(ctx)
+	line, err := p.readHandshake(ctx)
 	if err == nil {
 		err = s.connect(line, options...)
 	}
@@ -83,13 +83,13 @@ func (t *trial) open(ctx context.Context, options ...client.Option) (*session, e
 	return s, nil
 }
 
-// greet waits for the handshake line.
-func (p *process) greet(ctx context.Context) (string, error) {
+// readHandshake waits for the handshake line.
+func (p *process) readHandshake(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("no handshake within %s", startLimit))
 	defer cancel()
 	for {
-		text, over, more := p.stdout.look()
-		if line, _, complete := firstLine(text); complete || len(text) >= captured {
+		text, over, more := p.stdout.snapshot()
+		if line, _, complete := firstLine(text); complete || len(text) >= maxCaptured {
 			return line, nil
 		}
 		if over {
@@ -103,11 +103,11 @@ func (p *process) greet(ctx context.Context) (string, error) {
 	}
 }
 
-// connect makes the connection that a handshake line names.
+// connect connects to the address in a handshake line.
 func (s *session) connect(line string, options ...client.Option) error {
-	g, ok := parseGreeting(line)
+	g, ok := parseHandshakeLine(line)
 	if !ok {
-		return fmt.Errorf("%q is no handshake", clip(line))
+		return fmt.Errorf("%q is not a handshake line", shorten(line))
 	}
 	conn, err := grpc.NewClient("unix:"+g.address,
 		append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
@@ -118,45 +118,45 @@ func (s *session) connect(line string, options ...client.Option) error {
 	return nil
 }
 
-// close ends the process with all that is left of it.
+// close ends the process and everything that is left of it.
 func (s *session) close() {
 	if s.conn != nil {
 		_ = s.conn.Close()
 	}
-	s.clean()
+	s.killAll()
 	s.work.Wait()
 	_ = os.RemoveAll(s.dir)
 }
 
-// alive asks whether the process still answers.
+// alive returns an error if the process no longer answers.
 func (s *session) alive(ctx context.Context) error {
 	if s.ended() {
-		return fmt.Errorf("the process ended (%s)%s", s.exit(), s.lastWords())
+		return fmt.Errorf("the process ended (%s)%s", s.exit(), s.lastStderr())
 	}
 	ctx, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
 	if err := s.client.Health(ctx); err != nil {
-		if until(context.WithoutCancel(ctx), 2*lastWordsTime, s.ended) {
-			return fmt.Errorf("the process ended (%s)%s", s.exit(), s.lastWords())
+		if poll(context.WithoutCancel(ctx), 2*stderrWait, s.ended) {
+			return fmt.Errorf("the process ended (%s)%s", s.exit(), s.lastStderr())
 		}
-		return fmt.Errorf("the process does not answer any more: %w", err)
+		return fmt.Errorf("the process no longer answers: %w", err)
 	}
 	return nil
 }
 
-// lastWords are the end of stderr, for a report.
-func (p *process) lastWords() string {
+// lastStderr returns the end of stderr, for a report.
+func (p *process) lastStderr() string {
 	if p.stderr == nil {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(p.stderr.text()), "\n")
 	if last := lines[len(lines)-1]; last != "" {
-		return "; its last words: " + clip(last)
+		return "; end of stderr: " + shorten(last)
 	}
 	return ""
 }
 
-// component is the component at the other end, as the kernel would call it.
+// component returns a client of the component, as the kernel would call it.
 func (s *session) component(c sdk.Component) remote {
 	switch c.Kind {
 	case sdk.KindTermination:
@@ -168,19 +168,19 @@ func (s *session) component(c sdk.Component) remote {
 	}
 }
 
-// remote is what the components of all kinds have in common at this end.
+// remote is the interface that clients of all component kinds share.
 type remote interface {
 	sdk.Initializer
 	sdk.Validator
 }
 
-// prepare does what the kernel does before work: Init, once for each process and component.
+// prepare calls Init once per process and component, as the kernel does before other calls.
 func (s *session) prepare(ctx context.Context, c sdk.Component, dir string) error {
 	return s.component(c).Init(ctx, sdk.InitRequest{WorkDir: dir, RunMarker: s.spec.Marker})
 }
 
-// clip shortens what a plugin said for one line of a report.
-func clip(s string) string {
+// shorten shortens a plugin's text to one line of a report.
+func shorten(s string) string {
 	const most = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 	if r := []rune(s); len(r) > most {
@@ -189,13 +189,13 @@ func clip(s string) string {
 	return s
 }
 
-// inside says whether a path lies below a directory.
-func inside(path, dir string) bool {
+// isBelow reports whether a path is below a directory.
+func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsAbs(path) && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// within is ctx with an end.
-func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// withTimeout returns ctx with a deadline.
+func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 }

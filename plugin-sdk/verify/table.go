@@ -11,19 +11,21 @@ import (
 type check struct {
 	id    string
 	title string
-	// kinds are those of the components on each of which the row is tried; none: the plugin as a whole.
+	// kinds are the kinds of components on each of which the row is tried; none means the whole
+	// plugin.
 	kinds []sdk.Kind
-	// needs are rows without which this one says nothing.
+	// needs are the rows that must pass before this one.
 	needs []string
-	// long rows wait rather than work, and are tried beside the others.
+	// long rows mostly wait, and run concurrently with the others.
 	long bool
-	// work rows show whether the component does its work at all.
+	// work rows check whether the component does its work at all.
 	work bool
 	run  func(ctx context.Context, t *trial, c sdk.Component) finding
 }
 
-// of are the components that the row is tried on; one without a name stands for the plugin.
-func (c check) of(all []sdk.Component) []sdk.Component {
+// components returns the components on which the row is tried. One without a name represents the
+// plugin.
+func (c check) components(all []sdk.Component) []sdk.Component {
 	if len(c.kinds) == 0 {
 		return []sdk.Component{{}}
 	}
@@ -36,13 +38,14 @@ func (c check) of(all []sdk.Component) []sdk.Component {
 	return chosen
 }
 
-// RowInfo is a row of the table, before it is tried.
+// RowInfo describes a row of the table.
 type RowInfo struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
-// Rows are all rows in their order. Ids are stable: a later version may add some, and gives none away.
+// Rows returns all rows in order. IDs are stable: a later version may add some, but never reuses
+// one.
 func Rows() []RowInfo {
 	var rows []RowInfo
 	for _, c := range table() {
@@ -51,7 +54,7 @@ func Rows() []RowInfo {
 	return rows
 }
 
-// table is the one list of what is demanded.
+// table returns the list of all requirements.
 func table() []check {
 	every := []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction}
 	provider, strategy, action := every[:1], every[1:2], every[2:]
@@ -60,51 +63,52 @@ func table() []check {
 	working := slices.Concat(ready, []string{"init"})
 	after := func(row string) []string { return slices.Concat(working, []string{row}) }
 	return []check{
-		{id: "by-hand", title: "started by hand it explains itself and ends", run: startedByHand},
-		{id: "describe", title: "the argument describe prints a valid description", run: describes},
-		{id: "name", title: "its name is that of its file", needs: described, run: named},
-		{id: "versions", title: "its version is semantic, its protocols are known", needs: described, run: versioned},
-		{id: "schema", title: "the settings have a JSON Schema of an object", kinds: every, needs: described, run: schemed},
-		{id: "stdout", title: "nothing is printed before the handshake", run: quiet},
-		{id: "handshake", title: "the handshake line is right and in time", needs: []string{"stdout"}, run: shakesHands},
-		{id: "socket", title: "it listens in the directory that it was given", needs: []string{"handshake"}, run: listens},
-		{id: "health", title: "it says that it is well", needs: []string{"socket"}, run: healthy},
-		{id: "go-plugin", title: "go-plugin connects, by mutual TLS if it says so", needs: []string{"describe", "health"}, run: speaksGoPlugin},
-		{id: "same-description", title: "it describes itself alike on the wire", needs: ready, run: describesAlike},
-		{id: "init", title: "Init sets the component up", kinds: every, needs: ready, run: initializes},
-		{id: "heartbeat", title: "a silent attempt gives a sign every 5 seconds", kinds: provider, needs: working, long: true, run: beats},
-		{id: "unknown-component", title: "a component it does not have is a clear failure", needs: ready, run: refusesUnknown},
-		{id: "config", title: "a bad configuration is refused as config_invalid", kinds: every, needs: working, run: refusesConfig},
-		{id: "models", title: "it takes the models that it lists, others as it says", kinds: provider, needs: working, run: choosesModels},
-		{id: "success", title: "an attempt that goes well says so, with output", kinds: provider, needs: working, work: true, run: succeeds},
-		{id: "honest", title: "an agent that did nothing is no success", kinds: provider, needs: working, run: honest},
-		{id: "usage", title: "unknown usage is absent, not zero; known is there", kinds: provider, needs: after("success"), run: reportsUsage},
-		{id: "traits", title: "it does what its traits claim, and claims it", kinds: provider, needs: after("success"), run: keepsItsWord},
-		{id: "denied", title: "a denied tool call is reported as denied", kinds: provider, needs: after("success"), run: takesDenial},
-		{id: "resume", title: "it goes on from a checkpoint, in the same session", kinds: provider, needs: after("success"), run: resumes},
-		{id: "cancel", title: "a cancelled attempt ends in its grace, with all it started", kinds: provider, needs: working, run: cancels},
-		{id: "timeout", title: "work ends at the time limit that it was given", kinds: []sdk.Kind{sdk.KindProvider, sdk.KindHookAction}, needs: working, run: timesOut},
-		{id: "decides", title: "its decisions are valid and as expected", kinds: strategy, needs: working, work: true, run: decides},
-		{id: "repeats", title: "the same question has the same answer, state too", kinds: strategy, needs: after("decides"), run: repeats},
-		{id: "release", title: "releasing an unknown session does no harm", kinds: strategy, needs: working, run: releases},
-		{id: "answers", title: "its answers are valid and as expected", kinds: action, needs: working, work: true, run: answers},
-		{id: "same-key", title: "a second call with the same key does no harm", kinds: action, needs: after("answers"), run: repeatsKey},
-		{id: "concurrent", title: "of 100 calls at once none is lost", kinds: every, needs: working, run: overlaps},
-		{id: "large", title: "a message of 16 MB arrives", kinds: every, needs: working, run: takesLarge},
-		{id: "large-output", title: "an output of more than 4 MiB comes back", kinds: provider, needs: working, run: givesLarge},
-		{id: "garbage", title: "random bytes and unknown fields do not end it", needs: ready, run: survivesGarbage},
-		{id: "noise", title: "words on stdout after the handshake do no harm", needs: ready, run: drained},
-		{id: "leak", title: "1000 calls leave no files, threads or memory behind", needs: ready, run: leaksNothing},
-		{id: "environment", title: "its children see no variable of the handshake", needs: ready, run: hidesHandshake},
-		{id: "shutdown", title: "after Shutdown it ends within its grace", needs: ready, run: shutsDown},
-		{id: "sigterm", title: "SIGTERM ends it with all that it started", needs: ready, run: endsBySignal},
-		{id: "stdin-eof", title: "the end of stdin ends it with all that it started", needs: ready, run: endsByStdin},
-		{id: "parent-death", title: "its host's death ends it with all that it started", needs: ready, run: endsWithHost},
+		{id: "by-hand", title: "started by hand, it prints help and exits", run: checkByHand},
+		{id: "describe", title: "the argument describe prints a valid description", run: checkDescribe},
+		{id: "name", title: "its name matches the name of its file", needs: described, run: checkName},
+		{id: "versions", title: "its version is semantic, its protocols are known", needs: described, run: checkVersion},
+		{id: "schema", title: "config_schema is a JSON Schema of an object", kinds: every, needs: described, run: checkSchema},
+		{id: "stdout", title: "nothing is printed before the handshake", run: startFirst},
+		{id: "handshake", title: "the handshake line is valid and in time", needs: []string{"stdout"}, run: checkHandshake},
+		{id: "socket", title: "it listens in the requested directory", needs: []string{"handshake"}, run: checkSocket},
+		{id: "health", title: "it answers Health", needs: []string{"socket"}, run: checkHealth},
+		{id: "go-plugin", title: "go-plugin connects, by mutual TLS if declared", needs: []string{"describe", "health"}, run: speaksGoPlugin},
+		{id: "same-description", title: "Describe returns the printed description", needs: ready, run: checkSameDescription},
+		{id: "init", title: "Init initializes the component", kinds: every, needs: ready, run: checkInit},
+		{id: "heartbeat", title: "a silent attempt sends a heartbeat every 5 seconds", kinds: provider, needs: working, long: true, run: checkHeartbeat},
+		{id: "unknown-component", title: "an unknown component is a clear failure", needs: ready, run: checkUnknownComponent},
+		{id: "config", title: "Validate refuses bad settings as config_invalid", kinds: every, needs: working, run: checkConfig},
+		{id: "models", title: "it accepts listed models, and others as declared", kinds: provider, needs: working, run: checkModels},
+		{id: "success", title: "a successful attempt reports success and output", kinds: provider, needs: working, work: true, run: checkSuccess},
+		{id: "honest", title: "an idle agent does not succeed", kinds: provider, needs: working, run: checkHonest},
+		{id: "usage", title: "unknown usage is absent, not zero; known is present", kinds: provider, needs: after("success"), run: checkUsage},
+		{id: "traits", title: "its traits match its behaviour", kinds: provider, needs: after("success"), run: checkTraits},
+		{id: "denied", title: "a denied tool call is reported as denied", kinds: provider, needs: after("success"), run: checkDenied},
+		{id: "resume", title: "it resumes from a checkpoint, in the same session", kinds: provider, needs: after("success"), run: checkResume},
+		{id: "cancel", title: "a cancelled attempt ends in its grace with all it started", kinds: provider, needs: working, run: checkCancel},
+		{id: "timeout", title: "work ends at its time limit", kinds: []sdk.Kind{sdk.KindProvider, sdk.KindHookAction}, needs: working, run: checkTimeout},
+		{id: "decides", title: "its decisions are valid and as expected", kinds: strategy, needs: working, work: true, run: checkDecisions},
+		{id: "repeats", title: "the same request gets the same decision and state", kinds: strategy, needs: after("decides"), run: checkRepeats},
+		{id: "release", title: "releasing an unknown session does no harm", kinds: strategy, needs: working, run: checkRelease},
+		{id: "answers", title: "its answers are valid and as expected", kinds: action, needs: working, work: true, run: checkAnswers},
+		{id: "same-key", title: "a second call with the same key does no harm", kinds: action, needs: after("answers"), run: checkSameKey},
+		{id: "concurrent", title: "100 concurrent calls all succeed", kinds: every, needs: working, run: checkConcurrent},
+		{id: "large", title: "a message of 16 MB arrives", kinds: every, needs: working, run: checkLarge},
+		{id: "large-output", title: "an output of more than 4 MiB comes back", kinds: provider, needs: working, run: checkLargeOutput},
+		{id: "garbage", title: "random bytes and unknown fields do not end it", needs: ready, run: checkGarbage},
+		{id: "noise", title: "output on stdout after the handshake does no harm", needs: ready, run: checkNoise},
+		{id: "leak", title: "1000 calls leave no files, threads or memory behind", needs: ready, run: checkLeak},
+		{id: "environment", title: "its children inherit no variable of the handshake", needs: ready, run: checkEnvironment},
+		{id: "shutdown", title: "after Shutdown it ends within its grace", needs: ready, run: checkShutdown},
+		{id: "sigterm", title: "SIGTERM ends it with all that it started", needs: ready, run: checkSigterm},
+		{id: "stdin-eof", title: "the end of stdin ends it with all that it started", needs: ready, run: checkStdinEOF},
+		{id: "parent-death", title: "its host's death ends it with all that it started", needs: ready, run: checkParentDeath},
 	}
 }
 
-// wanted are the rows with the ids and what they need, in the order of the table; no ids are all.
-func wanted(ids []string) []check {
+// selectRows returns the rows with the IDs and those that they need, in the order of the table.
+// Without IDs it returns all.
+func selectRows(ids []string) []check {
 	all := table()
 	if len(ids) == 0 {
 		return all
@@ -114,9 +118,9 @@ func wanted(ids []string) []check {
 		needed[id] = true
 	}
 	if len(ids) > 0 {
-		needed["describe"] = true // by it the components are known
+		needed["describe"] = true // it lists the components
 	}
-	for i := len(all) - 1; i >= 0; i-- { // what is needed stands before
+	for i := len(all) - 1; i >= 0; i-- { // needed rows come first
 		if needed[all[i].id] {
 			for _, id := range all[i].needs {
 				needed[id] = true

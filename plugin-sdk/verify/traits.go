@@ -13,7 +13,7 @@ import (
 // unknownModel is a name that no provider lists.
 const unknownModel = "verify-no-such-model"
 
-func choosesModels(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	traits := c.Provider.Complete()
 	closed := traits.ModelChoice != sdk.ModelsAny
 	if m := traits.DefaultModel; m != "" && closed && !slices.Contains(traits.Models, m) {
@@ -22,9 +22,9 @@ func choosesModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	if e := traits.DefaultEffort; e != "" && !slices.Contains(traits.Efforts, e) {
 		return fail("list the default effort", "default_effort %q is none of the efforts", e)
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	_, config, _ := t.opts.Cases.settings(c)
 	for _, model := range append(slices.Clone(traits.Models), unknownModel) {
@@ -32,15 +32,15 @@ func choosesModels(ctx context.Context, t *trial, c sdk.Component) finding {
 		f, err := s.validate(ctx, c, model, config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure", "Validate with model %s: %s", model, s.why(ctx, err))
+			return fail("answer with a failure", "Validate with model %s: %s", model, s.explain(ctx, err))
 		case f.GetKind() == string(failure.ProviderMissing):
-			return skip("the command that it drives", "Validate says: %s", clip(f.GetMessage()))
+			return skip("the command that it drives", "Validate says: %s", shorten(f.GetMessage()))
 		case f != nil && listed:
-			return fail("take every model that is listed", "Validate refuses %s: %s", model, clip(f.GetMessage()))
+			return fail("accept every listed model", "Validate refuses %s: %s", model, shorten(f.GetMessage()))
 		case f != nil && !closed:
-			return fail("take every model, or say model_choice listed", "Validate refuses %s: %s", model, clip(f.GetMessage()))
+			return fail("accept every model, or declare model_choice listed", "Validate refuses %s: %s", model, shorten(f.GetMessage()))
 		case f == nil && !listed && closed:
-			return fail("refuse other models in Validate, or say model_choice any", "model_choice is %s, but Validate takes %s", traits.ModelChoice, model)
+			return fail("refuse other models in Validate, or declare model_choice any", "model_choice is %s, but Validate accepts %s", traits.ModelChoice, model)
 		case f != nil && f.GetKind() != string(failure.ConfigInvalid):
 			return fail("refuse a model as config_invalid", "Validate refuses %s as %q", model, f.GetKind())
 		}
@@ -48,20 +48,21 @@ func choosesModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("%d listed, choice %s", len(traits.Models), traits.ModelChoice)
 }
 
-// reportsUsage: what is not known is absent, what is always known is there.
-func reportsUsage(ctx context.Context, t *trial, c sdk.Component) finding {
-	const do = "leave out what is not known: zero is a number. Declare what is reported as usage and cost: never, some or always"
+// checkUsage checks that unknown values are absent and that values declared as always known are
+// present.
+func checkUsage(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "omit unknown values: zero is a number; declare usage and cost as never, some or always"
 	cases := t.opts.Cases.Providers[c.Name]
 	if cases.Normal == nil {
 		return needCase("providers", c.Name, "normal")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if err != nil {
-		return fail("see the row success", "%s", s.why(ctx, err))
+		return fail("see the row success", "%s", s.explain(ctx, err))
 	}
 	traits := c.Provider.Complete()
 	for _, figure := range []struct {
@@ -76,7 +77,7 @@ func reportsUsage(ctx context.Context, t *trial, c sdk.Component) finding {
 			return fail(do, "the traits say %s: always, but the attempt reports none", figure.name)
 		}
 	}
-	if p.counts() && p.tokens() == 0 && cases.Normal.Run == "" { // a command asks no model, and that is known
+	if p.counts() && p.tokens() == 0 && cases.Normal.Run == "" { // a command asks no model, so that 0 tokens is correct
 		return fail(do, "an attempt that read a prompt and answered reports 0 tokens")
 	}
 	return pass("usage %s, cost %s; reported: %t, %t", traits.Usage, traits.Cost, p.counts(), p.prices())
@@ -88,7 +89,7 @@ func (p performance) counts() bool {
 
 func (p performance) prices() bool { return p.usage != nil && p.usage.CostUSD != nil }
 
-// tokens are all that were counted.
+// tokens returns the sum of all counted tokens.
 func (p performance) tokens() int64 {
 	var n int64
 	for _, count := range []*int64{p.usage.InputTokens, p.usage.OutputTokens, p.usage.CacheReadTokens, p.usage.CacheWriteTokens} {
@@ -99,24 +100,24 @@ func (p performance) tokens() int64 {
 	return n
 }
 
-// keepsItsWord compares what the full case shows with what the traits claim. Without a full case only
-// what is shown and not claimed is a fault.
-func keepsItsWord(ctx context.Context, t *trial, c sdk.Component) finding {
+// checkTraits compares the behaviour in the full case with the declared traits. Without a full
+// case only undeclared behaviour is a fault.
+func checkTraits(ctx context.Context, t *trial, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
 	full := cases.full()
 	if full == nil {
 		return needCase("providers", c.Name, "full")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{})
-	if why := p.dishonest(err); why != "" {
+	if why := p.fault(err); why != "" {
 		return fail("let the case full succeed", "%s", why)
 	}
 	if fault := callFaults(p); fault != "" {
-		return fail("give each tool call an id and a result", "%s", fault)
+		return fail("report an id and a result for each tool call", "%s", fault)
 	}
 	traits := c.Provider.Complete()
 	var shown []string
@@ -132,26 +133,26 @@ func keepsItsWord(ctx context.Context, t *trial, c sdk.Component) finding {
 	} {
 		switch {
 		case trait.seen && !trait.claimed:
-			return fail("declare the trait: what is not declared is not used", "it does what it does not claim: %s", trait.name)
+			return fail("declare the trait: the kernel uses only declared ones", "it shows undeclared behaviour: %s", trait.name)
 		case trait.claimed && !trait.seen && cases.Full != nil:
-			return fail("take the trait back, or show it in the case full", "it claims %s and shows none", trait.name)
+			return fail("do not declare the trait, or show it in the case full", "it declares %s and shows none", trait.name)
 		case trait.seen:
 			shown = append(shown, trait.name)
 		}
 	}
 	if len(shown) == 0 {
-		return pass("nothing is shown that is not claimed")
+		return pass("all shown behaviour is declared")
 	}
 	return pass("shown: %s", strings.Join(shown, ", "))
 }
 
-// callFaults says what is wrong with an attempt's tool calls: two that cannot be told apart, a result of
-// nothing, a call that was let run and has no result, which the kernel would take for cut off.
+// callFaults describes the faults of an attempt's tool calls: duplicate IDs, a result without a
+// call, or an executed call without a result, which the kernel treats as interrupted.
 func callFaults(p performance) string {
 	known := map[string]bool{}
 	for _, call := range slices.Concat(p.Calls, p.Observed) {
 		if call.CallID == "" || call.Tool == "" || known[call.CallID] {
-			return fmt.Sprintf("tool call %q of %q has no tool, or an id that is empty or taken", call.Tool, call.CallID)
+			return fmt.Sprintf("tool call %q of %q has no tool, or an empty or duplicate id", call.Tool, call.CallID)
 		}
 		known[call.CallID] = true
 	}
@@ -168,23 +169,23 @@ func callFaults(p performance) string {
 	return ""
 }
 
-// takesDenial refuses every gated call of the full case. How the attempt ends is the agent's affair.
-func takesDenial(ctx context.Context, t *trial, c sdk.Component) finding {
+// checkDenied denies every gated call of the full case. The outcome of the attempt does not matter.
+func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 	const do = "do not make a call that is denied; report it by tool_result with status denied"
 	if !c.Provider.Complete().GatedTools {
-		return skip("", "it does not claim gated_tools")
+		return skip("", "it does not declare gated_tools")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()
 	if full == nil {
 		return needCase("providers", c.Name, "full")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "verify denies it"})
 	if failure.KindOf(err) == failure.ProviderCrashed {
-		return fail(do, "%s", s.why(ctx, err))
+		return fail(do, "%s", s.explain(ctx, err))
 	}
 	if len(p.Calls) == 0 {
 		return skip("a case full with a gated tool call", "no call was asked for")
@@ -201,30 +202,30 @@ func takesDenial(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("%d calls denied", len(p.Calls))
 }
 
-// resumes hands an attempt back what an earlier one had saved, with every later call finished. Whoever
-// begins anew asks for calls again that were made, or talks in another session.
-func resumes(ctx context.Context, t *trial, c sdk.Component) finding {
-	const do = "go on from the checkpoint in start.resume: no finished call again, and the same conversation"
+// checkResume passes the saved state of an earlier attempt, with every later call finished, to a new
+// one. A provider that starts over repeats calls or uses another conversation.
+func checkResume(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "resume from the checkpoint in start.resume: repeat no finished call, and keep the conversation"
 	if !c.Provider.Complete().Resume {
-		return skip("", "it does not claim resume")
+		return skip("", "it does not declare resume")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()
 	if full == nil {
 		return needCase("providers", c.Name, "full")
 	}
-	s, err := t.live(ctx)
+	s, err := t.sharedSession(ctx)
 	if err != nil {
-		return lost(err)
+		return noProcess(err)
 	}
 	before, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{})
-	if why := before.dishonest(err); why != "" {
+	if why := before.fault(err); why != "" {
 		return fail("let the case full succeed", "%s", why)
 	}
 	if len(before.saved) == 0 {
-		return fail("take the trait back, or save a checkpoint in the case full", "it claims resume and saves no checkpoint")
+		return fail("do not declare the trait, or save a checkpoint in the case full", "it declares resume and saves no checkpoint")
 	}
 	after, err := t.perform(ctx, s, c, *full, before.resume(), sdk.Verdict{})
-	if why := after.dishonest(err); why != "" {
+	if why := after.fault(err); why != "" {
 		return fail(do, "the resumed attempt: %s", why)
 	}
 	for _, call := range after.Calls {
@@ -238,7 +239,7 @@ func resumes(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("from turn %d, %d finished calls not repeated", before.saved[0].checkpoint.Turn, len(before.Calls))
 }
 
-// resume is what the kernel would hand back after the first checkpoint.
+// resume returns the state after the first checkpoint, as the kernel would pass it.
 func (p performance) resume() *sdk.Resume {
 	results := map[string]sdk.ToolResult{}
 	for _, r := range p.Results {

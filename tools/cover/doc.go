@@ -1,10 +1,9 @@
-// Command cover prints what coverage profiles say of each package, and fails if one has less than it should:
+// Command cover prints the coverage of each package and fails if a package is below a minimum:
 //
 //	go test -coverpkg=./kernel/... -coverprofile=FILE ./kernel/...
 //	go run ./tools/cover -least 90 FILE...
 //
-// The go command prints how much the tests of a package cover of all packages together. Here it is the other way
-// round: how much of a package the tests of all packages cover. What processes cover that tests start, built with
-// -cover and GOCOVERDIR in their environment, is another profile, which `go tool covdata textfmt` writes. Packages of
-// helpers for tests, and those without a statement, are in a profile like any other.
+// Unlike the go command, it prints the part of a package that the tests of all packages cover.
+// Processes that tests start write another profile, if they are built with -cover and have
+// GOCOVERDIR; `go tool covdata textfmt` converts it.
 package main

@@ -36,8 +36,8 @@ func run(files []string, least float64) error {
 	return report(os.Stdout, all.packages(), least)
 }
 
-// blocks are those of a profile by where they are. A block is in it once for each test binary; it is covered if any of
-// them ran it.
+// blocks maps the positions of a profile's blocks to the blocks. A profile lists a block once per
+// test binary; the block is covered if any of them ran it.
 type blocks map[string]block
 
 type block struct {
@@ -74,7 +74,7 @@ func (b blocks) add(profile io.Reader) error {
 	return nil
 }
 
-// packages are the sums by package, ordered by name.
+// packages returns the sums by package, ordered by name.
 func (b blocks) packages() []count {
 	sums := map[string]count{}
 	for at, b := range b {
@@ -90,13 +90,13 @@ func (b blocks) packages() []count {
 	return slices.SortedFunc(maps.Values(sums), func(a, b count) int { return cmp.Compare(a.name, b.name) })
 }
 
-// count is how much of a package is covered.
+// count is the coverage of a package.
 type count struct {
 	name           string // the import path
 	covered, total int    // statements
 }
 
-// percent is 100 for a package without a statement.
+// percent returns the covered percentage; 100 for a package without statements.
 func (c count) percent() float64 {
 	if c.total == 0 {
 		return 100
@@ -104,7 +104,8 @@ func (c count) percent() float64 {
 	return 100 * float64(c.covered) / float64(c.total)
 }
 
-// report prints a line for each package. The error names how many have less than least, or that there is none.
+// report prints a line for each package. It returns an error if packages are below least or the
+// profile has none.
 func report(to io.Writer, all []count, least float64) error {
 	low := 0
 	for _, c := range all {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// U299: a package counts what the tests of all packages cover of it, and one that has too little fails.
+// U299: the tests of all packages count for a package's coverage, and one below the minimum fails.
 func TestReport(t *testing.T) {
 	const profile = `mode: set
 m/a/x.go:1.1,2.1 8 1

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Check reports every import of files that walls do not allow.
-func Check(files []File, walls []Wall) []Violation {
+// Check reports every import of files that the rules do not allow.
+func Check(files []File, rules []Rule) []Violation {
 	var found []Violation
 	for _, f := range files {
-		i := slices.IndexFunc(walls, func(w Wall) bool { return match(w.Room, f.Path) || match(w.Room, f.Package) })
+		i := slices.IndexFunc(rules, func(w Rule) bool { return match(w.Package, f.Path) || match(w.Package, f.Package) })
 		if i < 0 {
-			found = append(found, Violation{f.Path, "belongs to no room", "add its room to the table of walls"})
+			found = append(found, Violation{f.Path, "has no rule", "add its package to the table of import rules"})
 			continue
 		}
 		for _, imported := range f.Imports {
-			if !walls[i].allows(f, imported) {
-				found = append(found, Violation{f.Path, "imports " + imported, walls[i].Reason})
+			if !rules[i].allows(f, imported) {
+				found = append(found, Violation{f.Path, "imports " + imported, rules[i].Reason})
 			}
 		}
 	}
 	return found
 }
 
-func (w Wall) allows(f File, imported string) bool {
+func (w Rule) allows(f File, imported string) bool {
 	own := func(p string) bool { return match(p, imported) }
-	if tree, ok := strings.CutSuffix(w.Room, "/..."); ok && own(firstElements(f.Package, strings.Count(tree, "/")+1)+"/...") {
+	if tree, ok := strings.CutSuffix(w.Package, "/..."); ok && own(firstElements(f.Package, strings.Count(tree, "/")+1)+"/...") {
 		return true
 	}
 	if f.Test && (imported == f.Package || slices.ContainsFunc(forTests, own)) {
@@ -59,8 +59,8 @@ func firstElements(name string, n int) string {
 	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
-// CheckSingles reports the second and further rooms whose product files have an import that should
-// stay in one.
+// CheckSingles reports imports that product files of more than one package have although only one
+// may.
 func CheckSingles(files []File, singles []Single) []Violation {
 	var found []Violation
 	for _, s := range singles {
@@ -77,14 +77,14 @@ func CheckSingles(files []File, singles []Single) []Violation {
 	return found
 }
 
-// CheckRings reports rooms that import each other in a ring through their packages. The compiler
-// refuses rings of packages only.
-func CheckRings(files []File) []Violation {
+// CheckCycles reports layers that import each other in a cycle through their packages. The compiler
+// refuses only cycles of packages.
+func CheckCycles(files []File) []Violation {
 	below := map[string][]string{}
 	for _, f := range files {
-		from := room(f.Package)
+		from := layer(f.Package)
 		for _, imported := range f.Imports {
-			to := room(imported)
+			to := layer(imported)
 			if f.Product() && from != to && !match("std", imported) && !match("others", imported) && !slices.Contains(below[from], to) {
 				below[from] = append(below[from], to)
 			}
@@ -93,17 +93,17 @@ func CheckRings(files []File) []Violation {
 	var found []Violation
 	done := map[string]bool{}
 	for _, start := range slices.Sorted(maps.Keys(below)) {
-		if ring := findRing(below, done, nil, start); ring != nil {
+		if cycle := findCycle(below, done, nil, start); cycle != nil {
 			found = append(found, Violation{
-				strings.Join(ring, " -> "), "import each other in a ring",
-				"rooms that need each other are one room, or the lower one lacks an interface",
+				strings.Join(cycle, " -> "), "import each other in a cycle",
+				"merge them, or give the lower one an interface",
 			})
 		}
 	}
 	return found
 }
 
-func findRing(below map[string][]string, done map[string]bool, trail []string, at string) []string {
+func findCycle(below map[string][]string, done map[string]bool, trail []string, at string) []string {
 	if i := slices.Index(trail, at); i >= 0 {
 		return append(slices.Clone(trail[i:]), at)
 	}
@@ -112,23 +112,24 @@ func findRing(below map[string][]string, done map[string]bool, trail []string, a
 	}
 	done[at] = true
 	for _, next := range below[at] {
-		if ring := findRing(below, done, append(trail, at), next); ring != nil {
-			return ring
+		if cycle := findCycle(below, done, append(trail, at), next); cycle != nil {
+			return cycle
 		}
 	}
 	return nil
 }
 
-// room is the part of the house that a package belongs to: engine/internal/attempt/x is attempt's.
-func room(pkg string) string {
+// layer returns the part of the code base that a package belongs to: journal for
+// engine/internal/attempt/x.
+func layer(pkg string) string {
 	if strings.HasPrefix(pkg, "engine/internal/") {
 		return firstElements(pkg, 3)
 	}
 	return firstElements(pkg, 2)
 }
 
-// CheckLeaf reports what a go.mod has that the module of a leaf must not: replaced modules, modules of
-// ours, or one of the heavy ones named.
+// CheckLeaf reports faults in the go.mod of a leaf module: replaced modules, our modules, and
+// modules in heavy.
 func CheckLeaf(goMod string, heavy ...string) []Violation {
 	var found []Violation
 	for i, line := range strings.Split(goMod, "\n") {

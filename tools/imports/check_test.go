@@ -40,9 +40,9 @@ func found(t *testing.T, violations []imports.Violation) []string {
 	var out []string
 	for _, v := range violations {
 		if v.Reason == "" {
-			t.Errorf("%s: %s: no reason given", v.Where, v.What)
+			t.Errorf("%s: %s: no reason given", v.Place, v.What)
 		}
-		out = append(out, v.Where+": "+v.What)
+		out = append(out, v.Place+": "+v.What)
 	}
 	return out
 }
@@ -67,10 +67,10 @@ func TestCheck(t *testing.T) {
 		{"the kernel imports its packages", "kernel/x.go", `package kernel; import _ "~kernel/journal"`, nil},
 		{"a package of the engine does not import the engine", "engine/internal/attempt/x.go", `package attempt; import _ "~engine"`, []string{"engine/internal/attempt/x.go: imports engine"}},
 		{"a package of the engine imports the kernel", "engine/internal/attempt/x.go", `package attempt; import _ "~kernel/journal"`, nil},
-		{"one room speaks to plugins", "kernel/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
-		{"the other rooms do not", "kernel/x.go", `package kernel; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/x.go: imports github.com/hashicorp/go-plugin"}},
+		{"one package calls plugins", "kernel/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
+		{"the other packages do not", "kernel/x.go", `package kernel; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/x.go: imports github.com/hashicorp/go-plugin"}},
 		{"tests of pipelines use the public engine", "engine/enginetest/x.go", `package enginetest; import (_ "~engine"; _ "~kernel/event"; _ "~plugin-sdk")`, nil},
-		{"tests of pipelines use no room inside", "engine/enginetest/x.go", `package enginetest; import _ "~kernel/journal"`, []string{"engine/enginetest/x.go: imports kernel/journal"}},
+		{"tests of pipelines use no inner package", "engine/enginetest/x.go", `package enginetest; import _ "~kernel/journal"`, []string{"engine/enginetest/x.go: imports kernel/journal"}},
 		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
 		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
 		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},
@@ -80,13 +80,13 @@ func TestCheck(t *testing.T) {
 		{"a plugin does not import the kernel", "plugins/x/x.go", `package main; import _ "~kernel/plan"`, []string{"plugins/x/x.go: imports kernel/plan"}},
 		{"one file of the command serves plugins", "cmd/agent-pipelines/bundled.go", `package main; import _ "~plugins/x"`, nil},
 		{"the rest of the command knows none", "cmd/agent-pipelines/main.go", `package main; import _ "~plugins/x"`, []string{"cmd/agent-pipelines/main.go: imports plugins/x"}},
-		{"a new package needs a rule", "attic/x.go", `package attic`, []string{"attic/x.go: belongs to no room"}},
+		{"a new package needs a rule", "attic/x.go", `package attic`, []string{"attic/x.go: has no rule"}},
 		{"build tags hide nothing", "kernel/plan/x_darwin.go", "//go:build darwin\n\npackage plan; import _ \"net\"", []string{"kernel/plan/x_darwin.go: imports net"}},
 		{"testdata is not ours to judge", "kernel/plan/testdata/x.go", `package plan; import _ "net"`, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Walls))
+			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Rules))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
@@ -109,21 +109,21 @@ func TestCheckSingles(t *testing.T) {
 	}
 }
 
-func TestCheckRings(t *testing.T) {
-	ring := tree{
+func TestCheckCycles(t *testing.T) {
+	cycle := tree{
 		"engine/internal/a/x.go":      `package a; import _ "~engine/internal/b"`,
 		"engine/internal/b/x.go":      `package b; import _ "~engine/internal/c/deep"`,
 		"engine/internal/c/x.go":      `package c; import _ "~engine/internal/a"; import _ "~engine/internal/c/deep"`,
 		"engine/internal/d/x.go":      `package d; import _ "~engine/internal/a"`,
 		"engine/internal/c/x_test.go": `package c; import _ "~engine/internal/d"`,
 	}
-	want := []string{"engine/internal/a -> engine/internal/b -> engine/internal/c -> engine/internal/a: import each other in a ring"}
-	if diff := cmp.Diff(want, found(t, imports.CheckRings(load(t, ring)))); diff != "" {
+	want := []string{"engine/internal/a -> engine/internal/b -> engine/internal/c -> engine/internal/a: import each other in a cycle"}
+	if diff := cmp.Diff(want, found(t, imports.CheckCycles(load(t, cycle)))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
-	delete(ring, "engine/internal/a/x.go")
-	if got := imports.CheckRings(load(t, ring)); got != nil {
-		t.Errorf("no ring: %v", got)
+	delete(cycle, "engine/internal/a/x.go")
+	if got := imports.CheckCycles(load(t, cycle)); got != nil {
+		t.Errorf("no cycle: %v", got)
 	}
 }
 

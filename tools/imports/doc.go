@@ -1,10 +1,10 @@
-// Package imports keeps the walls between the rooms of agent-pipelines standing.
+// Package imports checks the import rules and other rules of the code base. The checks run as
+// tests.
 //
-// It reads the source of every module of the workspace, under all build tags and for all systems, and
-// reports what the compiler allows and the house does not: an import that points up ([Walls]), a ring
-// of rooms, a second reader of YAML ([Singles]), a goroutine without an owner or a variable that is
-// written at package level ([Rules]), a text that names somebody's machine. Each finding says why
-// the rule exists, so that whoever meets it can decide whether the code or the rule is wrong.
+// It reads the source of every module under all build tags and reports: an import that points up
+// ([Rules]), a cycle of packages, a second reader of YAML ([Singles]), a goroutine without an owner
+// or a written package-level variable ([Constructs]), and a path of one machine. Each finding
+// states the reason of its rule.
 //
-// Start with the table in walls.go. The checks run as this package's tests; it is no command.
+// Start with the table in rules.go.
 package imports

@@ -14,10 +14,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/tools/imports"
 )
 
-// target is a fuzz target as the table of parsers names it.
+// target matches a fuzz target in the table of parsers.
 var target = regexp.MustCompile("`([a-z0-9/-]+\\.Fuzz[A-Za-z0-9]+)`")
 
-// The table of parsers in docs/proofs.md names every fuzz target that there is, and no other, once.
+// The table of parsers in docs/proofs.md names every fuzz target once, and no others.
 func TestParsers(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(workspace, "docs", "proofs.md"))
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// homes matches a home directory and whose it is, where a path begins: "$WORK/home/x" is none, nor is the
-// end of a pattern.
+// homes matches a home directory and its user at the beginning of a path, but not "$WORK/home/x" or
+// the end of a pattern.
 var homes = regexp.MustCompile(`(?:^|[^\w.}+*/])(/(?:home|Users)/([A-Za-z0-9._-]+))`)
 
-// persons are whom examples and fixtures may send home.
+// persons are the user names that examples and fixtures may use.
 var persons = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "somebody", "x", "u"}
 
-// CheckPlaces reports text files below root that name a place of one machine: a home directory, or
-// one of the paths given (where the workspace lies, say). Paths of a single element are too common to tell.
+// CheckPlaces reports text files below root that contain a path of one machine: a home directory,
+// or one of paths, such as the workspace's. Paths of a single element are too common.
 func CheckPlaces(root fs.FS, paths ...string) ([]Violation, error) {
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.Count(path.Clean(p), "/") < 2 })
 	var found []Violation
@@ -39,7 +39,7 @@ func CheckPlaces(root fs.FS, paths ...string) ([]Violation, error) {
 			if place := placeIn(line, paths); place != "" {
 				found = append(found, Violation{
 					fmt.Sprintf("%s:%d", name, i+1), "names " + place,
-					"what is true on one machine only is wrong on all others",
+					"a path of one machine is wrong on all others",
 				})
 			}
 		}

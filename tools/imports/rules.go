@@ -1,184 +1,233 @@
 package imports
 
-import (
-	"go/ast"
-	"maps"
-	"path"
-	"slices"
-	"strings"
+import "slices"
+
+// Rule lists the packages that a package may import. The first rule whose Package matches a file
+// applies to it; a file without a rule is a finding.
+//
+// A pattern is an import path (ours without [Prefix]), or a tree if it ends in /..., with * for one
+// element. "std" is the standard library, "others" is all third-party code.
+type Rule struct {
+	// Package is the pattern of the packages, or a single file, to which the rule applies.
+	Package string
+	// Allow are the allowed imports. The tree of a Package that ends in /... may import itself.
+	Allow []string
+	// Deny are exceptions from Allow, only for product files; tests may use all of "std".
+	Deny []string
+	// Reason is printed with a finding.
+	Reason string
+}
+
+// impure are the imports that the pure packages of the kernel must not use: I/O, time, randomness,
+// goroutines.
+var impure = []string{
+	"os/...", "net/...", "syscall/...", "io/fs", "io/ioutil", "log/...", "plugin", "unsafe",
+	"sync/...", "context", "runtime/...", "math/rand/...", "crypto/rand",
+}
+
+// wire are the imports that the plugin protocol needs.
+var wire = []string{
+	"std", "plugin-sdk/...", "golang.org/x/sys/...", "github.com/hashicorp/go-plugin/...",
+	"github.com/hashicorp/go-hclog", "google.golang.org/grpc/...", "google.golang.org/protobuf/...",
+}
+
+// kernelInside are the imports of the packages of the kernel.
+var kernelInside = []string{
+	"std", "plugin-sdk/...", "kernel/...", "github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
+	"github.com/gofrs/flock", "github.com/google/renameio/v2/...",
+	"github.com/charmbracelet/x/ansi",  // decision 4
+	"github.com/bmatcuk/doublestar/v4", // globs of policies
+}
+
+// engineInside are the imports of the packages inside the engine.
+var engineInside = slices.Concat(kernelInside, []string{"engine/internal/..."})
+
+// forTests are further imports that all tests may use.
+var forTests = []string{
+	"std", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/rogpeppe/go-internal/...",
+}
+
+const (
+	pureReason   = "these packages are pure, without I/O, clock, randomness or goroutine, so that replay repeats exactly"
+	sdkReason    = "third parties import only plugin-sdk and depend on all that it imports"
+	pluginReason = "our plugins use only plugin-sdk, as third parties do, and reach the kernel over a socket"
 )
 
-// Rule forbids a construct in product files.
-type Rule struct {
-	Name   string
-	Reason string
-	// Rooms are the patterns of the packages that the rule holds for; empty for all.
-	Rooms []string
-	// Except gives files that may do it, each with the reason why. One that is not needed any more is
-	// itself a finding.
-	Except map[string]string
-	// find calls report for each breach in the files of one package.
-	find func(files []File, report func(f File, node ast.Node, what string))
-}
-
-// Rules is the table of forbidden constructs.
+// Rules is the table of import rules, special ones before general ones.
 var Rules = []Rule{
+	{Package: "plugin-sdk/failure", Allow: []string{"std"}, Reason: "the pure packages use it, so it imports only the standard library"},
+	{Package: "plugin-sdk/redact", Allow: []string{"std"}, Reason: "the kernel and plugins redact texts by the same rules; it handles only texts"},
 	{
-		Name:   "bare go",
-		Reason: "a goroutine needs an owner that waits for it: errgroup, or WaitGroup.Go",
-		find: each(func(_ File, n ast.Node) string {
-			if _, ok := n.(*ast.GoStmt); ok {
-				return "starts a goroutine with a bare go statement"
-			}
-			return ""
-		}),
+		Package: "plugin-sdk", Allow: []string{"std", "plugin-sdk/failure"},
+		Reason: "the contracts are plain Go: protocol buffers and gRPC stay behind internal/wire",
 	},
 	{
-		Name:   "init",
-		Reason: "importing a package does nothing: registration is a call that somebody makes",
-		find: each(func(_ File, n ast.Node) string {
-			if fn, ok := n.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				return "declares func init"
-			}
-			return ""
-		}),
+		Package: "plugin-sdk/plugintest/...", Allow: slices.Concat(wire, forTests),
+		Reason: "third-party tests import the conformance suite; " + sdkReason,
+	},
+	{Package: "plugin-sdk/...", Allow: wire, Reason: sdkReason},
+
+	{Package: "kernel/plan", Allow: []string{"std", "plugin-sdk/failure"}, Deny: impure, Reason: pureReason},
+	{
+		Package: "kernel/event", Allow: []string{"std", "plugin-sdk/failure", "kernel/plan"},
+		Deny: impure, Reason: pureReason,
 	},
 	{
-		Name:   "exit",
-		Reason: "only main ends the process, with a code of the documented table; everything else returns an error",
-		Except: map[string]string{
-			"plugin-sdk/serve/*.go":  "serve.Main is a plugin's main and ends when the host is gone",
-			"plugins/mock/mock/*.go": "crashing is what this provider is asked to do",
+		Package: "kernel/state", Allow: []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event"},
+		Deny: impure, Reason: pureReason,
+	},
+	{
+		Package: "kernel/schedule",
+		Allow:   []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event", "kernel/state"},
+		Deny:    impure, Reason: pureReason,
+	},
+	{
+		Package: "kernel/pluginhost/...", Allow: slices.Concat(wire, kernelInside),
+		Reason: "this package alone speaks to plugins; it knows none of them by name and nothing of the packages above",
+	},
+	{
+		Package: "kernel/condition", Allow: []string{"std", "plugin-sdk/nearest", "github.com/expr-lang/expr/..."},
+		Reason: "this package alone evaluates expressions of files, over six variables: nothing else is in its reach",
+	},
+	{
+		Package: "kernel/schema", Allow: []string{"std", "plugin-sdk/nearest", "github.com/santhosh-tekuri/jsonschema/..."},
+		Reason: "this package alone validates data against a JSON Schema; it reads no file and fetches nothing",
+	},
+	{
+		Package: "kernel/yamldoc", Allow: []string{"std", "gopkg.in/yaml.v3"},
+		Reason: "this package alone reads YAML",
+	},
+	{
+		Package: "kernel/...", Allow: kernelInside,
+		Reason: "the kernel decides and remembers: it knows no engine, plugin, screen or network client",
+	},
+	{
+		Package: "engine/internal/tokens", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
+		Reason: "this package alone counts tokens, by vocabularies in the binary: it reads no file and fetches nothing",
+	},
+	{
+		Package: "engine/internal/sandbox/*_test.go", Allow: slices.Concat(engineInside, forTests, []string{"golang.org/x/net/bpf"}),
+		Reason: "the tests start confined plugins as the kernel does",
+	},
+	{
+		Package: "engine/internal/sandbox",
+		Allow:   []string{"std", "plugin-sdk/failure", "kernel/sandboxpolicy", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
+		Reason:  "this package runs in processes before they are confined: it imports as little as possible",
+	},
+	{
+		Package: "engine/internal/...", Allow: engineInside,
+		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
+	},
+	{
+		Package: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
+		Reason: "other people's tests import it: it uses the engine as they do, by its public packages",
+	},
+	{
+		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/yamldoc", "kernel/pluginhost/process"},
+		Reason: "it compares sessions from outside, by their files and their journal; it runs no engine in its own process",
+	},
+	{
+		Package: "engine",
+		Allow:   []string{"std", "engine/...", "kernel/...", "plugin-sdk/...", "golang.org/x/sync/...", "github.com/hashicorp/go-hclog"},
+		Reason:  "the engine connects its own packages; plugins reach it through a socket, the command calls it",
+	},
+
+	{
+		Package: "plugins/hooks/...",
+		Allow:   []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5"},
+		Reason:  pluginReason,
+	},
+	{
+		Package: "plugins/acp/...",
+		Allow:   []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/coder/acp-go-sdk"},
+		Reason:  pluginReason,
+	},
+	{
+		Package: "plugins/agent/...",
+		Allow: []string{
+			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/openai/openai-go/v3/...",
+			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...", "github.com/santhosh-tekuri/jsonschema/v6/...",
+			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
 		},
-		find: each(func(f File, n ast.Node) string {
-			call := callOf(n, "os.Exit", "syscall.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln")
-			if call == "" || f.Syntax.Name.Name == "main" {
-				return ""
-			}
-			return "calls " + call
-		}),
+		Reason: pluginReason,
 	},
 	{
-		Name:   "clock",
-		Rooms:  []string{"kernel/plan", "kernel/event", "kernel/state", "kernel/schedule"},
-		Reason: pureReason + "; time arrives inside events",
-		find: each(func(_ File, n ast.Node) string {
-			call := callOf(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",
-				"time.NewTimer", "time.NewTicker", "time.Tick")
-			if call == "" {
-				return ""
-			}
-			return "calls " + call
-		}),
+		Package: "plugins/*/...", Allow: []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
+		Reason: pluginReason,
 	},
 	{
-		Name:   "written variable",
-		Reason: "no globals: what changes belongs to a value that somebody owns",
-		find:   writtenVariables,
+		Package: "cmd/agent-pipelines/bundled.go", Allow: []string{"std", "cmd/agent-pipelines/internal/cli", "plugins/..."},
+		Reason: "this file only serves the bundled plugins, each in its own process",
 	},
 	{
-		Name:   "package name",
-		Reason: "a package is named for what it is about, a singular noun, or nobody knows what belongs in it",
-		find: func(files []File, report func(File, ast.Node, string)) {
-			vague := []string{"util", "utils", "helper", "helpers", "common", "types", "base", "misc", "shared"}
-			if name := files[0].Syntax.Name; slices.Contains(vague, name.Name) {
-				report(files[0], name, "is named "+name.Name)
-			}
+		Package: "cmd/agent-pipelines/internal/mcpserve",
+		Allow: []string{
+			"std", "engine", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
 		},
+		Reason: "this package exposes the command and the kernel; it knows no plugin and has no own rules for pipelines",
 	},
 	{
-		Name:   "doc.go",
-		Reason: "a reader wants to know what a package does, what it does not, and where to start",
-		find: func(files []File, report func(File, ast.Node, string)) {
-			documented := slices.ContainsFunc(files, func(f File) bool {
-				return f.Syntax.Doc != nil && (path.Base(f.Path) == "doc.go" || f.Syntax.Name.Name == "main")
-			})
-			if !documented {
-				report(files[0], files[0].Syntax.Name, "its package has no doc.go with a comment")
-			}
-		},
+		Package: "cmd/agent-pipelines/mcp_test.go", Allow: slices.Concat(forTests, []string{"cmd/agent-pipelines/internal/mcpserve", "github.com/modelcontextprotocol/go-sdk/mcp"}),
+		Reason: "the test is a client of the real command",
 	},
+	{
+		Package: "cmd/agent-pipelines/internal/trace", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/plan", "go.opentelemetry.io/otel/attribute"},
+		Reason: "spans are a fold of events; another package sends them",
+	},
+	{
+		Package: "cmd/agent-pipelines/internal/telemetry",
+		Allow: []string{
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "engine", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
+		},
+		Reason: "only this package sends telemetry, and imports the SDK and its exporters",
+	},
+	{
+		Package: "cmd/agent-pipelines/internal/exposition",
+		Allow: []string{
+			"std", "engine", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
+		},
+		Reason: "only this package writes the text format of Prometheus",
+	},
+	{
+		Package: "cmd/agent-pipelines/internal/collector",
+		Allow: []string{
+			"std", "kernel/event", "go.opentelemetry.io/proto/otlp/...", "google.golang.org/grpc", "google.golang.org/protobuf/proto",
+		},
+		Reason: "the receiver of telemetry, for tests: it knows the protocol and the journal, not the sender",
+	},
+	{
+		Package: "cmd/agent-pipelines/...",
+		Allow: []string{
+			"std", "engine", "kernel/plan", "kernel/event", "kernel/state", "engine/crashtest", "plugin-sdk/...",
+			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
+			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
+		},
+		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
+	},
+
+	{
+		Package: "test/...",
+		Allow: []string{
+			"std", "others", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "engine/crashtest",
+		},
+		Reason: "end-to-end tests use only the binary, its files and the public packages",
+	},
+	{
+		Package: "bench/...", Allow: []string{"std", "others", "plugin-sdk/...", "engine", "kernel/event"},
+		Reason: "benchmarks measure the command, its files and the public packages",
+	},
+	{Package: "tools/...", Allow: []string{"std", "others"}, Reason: "tools check the product and are not part of it"},
 }
 
-// CheckRules reports where the product files among files break rules, and exceptions nobody needs.
-func CheckRules(files []File, rules []Rule) []Violation {
-	packages := map[string][]File{}
-	for _, f := range files {
-		if f.Product() {
-			packages[f.Package] = append(packages[f.Package], f)
-		}
-	}
-	var found []Violation
-	for _, rule := range rules {
-		used := map[string]bool{}
-		for _, pkg := range slices.Sorted(maps.Keys(packages)) {
-			if rule.Rooms != nil && !slices.ContainsFunc(rule.Rooms, func(r string) bool { return match(r, pkg) }) {
-				continue
-			}
-			rule.find(packages[pkg], func(f File, node ast.Node, what string) {
-				if pattern := rule.exception(f.Path); pattern != "" {
-					used[pattern] = true
-					return
-				}
-				found = append(found, Violation{f.at(node.Pos()), what, rule.Reason})
-			})
-		}
-		for _, pattern := range slices.Sorted(maps.Keys(rule.Except)) {
-			if !used[pattern] {
-				found = append(found, Violation{pattern, "is an exception from " + rule.Name + " that nothing needs", "remove it"})
-			}
-		}
-	}
-	return found
-}
+// Single is an import that only one package of product code may have.
+type Single struct{ Import, Reason string }
 
-func (r Rule) exception(file string) string {
-	for pattern := range r.Except {
-		if match(pattern, file) {
-			return pattern
-		}
-	}
-	return ""
-}
-
-// each makes a find from a function that looks at one node and returns what is wrong with it, or "".
-func each(look func(File, ast.Node) string) func([]File, func(File, ast.Node, string)) {
-	return func(files []File, report func(File, ast.Node, string)) {
-		for _, f := range files {
-			for n := range ast.Preorder(f.Syntax) {
-				if what := look(f, n); what != "" {
-					report(f, n, what)
-				}
-			}
-		}
-	}
-}
-
-// callOf is which of names, as written, the node selects; selecting is as bad as calling.
-func callOf(n ast.Node, names ...string) string {
-	sel, ok := n.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	pkg, ok := sel.X.(*ast.Ident)
-	if !ok || !slices.Contains(names, pkg.Name+"."+sel.Sel.Name) {
-		return ""
-	}
-	return pkg.Name + "." + sel.Sel.Name
-}
-
-// mentions reports whether an expression selects from one of the packages, functions that compute
-// once (sync.OnceValue) excepted: they are constants that are made late.
-func mentions(expr ast.Node, packages ...string) bool {
-	if expr == nil {
-		return false
-	}
-	for n := range ast.Preorder(expr) {
-		if sel, ok := n.(*ast.SelectorExpr); ok && !strings.HasPrefix(sel.Sel.Name, "Once") {
-			if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(packages, pkg.Name) {
-				return true
-			}
-		}
-	}
-	return false
+// Singles lists the imports that only one package may have.
+var Singles = []Single{
+	{"gopkg.in/yaml.v3", "one private package reads YAML, so that moving to the maintained fork is one line"},
+	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol"},
+	{"github.com/modelcontextprotocol/go-sdk/mcp", "one private package speaks the Model Context Protocol"},
+	{"go.opentelemetry.io/otel/sdk/trace", "one private package sends telemetry"},
+	{"charm.land/bubbletea/v2", "one private package uses the whole screen"},
 }

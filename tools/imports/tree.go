@@ -13,40 +13,40 @@ import (
 	"strings"
 )
 
-// Prefix is what the import paths of all our modules begin with; what follows it is the directory.
+// Prefix begins the import paths of all our modules; the rest is the directory.
 const Prefix = "github.com/dodo-digital/agent-pipelines/"
 
-// Violation is one finding: where it is, what is there and why it must not be.
+// Violation is one finding: its place, the construct and the reason of the rule.
 type Violation struct {
-	Where  string // a file with or without line, a package or a ring of rooms
+	Place  string // a file with or without line, a package, or a cycle of packages
 	What   string
 	Reason string
 }
 
-// String is the finding as a line for a person.
-func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Where, v.What, v.Reason) }
+// String returns the finding as one line.
+func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Place, v.What, v.Reason) }
 
 // File is a Go file of the workspace. Paths are slash-separated and relative to the workspace.
 type File struct {
 	Path    string
 	Package string   // the directory
-	Imports []string // ours without [Prefix], others as they stand
+	Imports []string // ours without [Prefix], others unchanged
 	Test    bool     // its name ends in _test.go
 	Syntax  *ast.File
 	fset    *token.FileSet
 }
 
-// at is the file and line of a position in f.
+// at returns the file and line of a position in f.
 func (f File) at(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.fset.Position(pos).Line)
 }
 
-// Product reports whether people wrote f as part of the product: it is neither test nor generated.
+// Product reports whether f is a handwritten part of the product: neither a test nor generated.
 func (f File) Product() bool { return !f.Test && !ast.IsGenerated(f.Syntax) }
 
 var useLine = regexp.MustCompile(`(?m)^\s*(?:use\s+)?\./(\S+)\s*(?://.*)?$`)
 
-// Modules lists the directories that go.work uses, in its order.
+// Modules returns the directories in go.work, in its order.
 func Modules(root fs.FS) ([]string, error) {
 	work, err := fs.ReadFile(root, "go.work")
 	if err != nil {
@@ -62,8 +62,8 @@ func Modules(root fs.FS) ([]string, error) {
 	return dirs, nil
 }
 
-// Load parses all Go files of the workspace at root, ordered by path. Directories named testdata and
-// those beginning with a dot or an underscore are left out, as the go command leaves them out.
+// Load parses all Go files of the workspace at root, ordered by path. Like the go command, it skips
+// directories named testdata or beginning with a dot or an underscore.
 func Load(root fs.FS) ([]File, error) {
 	modules, err := Modules(root)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"go/types"
 )
 
-// writtenVariables reports package-level variables that functions of the package change, and those
-// made to be changed (locks, atomics). Tables and sentinel errors, which are only read, are fine.
+// writtenVariables reports package-level variables that functions of the package change, and locks
+// and atomics. Tables and sentinel errors, which are only read, are allowed.
 func writtenVariables(files []File, report func(File, ast.Node, string)) {
 	uses, scope := resolve(files)
 	for _, f := range files {
@@ -31,8 +31,7 @@ func writtenVariables(files []File, report func(File, ast.Node, string)) {
 	}
 }
 
-// resolve says what each identifier means. Imports stay unresolved, and with them many expressions:
-// scopes, which are all that is asked for, need neither.
+// resolve resolves the identifiers. Imports stay unresolved, because only scopes are needed.
 func resolve(files []File) (map[*ast.Ident]types.Object, *types.Scope) {
 	syntax := make([]*ast.File, len(files))
 	for i, f := range files {
@@ -41,7 +40,7 @@ func resolve(files []File) (map[*ast.Ident]types.Object, *types.Scope) {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: noImports{}, Error: func(error) {}}
 	pkg, err := config.Check(files[0].Package, files[0].fset, syntax, info)
-	_ = err // the first of the errors that unresolved imports cause
+	_ = err // the first error that an unresolved import causes
 	return info.Uses, pkg.Scope()
 }
 
@@ -49,8 +48,8 @@ type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not resolved") }
 
-// reportShared calls report for each variable of a package-level declaration that can only be meant to
-// be changed.
+// reportShared calls report for each variable of a package-level declaration whose type only makes
+// sense for changing data.
 func reportShared(decl ast.Decl, report func(*ast.Ident)) {
 	gen, ok := decl.(*ast.GenDecl)
 	if !ok || gen.Tok != token.VAR {
@@ -69,7 +68,7 @@ func reportShared(decl ast.Decl, report func(*ast.Ident)) {
 	}
 }
 
-// written lists the expressions that a node changes.
+// written returns the expressions that a node changes.
 func written(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -90,7 +89,7 @@ func written(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// rootOf is the variable that a[i].b, *a and the like begin with, or nil.
+// rootOf returns the variable that a[i].b, *a and the like begin with, or nil.
 func rootOf(expr ast.Expr) *ast.Ident {
 	switch e := expr.(type) {
 	case *ast.Ident:

@@ -1,19 +1,14 @@
-// Command modproxy publishes the modules of the workspace as a release would, all at one version, into a
-// directory that the go command can read as a module proxy:
+// Command modproxy publishes the modules of the workspace at one version into a directory that the
+// go command can read as a module proxy, as a release would:
 //
-//	go run ./tools/modproxy -version v0.1.0 -out DIR                            every module
-//	go run ./tools/modproxy -version v0.1.0 -out DIR -module cmd/agent-pipelines that one and what it needs
-//	go run ./tools/modproxy -version v0.1.0 -write                              rewrite go.mod files, publish nothing
+//	go run ./tools/modproxy -version v0.1.0 -out DIR                            all modules
+//	go run ./tools/modproxy -version v0.1.0 -out DIR -module cmd/agent-pipelines one and its dependencies
+//	go run ./tools/modproxy -version v0.1.0 -write                              rewrite go.mod files only
 //
-// In the repository the modules find each other by replace directives, with which `go install` refuses a
-// module; a released go.mod has none, and requires the others at the released version. The rest of what is
-// published is the working tree, as the go command would pack it: no nested module, no vendor directory,
-// and the repository's LICENSE for a module that has none.
+// In the repository the modules use replace directives, which `go install` refuses. A released
+// go.mod requires the other modules at the released version instead. The rest is the working tree,
+// with the repository's LICENSE for a module without one.
 //
-// -write prepares the commit of a release, which carries the tags `<directory>/<version>` of all modules
-// and is not merged back. With -out the go command needs GOPROXY=file://DIR in front of its usual
-// proxies, and GONOSUMDB (or GOSUMDB=off) for the modules of the repository, since no checksum database
-// knows them.
-//
-// Start with main.go; workspace.go reads the modules, released.go changes their go.mod, proxy.go writes.
+// -write prepares the release commit, which has the tags `<directory>/<version>` and is not merged
+// back. For -out, set GOPROXY=file://DIR before other proxies, and GONOSUMDB for our modules.
 package main

@@ -14,9 +14,9 @@ import (
 func main() {
 	o := options{}
 	flag.StringVar(&o.root, "workspace", ".", "the directory of go.work")
-	flag.StringVar(&o.version, "version", "", "the version of all modules, such as v0.1.0")
-	flag.StringVar(&o.out, "out", "", "the directory of the proxy; made if it is missing")
-	flag.StringVar(&o.only, "module", "", "the directory of the one module to publish, with what it needs; default all")
+	flag.StringVar(&o.version, "version", "", "the `version` of all modules, such as v0.1.0")
+	flag.StringVar(&o.out, "out", "", "the `directory` of the proxy; created if missing")
+	flag.StringVar(&o.only, "module", "", "publish only the module in this `directory`, with its dependencies")
 	flag.BoolVar(&o.write, "write", false, "rewrite the go.mod files of the workspace instead")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -33,10 +33,10 @@ type options struct {
 
 func run(o options) error {
 	if o.write == (o.out != "") {
-		return errors.New("give either -out or -write")
+		return errors.New("specify either -out or -write")
 	}
 	if !strings.HasPrefix(o.version, "v") || module.CanonicalVersion(o.version) != o.version {
-		return fmt.Errorf("version %q: want one such as v0.1.0", o.version)
+		return fmt.Errorf("invalid -version %q: want one such as v0.1.0", o.version)
 	}
 	w, err := load(o.root)
 	if err != nil {
@@ -44,12 +44,12 @@ func run(o options) error {
 	}
 	modules := w.modules
 	if o.only != "" {
-		if modules, err = w.needed(filepath.ToSlash(filepath.Clean(o.only))); err != nil {
+		if modules, err = w.dependencies(filepath.ToSlash(filepath.Clean(o.only))); err != nil {
 			return err
 		}
 	}
 	for _, m := range modules {
-		goMod, err := w.released(m, o.version)
+		goMod, err := w.releasedGoMod(m, o.version)
 		if err != nil {
 			return fmt.Errorf("module %s: %w", m.dir, err)
 		}

@@ -19,8 +19,8 @@ import (
 
 const version = "v0.3.0"
 
-// house makes a workspace of three modules: top needs lib, other needs nobody.
-func house(t *testing.T) string {
+// testWorkspace creates a workspace of three modules: top needs lib, other needs none.
+func testWorkspace(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -66,7 +66,7 @@ require (
 
 func TestPublish(t *testing.T) {
 	out := t.TempDir()
-	if err := run(options{root: house(t), version: version, out: out, only: "cmd/top/"}); err != nil {
+	if err := run(options{root: testWorkspace(t), version: version, out: out, only: "cmd/top/"}); err != nil {
 		t.Fatal(err)
 	}
 	var published []string
@@ -103,7 +103,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// checkZip compares the files of a module's archive, which the go command's own rules accept.
+// checkZip compares the files of a module's archive, which must follow the go command's rules.
 func checkZip(t *testing.T, file, modulePath string, want map[string]string) {
 	t.Helper()
 	checked, err := modzip.CheckZip(module.Version{Path: modulePath, Version: version}, file)
@@ -133,7 +133,7 @@ func checkZip(t *testing.T, file, modulePath string, want map[string]string) {
 }
 
 func TestWrite(t *testing.T) {
-	root := house(t)
+	root := testWorkspace(t)
 	if err := run(options{root: root, version: version, write: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	root := house(t)
+	root := testWorkspace(t)
 	forked := filepath.Join(root, "other/go.mod")
 	if err := os.WriteFile(forked, []byte("module example.com/house/other\n\nreplace example.com/stranger => ../fork\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Whatever a go.mod says, a released one replaces nothing and requires the others at the one version.
+// A released go.mod replaces nothing and requires the other modules at the released version.
 func FuzzReleased(f *testing.F) {
 	f.Add(topMod)
 	f.Add("module x\nrequire example.com/house/lib v0.0.1\nrequire example.com/house/lib v0.0.2\n")
@@ -180,11 +180,11 @@ func FuzzReleased(f *testing.F) {
 	f.Fuzz(func(t *testing.T, goMod string) {
 		m := member{path: "x", dir: "x", goMod: []byte(goMod)}
 		w := workspace{modules: []member{m, lib}}
-		out, err := w.released(m, version)
+		out, err := w.releasedGoMod(m, version)
 		if err != nil {
 			return
 		}
-		again, err := w.released(member{path: "x", dir: "x", goMod: out}, version)
+		again, err := w.releasedGoMod(member{path: "x", dir: "x", goMod: out}, version)
 		if err != nil || !bytes.Equal(again, out) {
 			t.Errorf("a released go.mod changes once more: %v\n%s\n%s", err, out, again)
 		}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// publish writes the files that a module proxy has of a version (https://go.dev/ref/mod#goproxy-protocol)
+// publish writes a version's files of a module proxy (https://go.dev/ref/mod#goproxy-protocol)
 // below out.
 func publish(out, root string, m member, version string, goMod []byte) error {
 	v := module.Version{Path: m.path, Version: version}
@@ -27,7 +27,7 @@ func publish(out, root string, m member, version string, goMod []byte) error {
 	if err := zip.Create(&packed, v, files); err != nil {
 		return err
 	}
-	info, err := json.Marshal(map[string]any{"Version": version, "Time": timeOf(version)})
+	info, err := json.Marshal(map[string]any{"Version": version, "Time": versionTime(version)})
 	if err != nil {
 		return err
 	}
@@ -49,15 +49,15 @@ func publish(out, root string, m member, version string, goMod []byte) error {
 	return nil
 }
 
-// timeOf is the time that a pseudo-version names, or now.
-func timeOf(version string) time.Time {
+// versionTime returns the time in a pseudo-version, or now.
+func versionTime(version string) time.Time {
 	if t, err := module.PseudoVersionTime(version); err == nil {
 		return t
 	}
 	return time.Now().UTC().Truncate(time.Second)
 }
 
-// contents are the files of the module in dir below root, with another go.mod.
+// contents returns the files of the module in dir below root, with goMod as go.mod.
 func contents(root, dir string, goMod []byte) ([]zip.File, error) {
 	place := filepath.Join(root, dir)
 	checked, err := zip.CheckDir(place)
@@ -96,7 +96,7 @@ func contents(root, dir string, goMod []byte) ([]zip.File, error) {
 	return append(files, file{name: "LICENSE", content: license}), nil
 }
 
-// file is a file in memory: zip.File, and the fs.FileInfo that it asks for.
+// file is an in-memory file that implements zip.File and fs.FileInfo.
 type file struct {
 	name    string
 	content []byte

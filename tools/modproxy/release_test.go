@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// workbench is a repository with the Makefile, the go.mod files and this command of the real one, all committed.
+// workbench creates a repository with the Makefile, the go.mod files and this command, all
+// committed.
 func workbench(t *testing.T) string {
 	t.Helper()
 	const root = "../.."
@@ -68,7 +69,8 @@ func release(dir, version string) (string, error) {
 	return string(text), err
 }
 
-// The target `release` makes one commit beside the main line, with the tags of all modules on it, and leaves the main line alone.
+// The target `release` makes one commit beside the main branch, with the tags of all modules, and
+// does not change the main branch.
 func TestRelease(t *testing.T) {
 	dir := workbench(t)
 	before := git(t, dir, "rev-parse", "HEAD")
@@ -108,7 +110,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// What is not ready is refused, and nothing is left of it.
+// An unready repository is refused and stays unchanged.
 func TestReleaseRefuses(t *testing.T) {
 	dir := workbench(t)
 	for name, tt := range map[string]struct{ version, want string }{

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// workspace is the modules of a go.work file.
+// workspace holds the modules of a go.work file.
 type workspace struct {
 	root    string
 	modules []member
@@ -18,10 +18,10 @@ type workspace struct {
 
 // member is a module of the workspace.
 type member struct {
-	path  string // as others import it
-	dir   string // below the root, with slashes
+	path  string // import path
+	dir   string // relative to the root, with slashes
 	goMod []byte
-	needs []string // the paths of all that it requires
+	needs []string // paths of all required modules
 }
 
 // load reads go.work in root and the go.mod of each module it uses.
@@ -66,7 +66,7 @@ func loadMember(root, dir string) (member, error) {
 	return m, nil
 }
 
-// member finds a module by its path.
+// member returns the module with a path.
 func (w workspace) member(modulePath string) (member, bool) {
 	i := slices.IndexFunc(w.modules, func(m member) bool { return m.path == modulePath })
 	if i < 0 {
@@ -75,8 +75,9 @@ func (w workspace) member(modulePath string) (member, bool) {
 	return w.modules[i], true
 }
 
-// needed is the module in dir and every module of the workspace that it needs, directly or not.
-func (w workspace) needed(dir string) ([]member, error) {
+// dependencies returns the module in dir and all modules of the workspace that it requires, directly or
+// indirectly.
+func (w workspace) dependencies(dir string) ([]member, error) {
 	i := slices.IndexFunc(w.modules, func(m member) bool { return m.dir == dir })
 	if i < 0 {
 		return nil, fmt.Errorf("the workspace has no module in %q", dir)
@@ -91,4 +92,32 @@ func (w workspace) needed(dir string) ([]member, error) {
 		}
 	}
 	return needed, nil
+}
+
+// releasedGoMod returns the go.mod of a release: the other modules of the workspace required at the
+// version, and no replace directive, which `go install module@version` refuses. Any other
+// replacement is an error, because users would get other code than was tested.
+func (w workspace) releasedGoMod(m member, version string) ([]byte, error) {
+	f, err := modfile.Parse(m.dir+"/go.mod", m.goMod, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Clone(f.Replace) {
+		if _, ours := w.member(r.Old.Path); !ours {
+			return nil, fmt.Errorf("go.mod replaces %s by %s, which a release cannot; remove the replacement", r.Old.Path, r.New.Path)
+		}
+		if err := f.DropReplace(r.Old.Path, r.Old.Version); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range f.Require {
+		if _, ours := w.member(r.Mod.Path); !ours {
+			continue
+		}
+		if err := f.AddRequire(r.Mod.Path, version); err != nil {
+			return nil, err
+		}
+	}
+	f.Cleanup()
+	return f.Format()
 }

@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// breaking lists what a peer that was built with before would miss or misread in after: services,
-// calls, messages, fields, enums and enum values that are gone or mean something else. Additions are
-// never breaking. A field that was removed on purpose needs a new major, not a reserved number.
+// breaking returns the changes that a peer built with before would miss or misread: removed or
+// changed services, calls, messages, fields, enums and enum values. Additions are allowed. The
+// removal of a field needs a new major version.
 func breaking(before, after protoreflect.FileDescriptor) []string {
 	var f faults
 	if before.Package() != after.Package() {
@@ -21,7 +21,7 @@ func breaking(before, after protoreflect.FileDescriptor) []string {
 	return f
 }
 
-// faults collects breaking changes in the order of the older file.
+// faults collects incompatible changes in the order of the older file.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
@@ -51,7 +51,7 @@ func (f *faults) method(old protoreflect.MethodDescriptor, after protoreflect.Me
 	}
 }
 
-// signature renders what goes in and out of a call.
+// signature formats the types of a call.
 func signature(m protoreflect.MethodDescriptor) string {
 	side := func(streams bool, d protoreflect.MessageDescriptor) string {
 		if streams {
@@ -93,7 +93,7 @@ func (f *faults) field(old protoreflect.FieldDescriptor, after protoreflect.Fiel
 	}
 }
 
-// fieldType renders all that decides how a field is encoded and read.
+// fieldType formats everything that determines a field's encoding and meaning.
 func fieldType(d protoreflect.FieldDescriptor) string {
 	if d.IsMap() {
 		return fmt.Sprintf("map<%s, %s>", fieldType(d.MapKey()), fieldType(d.MapValue()))

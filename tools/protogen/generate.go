@@ -17,19 +17,19 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// sdkModule is stripped from the generated paths, which then lie below sdkDir.
+// sdkModule is the prefix of the generated paths that maps to sdkDir.
 const sdkModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-// generators are run in this order; each is a tool of this module's go.mod.
+// generators are the tools to run, in this order; go.mod of this module pins each.
 var generators = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
 
-// generated is one file of code, its path relative to the repository.
+// generated is one file of code; its path is relative to the repository.
 type generated struct {
 	path    string
 	content []byte
 }
 
-// generate compiles the protocol and returns the code that belongs to it.
+// generate compiles the protocol and returns the generated code.
 func generate(ctx context.Context, root string) ([]generated, error) {
 	file, err := compileIn(ctx, filepath.Join(root, protoDir), protoFile)
 	if err != nil {
@@ -52,19 +52,19 @@ func generate(ctx context.Context, root string) ([]generated, error) {
 		}
 		files = append(files, out...)
 	}
-	module, err := python(descriptor)
+	module, err := pythonModule(descriptor)
 	if err != nil {
 		return nil, err
 	}
 	return append(files, module), nil
 }
 
-// compileFile compiles one .proto that stands alone.
+// compileFile compiles a .proto without imports.
 func compileFile(ctx context.Context, path string) (protoreflect.FileDescriptor, error) {
 	return compileIn(ctx, filepath.Dir(path), filepath.Base(path))
 }
 
-// compileIn compiles the file called name below dir, comments included.
+// compileIn compiles the file name below dir, comments included.
 func compileIn(ctx context.Context, dir, name string) (protoreflect.FileDescriptor, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
@@ -77,7 +77,7 @@ func compileIn(ctx context.Context, dir, name string) (protoreflect.FileDescript
 	return files[0], nil
 }
 
-// runGenerator speaks the protoc plugin protocol with one generator.
+// runGenerator runs one generator by protoc's plugin protocol.
 func runGenerator(ctx context.Context, toolsDir, name string, request []byte) ([]generated, error) {
 	cmd := exec.CommandContext(ctx, "go", "tool", name)
 	cmd.Dir = toolsDir
@@ -115,7 +115,7 @@ func write(root string, files []generated) error {
 	return nil
 }
 
-// compare names every file of the committed code that is not what the protocol yields.
+// compare returns an error for every committed file that differs from the generated one.
 func compare(root string, files []generated) error {
 	var faults []error
 	for _, f := range files {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGeneratedCodeIsFresh is the test of the whole way: it generates the real protocol.
+// TestGeneratedCodeIsFresh generates the code of the real protocol.
 func TestGeneratedCodeIsFresh(t *testing.T) {
 	root, err := repositoryRoot()
 	if err != nil {
@@ -28,7 +28,7 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 func TestWriteAndCompare(t *testing.T) {
 	root := t.TempDir()
 	files := []generated{{path: filepath.Join("a", "b.go"), content: []byte("package b\n")}}
-	if err := compare(root, files); !os.IsNotExist(unwrapped(err)) {
+	if err := compare(root, files); !os.IsNotExist(unwrap(err)) {
 		t.Errorf("missing file: got %v", err)
 	}
 	if err := write(root, files); err != nil {
@@ -43,8 +43,8 @@ func TestWriteAndCompare(t *testing.T) {
 	}
 }
 
-// unwrapped is the only error of a joined one.
-func unwrapped(err error) error {
+// unwrap returns the only error of a joined one.
+func unwrap(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
 		return joined.Unwrap()[0]
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// protoFile is the protocol's path below protoDir, as protoc would be given it.
+// protoFile is the protocol's path below protoDir, as passed to protoc.
 const (
 	sdkDir    = "plugin-sdk"
 	protoDir  = "plugin-sdk/proto"
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run does what the flags say, in the repository around the working directory.
+// run executes the flags' command in the repository around the working directory.
 func run(ctx context.Context, check bool, old string) error {
 	root, err := repositoryRoot()
 	if err != nil {
@@ -46,7 +46,7 @@ func run(ctx context.Context, check bool, old string) error {
 	return write(root, files)
 }
 
-// repositoryRoot is the nearest directory upwards that holds go.work.
+// repositoryRoot returns the nearest parent directory with go.work.
 func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -64,7 +64,7 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-// checkBreaking reports every change from the old file to the new one that breaks a peer.
+// checkBreaking reports every incompatible change from the old file to the new one.
 func checkBreaking(ctx context.Context, oldPath, newPath string) error {
 	before, err := compileFile(ctx, oldPath)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// pythonFile is the protocol for the example in Python, relative to the repository.
+// pythonFile is the generated module for the Python example, relative to the repository.
 const pythonFile = "examples/plugin-python/plugin_pb2.py"
 
-// python is the protocol as a module of Python: the descriptor, from which Python's own protobuf library (4.21
-// or later) makes the classes, as in the modules that protoc writes. It needs no compiler.
-func python(file *descriptorpb.FileDescriptorProto) (generated, error) {
+// pythonModule returns the protocol as a Python module with the descriptor, as protoc writes it. Python's
+// protobuf library (4.21 or later) creates the classes from it.
+func pythonModule(file *descriptorpb.FileDescriptorProto) (generated, error) {
 	bare := proto.CloneOf(file)
 	bare.SourceCodeInfo = nil
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(bare)
@@ -29,7 +29,7 @@ from google.protobuf.internal import builder as _builder
 
 DESCRIPTOR = _pool.Default().AddSerializedFile(bytes.fromhex(
 `)
-	const width = 50 // bytes in a line
+	const width = 50 // bytes per line
 	for ; len(b) > 0; b = b[min(width, len(b)):] {
 		fmt.Fprintf(&text, "    %q\n", fmt.Sprintf("%x", b[:min(width, len(b))]))
 	}

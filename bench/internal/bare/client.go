@@ -14,7 +14,7 @@ import (
 // Client calls a server. It is safe for concurrent use; the caller closes it.
 type Client struct{ conn *grpc.ClientConn }
 
-// Dial makes a client of the server on the Unix socket. It connects with the first call.
+// Dial returns a client of the server on the Unix socket. The first call connects.
 func Dial(socket string) (*Client, error) {
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -31,8 +31,8 @@ func (c *Client) Unary(ctx context.Context, request []byte) error {
 	return c.conn.Invoke(ctx, unary, wrapperspb.Bytes(request), &wrapperspb.BytesValue{})
 }
 
-// Stream opens a stream, sends a request, receives two messages, closes its side and waits for the
-// end: the messages of a short attempt.
+// Stream runs the messages of a short attempt: it opens a stream, sends a request, receives two
+// messages, closes its side and waits for the end.
 func (c *Client) Stream(ctx context.Context, request []byte) error {
 	s, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, stream)
 	if err != nil {

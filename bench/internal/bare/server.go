@@ -16,7 +16,7 @@ const (
 	stream  = "/" + service + "/Stream"
 )
 
-// answer is as long as what an agent of the mock plugin says.
+// answer is as long as the output of the mock plugin's agent.
 var answer = wrapperspb.Bytes(make([]byte, 128))
 
 // Serve answers on the listener until that is closed.
@@ -38,7 +38,7 @@ func Serve(l net.Listener) error {
 	return err
 }
 
-//nolint:revive // grpc says in which order the arguments come
+//nolint:revive // gRPC defines the order of the arguments
 func answerUnary(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	if err := decode(&wrapperspb.BytesValue{}); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func answerUnary(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryS
 	return answer, nil
 }
 
-// answerStream sends as many messages as a plugin does for a short attempt: the output and the result.
+// answerStream sends the messages of a short attempt: the output and the result.
 func answerStream(_ any, s grpc.ServerStream) error {
 	if err := s.RecvMsg(&wrapperspb.BytesValue{}); err != nil {
 		return err

@@ -1,11 +1,11 @@
-// Package cost is what a run of a program took, as the program account tells it.
+// Package cost defines the cost of a program's run, as the program account prints it.
 package cost
 
-// Cost is what a process took from its start to its end.
+// Cost is the cost of a process from its start to its end.
 type Cost struct {
 	Seconds float64 `json:"seconds"`
-	// CPU is the processor time in seconds, of it and of its children that it waited for.
+	// CPU is the processor time of the process and its awaited children, in seconds.
 	CPU float64 `json:"cpu"`
-	// Peak is the most memory that it had resident, in bytes.
+	// Peak is its peak resident memory, in bytes.
 	Peak float64 `json:"peak"`
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// agent says a line and writes its result.
+// agent writes a line and its result.
 type agent struct{}
 
 func (agent) Describe() sdk.Component {
@@ -32,7 +32,7 @@ func (agent) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) 
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
 }
 
-// session runs a real session of so many iterations and returns its directory.
+// session runs a real session and returns its directory.
 func session(t *testing.T, iterations int) string {
 	t.Helper()
 	root := t.TempDir()
@@ -55,8 +55,7 @@ func session(t *testing.T, iterations int) string {
 	return result.Dir
 }
 
-// TestRepetitionLeavesTheSameFiles: the floor is one only if it writes all that an iteration writes, and
-// no more.
+// TestRepetitionLeavesTheSameFiles checks that the floor writes exactly the files of an iteration.
 func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 	const iterations = 3
 	made, repeated := session(t, iterations), filepath.Join(t.TempDir(), "s")
@@ -95,7 +94,8 @@ func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 	}
 }
 
-// files are the contents of all files of a session, but for those that are written once for all of it.
+// files returns the contents of all files of a session, except those that are written once per
+// session.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -119,8 +119,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestCommits: as many syncs of the journal as the engine makes, one for each event that changes what
-// happens next.
+// TestCommits checks that the floor syncs the journal as often as the engine: once per event that
+// affects the run.
 func TestCommits(t *testing.T) {
 	trace, err := floor.Load(session(t, 2))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Repetition repeats a session's iterations one after the other. It is for one goroutine; the caller
+// Repetition repeats a session's iterations one by one. It is used by one goroutine; the caller
 // closes it.
 type Repetition struct {
 	trace   *Trace
@@ -16,8 +16,8 @@ type Repetition struct {
 	next    int
 }
 
-// Start begins to repeat a session in a directory that is empty or does not exist: it writes what stood
-// before the first iteration.
+// Start begins to repeat a session in an empty or new directory. It writes the data before the
+// first iteration.
 func Start(t *Trace, dir string) (*Repetition, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func Start(t *Trace, dir string) (*Repetition, error) {
 // Close ends the repetition.
 func (r *Repetition) Close() error { return r.journal.Close() }
 
-// Iterate repeats the next iteration. call is the call of the agent; nil makes none.
+// Iterate repeats the next iteration. call makes the call of the agent; nil makes none.
 func (r *Repetition) Iterate(call func(request []byte) error) error {
 	if r.next == len(r.trace.Iterations) {
 		return errors.New("the session has no further iteration")
 	}
 	it, stage := &r.trace.Iterations[r.next], filepath.Join(r.dir, r.trace.stage)
-	dir, state := filepath.Join(stage, number(r.next)), filepath.Join(r.dir, "state.json")
+	dir, state := filepath.Join(stage, iterationDir(r.next)), filepath.Join(r.dir, "state.json")
 	result, output := filepath.Join(dir, "result.json"), filepath.Join(dir, "output.md")
 	attempts, outputCopy := filepath.Join(dir, "attempts.jsonl"), filepath.Join(stage, copyName(r.next))
 	r.next++
@@ -60,7 +60,7 @@ func (r *Repetition) Iterate(call func(request []byte) error) error {
 		},
 		func() error { return os.WriteFile(result, it.Result, 0o600) }, // the agent
 		func() error { return replace(output, it.Output, true) },
-		func() error { return syncDir(filepath.Dir(dir)) }, // its entry for the iteration is new
+		func() error { return syncDir(filepath.Dir(dir)) }, // the iteration's directory entry is new
 		func() error { return replace(outputCopy, it.Copy, false) },
 		func() error { return replace(result, it.Result, true) },
 		func() error { return appendTo(attempts, it.Attempts[1:]...) },
@@ -79,7 +79,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// commit writes and syncs each text for itself.
+// commit writes and syncs each text separately.
 func (r *Repetition) commit(texts ...[]byte) error { return Commit(r.journal, texts...) }
 
 // Commit writes each text to a file and syncs it before the next one.
@@ -95,7 +95,7 @@ func Commit(f *os.File, texts ...[]byte) error {
 	return nil
 }
 
-// replace replaces a file in one step; a durable one is synced, and so is its directory.
+// replace replaces a file atomically. If durable, it syncs the file and its directory.
 func replace(name string, content []byte, durable bool) error {
 	temp := filepath.Join(filepath.Dir(name), ".tmp")
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -123,7 +123,7 @@ func syncDir(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// appendTo appends each line by a write of its own.
+// appendTo appends each line with a separate write.
 func appendTo(name string, lines ...[]byte) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// datasync is the sync of the engine's journal.
+// datasync syncs as the engine's journal does.
 func datasync(f *os.File) error {
 	for {
 		if err := unix.Fdatasync(int(f.Fd())); !errors.Is(err, unix.EINTR) {

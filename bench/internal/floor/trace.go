@@ -12,26 +12,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Trace is what a session of one stage wrote, in the order in which it was written.
+// Trace is the data that a session of one stage wrote, in order.
 type Trace struct {
-	// Prefix is what was journaled before the first iteration.
+	// Prefix is the journal before the first iteration.
 	Prefix []byte
-	// Iterations are in order; the last one's journal goes up to the end of the session.
+	// Iterations are in order. The last one's journal extends to the end of the session.
 	Iterations []Iteration
-	// Request is as long as what the agent is told in a call.
+	// Request has the length of the agent's request in a call.
 	Request []byte
 
-	stage string // the stage's directory in the session's
+	stage string // path of the stage's directory in the session's
 }
 
-// Iteration is what one iteration wrote. Files are whole contents.
+// Iteration is the data that one iteration wrote. Files are whole contents.
 type Iteration struct {
-	// Start is the commit that begins it, Complete the one that ends it, and After are those up to the
-	// next iteration. Each is one write and one fdatasync.
+	// Start is the commit that begins the iteration, Complete the one that ends it, and After those
+	// before the next iteration. Each is one write and one fdatasync.
 	Start, Complete []byte
 	After           [][]byte
 
-	// Context, Output, Copy and Result are its files, Attempts the lines of attempts.jsonl.
+	// Context, Output, Copy and Result are the iteration's files, Attempts the lines of
+	// attempts.jsonl.
 	Context, Output, Copy, Result []byte
 	Attempts                      [][]byte
 	// StateBefore and StateAfter are state.json after Start and after Complete.
@@ -56,7 +57,7 @@ func Load(session string) (*Trace, error) {
 	return t, nil
 }
 
-// loadJournal cuts the journal into commits. An event that only informs goes into the next commit.
+// loadJournal splits the journal into commits. An informational event belongs to the next commit.
 func (t *Trace) loadJournal(session string) error {
 	lines, err := ground.Lines(session)
 	if err != nil {
@@ -103,7 +104,7 @@ func (t *Trace) commit(kind event.Type, text []byte) {
 
 func (t *Trace) loadFiles(session string, i int) (err error) {
 	it, stage := &t.Iterations[i], filepath.Join(session, t.stage)
-	dir := filepath.Join(stage, number(i))
+	dir := filepath.Join(stage, iterationDir(i))
 	var attempts []byte
 	for name, to := range map[string]*[]byte{
 		filepath.Join(dir, "context.json"): &it.Context, filepath.Join(dir, "output.md"): &it.Output,
@@ -121,8 +122,8 @@ func (t *Trace) loadFiles(session string, i int) (err error) {
 	return nil
 }
 
-// loadState makes the earlier states of the last one, which has a history of all iterations: a state
-// is taken to be shorter by the entries that it did not have yet.
+// loadState derives the earlier states from the last one, whose history has all iterations: an
+// earlier state is shorter by the later entries.
 func (t *Trace) loadState(session string) error {
 	text, err := os.ReadFile(filepath.Join(session, "state.json"))
 	if err != nil {
@@ -145,8 +146,8 @@ func (t *Trace) loadState(session string) error {
 	return nil
 }
 
-// number is the directory of the iteration with the index, in the stage's.
-func number(i int) string { return fmt.Sprintf("iterations/%03d", i+1) }
+// iterationDir returns the iteration's directory within the stage's, from index 0.
+func iterationDir(i int) string { return fmt.Sprintf("iterations/%03d", i+1) }
 
-// copyName is where the stage has the iteration's output.
+// copyName returns the name of the stage's copy of an output.
 func copyName(i int) string { return fmt.Sprintf("run-%d.md", i) }

@@ -1,5 +1,4 @@
-// Package gate compares ratios with recorded ones and says which have become worse. It knows no times: a ratio is of two
-// things that were measured in turn on one machine, so it says something on another one too, as far as the room of its row goes.
-//
-// It measures nothing itself. [Run] is where to start.
+// Package gate compares ratios with recorded ones and reports those that have become worse. A ratio
+// is of two things that were measured alternately on one machine, so that it is comparable on
+// others within the tolerance of its row. Start with [Run].
 package gate

@@ -11,22 +11,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// ErrWorse says that a ratio is higher than its room allows, ErrNoRatios that none was recorded yet.
+// ErrWorse means that a ratio exceeds its tolerance, ErrNoRatios that none is recorded yet.
 var (
 	ErrWorse    = errors.New("ratios have become worse than the record allows")
-	ErrNoRatios = errors.New("no ratios were recorded yet: make bench-baseline does that, on a quiet machine")
+	ErrNoRatios = errors.New("no ratios are recorded yet; run make bench-baseline on an idle machine")
 )
 
-// Measure makes the rows of parts of the measurement. again asks for more rounds.
+// Measure returns the rows of parts of the measurement. again requests more rounds.
 type Measure func(ctx context.Context, parts []string, again bool) ([]table.Row, error)
 
-// looks is how often a row is measured before it is believed to be worse: whatever else the machine does makes a ratio worse for a
-// while, and what the program does makes it worse each time.
+// looks is the number of measurements before a row counts as worse: other load affects some of
+// them, the program all.
 const looks = 3
 
-// Run measures the rows of a record and tells how they stand. What is worse than its room allows is measured again, with more
-// rounds, up to two times, and the best of its ratios counts; if all are worse, the error is [ErrWorse]. [ErrNoRatios] and other
-// errors say that there is nothing to compare.
+// Run measures the rows of a record and prints them. A row over its tolerance is measured again
+// with more rounds, up to two times, and its best ratio counts. If rows remain worse, the error is
+// [ErrWorse].
+//
+// [ErrNoRatios] and other errors mean that there is nothing to compare.
 func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 	if r.Made == "" {
 		return ErrNoRatios
@@ -60,12 +62,13 @@ func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 		return nil
 	}
 	for _, f := range failed {
-		fmt.Fprintf(out, "%s: %s\n  room: %s\n  look closer: go run ./bench -only %s\n", f.Key, f.what, f.Why, f.Part)
+		fmt.Fprintf(out, "%s: %s\n  room: %s\n  look closer: go run ./bench -only %s\n", f.Key, f.description, f.Why, f.Part)
 	}
-	return fmt.Errorf("%w: %d of %d; if that is meant, make bench-baseline records them anew. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Made)
+	return fmt.Errorf("%w: %d of %d; if that is intended, run make bench-baseline to record them again. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Made)
 }
 
-// again measures the parts of suspects once more and returns all findings with the new ones in their places, if they are better.
+// again measures the parts of the suspects again and returns all findings, each with its better
+// ratio.
 func again(ctx context.Context, found []finding, measure Measure) ([]finding, error) {
 	second := Record{}
 	for _, f := range worse(found) {
@@ -88,7 +91,7 @@ func again(ctx context.Context, found []finding, measure Measure) ([]finding, er
 	return all, nil
 }
 
-// Renew returns the record with the ratios of measured rows in the place of its own. Room and reason stay.
+// Renew returns the record with the ratios of measured rows. Tolerance and reason stay.
 func (r Record) Renew(rows []table.Row, made string) (Record, error) {
 	found, err := r.judge(rows)
 	if err != nil {
@@ -102,11 +105,11 @@ func (r Record) Renew(rows []table.Row, made string) (Record, error) {
 	return renewed, nil
 }
 
-// finding is how a row stands now.
+// finding is the current ratio of a row.
 type finding struct {
 	Row
-	now  float64
-	what string // in the words of the table
+	now         float64
+	description string // description in the table
 }
 
 func worse(found []finding) []finding {
@@ -119,7 +122,7 @@ func worse(found []finding) []finding {
 	return failed
 }
 
-// judge finds the rows of the record among those of the table.
+// judge finds the rows of the record in the table.
 func (r Record) judge(rows []table.Row) ([]finding, error) {
 	var found []finding
 	for _, row := range r.Rows {

@@ -26,10 +26,11 @@ func recorded() gate.Record {
 	}}
 }
 
-// product is one of which a part is so many times slower than it was recorded, in the first look, the second and the third one.
+// product simulates a program with parts that are slower than recorded, in the first, second and
+// third measurement.
 type product struct {
 	slower map[string][3]float64 // by key
-	asked  []string              // the parts of each look
+	asked  []string              // parts of each measurement
 }
 
 func (p *product) measure(_ context.Context, parts []string, again bool) ([]table.Row, error) {
@@ -43,12 +44,12 @@ func (p *product) measure(_ context.Context, parts []string, again bool) ([]tabl
 		if by, is := p.slower[r.Key]; is {
 			factor = by[len(p.asked)-1]
 		}
-		floor := sample.Series{1, 1.5, 0.8} // rounds of different speed, which meets both sides
+		floor := sample.Series{1, 1.5, 0.8} // rounds of different speed, on both sides
 		ours := make(sample.Series, len(floor))
 		for i := range floor {
 			ours[i] = floor[i] * r.Ratio * factor
 		}
-		ours[2] *= 5 // something else was at work
+		ours[2] *= 5 // other load
 		rows = append(rows, table.Row{What: "what " + r.Key + " is", Peer: "floor", Key: r.Key, Part: r.Part, Ours: ours, Theirs: floor})
 	}
 	return rows, nil
@@ -74,7 +75,7 @@ func TestRun(t *testing.T) {
 		"slower for two moments": {
 			slower: map[string][3]float64{"call": {2, 1.8, 1.1}}, asked: []string{"iterations calls", "calls", "calls"}, says: []string{"2.52×  WORSE", "1.54×  ok"},
 		},
-		"slower, and noise on top": { // the best look counts
+		"slower, and noise on top": { // the best measurement counts
 			slower: map[string][3]float64{"call": {1.5, 3, 2}}, fails: true, asked: []string{"iterations calls", "calls", "calls"}, says: []string{"2.10×  WORSE"},
 		},
 		"two of one part": {
@@ -121,7 +122,8 @@ func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
 	}
 }
 
-// TestNoRatiosYet: a record of room and reasons alone is read and renewed, and passes nothing.
+// TestNoRatiosYet checks that a record without ratios can be read and renewed, and that nothing
+// passes it.
 func TestNoRatiosYet(t *testing.T) {
 	r := recorded()
 	r.Made = ""
@@ -142,7 +144,7 @@ func TestNoRatiosYet(t *testing.T) {
 	}
 }
 
-// TestRenew: the ratios are new, room and reason stay, and the file reads back.
+// TestRenew checks that ratios are replaced, tolerance and reason stay, and the file can be read.
 func TestRenew(t *testing.T) {
 	p := &product{slower: map[string][3]float64{"iteration": {1.5}}}
 	rows, err := p.measure(t.Context(), nil, false)

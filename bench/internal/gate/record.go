@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// Record is what ratios were when they were recorded.
+// Record holds recorded ratios.
 type Record struct {
-	// Made says on which machine and when; "": no ratios were recorded yet, only room and reasons are there.
+	// Made describes the machine and the date; "" if no ratios are recorded yet.
 	Made string `json:"made"`
 	Rows []Row  `json:"rows"`
 }
 
 // Row is one ratio.
 type Row struct {
-	// Key is that of the row of the table, Part the part of the measurement that makes it.
+	// Key is the key of the row in the table, Part the part of the measurement that returns it.
 	Key  string `json:"key"`
 	Part string `json:"part"`
-	// Ratio is the recorded one. Less is better.
+	// Ratio is the recorded ratio. Less is better.
 	Ratio float64 `json:"ratio"`
-	// Room is how many times the recorded ratio may be measured; over 1.
+	// Room is the tolerance: the maximum factor over the recorded ratio, greater than 1.
 	Room float64 `json:"room"`
-	// Why says where the room is needed for.
+	// Why is the reason for the tolerance.
 	Why string `json:"why"`
 }
 
-// Most is the highest ratio that passes.
+// Most returns the highest ratio that passes.
 func (r Row) Most() float64 { return r.Ratio * r.Room }
 
-// Read reads a record from a JSON file. It is an error if a row says not all, or two have one key.
+// Read reads a record from a JSON file. An incomplete row or a duplicate key is an error.
 func Read(file string) (Record, error) {
 	var r Record
 	text, err := os.ReadFile(file)
@@ -51,7 +51,7 @@ func Read(file string) (Record, error) {
 
 func (r Record) check() error {
 	if len(r.Rows) == 0 {
-		return fmt.Errorf("there are none")
+		return fmt.Errorf("the record has no rows")
 	}
 	known := map[string]bool{}
 	for _, row := range r.Rows {
@@ -59,16 +59,16 @@ func (r Record) check() error {
 		case row.Key == "" || row.Part == "" || row.Why == "":
 			return fmt.Errorf("row %q needs key, part and why", row.Key)
 		case row.Ratio < 0 || row.Ratio == 0 && r.Made != "" || row.Room <= 1:
-			return fmt.Errorf("row %q needs a ratio, and room over 1", row.Key)
+			return fmt.Errorf("row %q needs a ratio, and a room over 1", row.Key)
 		case known[row.Key]:
-			return fmt.Errorf("row %q is there twice", row.Key)
+			return fmt.Errorf("row %q is duplicated", row.Key)
 		}
 		known[row.Key] = true
 	}
 	return nil
 }
 
-// Write writes the record as a JSON file for people.
+// Write writes the record as an indented JSON file.
 func (r Record) Write(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -77,7 +77,7 @@ func (r Record) Write(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// Parts are the parts of the measurement that make the rows, each once.
+// Parts returns the parts of the measurement that make the rows, each once.
 func (r Record) Parts() []string {
 	var parts []string
 	for _, row := range r.Rows {

@@ -10,17 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/bare"
 )
 
-// BareProcess is a gRPC server in a process of its own, with a client of it. The caller closes it.
+// BareProcess is a gRPC server in its own process with a client. The caller closes it.
 type BareProcess struct {
 	*bare.Client
 	PID int
 
-	server *held
+	server *heldProgram
 	dir    string
 }
 
-// StartBare starts a server and waits until it listens. Its socket lies in a short directory, as that
-// of a plugin does: the length of a socket's path is limited.
+// StartBare starts a server and waits until it listens. Its socket is in a directory with a short
+// path, because the length of socket paths is limited.
 func (g *Ground) StartBare(ctx context.Context) (_ *BareProcess, err error) {
 	dir, err := os.MkdirTemp("", "bare-")
 	if err != nil {
@@ -28,7 +28,7 @@ func (g *Ground) StartBare(ctx context.Context) (_ *BareProcess, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(dir) // the first error is the one to tell
+			_ = os.RemoveAll(dir) // the first error is returned
 		}
 	}()
 	socket := filepath.Join(dir, "s")

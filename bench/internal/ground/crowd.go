@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// CrowdProcess is a process with many sessions in one engine, none of which has anything to do. The caller closes it.
+// CrowdProcess is a process with many waiting sessions in one engine. The caller closes it.
 type CrowdProcess struct {
-	*held
-	// Goroutines are those of the process.
+	*heldProgram
+	// Goroutines is the number of the process's goroutines.
 	Goroutines int
 }
 
-// StartCrowd starts so many sessions of the pipeline in one process, whose agents are of the process itself, and waits
-// until all are in their second iteration, which no agent ends, and the process has given back what it does not use: what
-// garbage happens to be there would otherwise be more than a few sessions hold.
+// StartCrowd starts sessions of the pipeline in one process with agents of that process. It waits
+// until all are in their second iteration, which does not end, and until the process has released
+// unused memory, which would distort the result.
 func (p *Project) StartCrowd(ctx context.Context, sessions int) (*CrowdProcess, error) {
 	return p.startCrowd(ctx, sessions, nil, nil, "-settle")
 }
 
-// StartWatchedCrowd does the same with the mock plugin, which w lets hang in that iteration. It returns the processes of
-// the mock.
+// StartWatchedCrowd is StartCrowd with the mock plugin, which hangs in that iteration by w. It
+// returns the processes of the mock.
 func (p *Project) StartWatchedCrowd(ctx context.Context, sessions int, w *Watch) (c *CrowdProcess, plugins []int, err error) {
 	found := map[int]bool{}
 	c, err = p.startCrowd(ctx, sessions, w.Environment, func() error {
@@ -44,18 +44,19 @@ func (p *Project) StartWatchedCrowd(ctx context.Context, sessions int, w *Watch)
 	return c, plugins, err
 }
 
-// StartFloor starts what stands beside them: a goroutine for each session that holds an open file and a small state.
+// StartFloor starts a process with a goroutine per session that holds an open file and a small
+// state.
 func (p *Project) StartFloor(ctx context.Context, sessions int) (*CrowdProcess, error) {
 	return p.startCrowd(ctx, sessions, nil, nil, "-settle", "-floor")
 }
 
-// crowdIteration is the one in which a crowd waits.
+// crowdIteration is the iteration in which a crowd waits.
 const crowdIteration = 2
 
-// WatchCrowd makes a watch for [Project.StartWatchedCrowd].
+// WatchCrowd returns a watch for [Project.StartWatchedCrowd].
 func (g *Ground) WatchCrowd() (*Watch, error) { return g.Watch(crowdIteration) }
 
-// startCrowd starts the program, calls meanwhile, and waits until it is ready.
+// startCrowd starts the program, calls meanwhile, and waits until the program is ready.
 func (p *Project) startCrowd(ctx context.Context, sessions int, environment []string, meanwhile func() error, args ...string) (*CrowdProcess, error) {
 	args = append([]string{p.ground.Crowd, "-dir", p.Dir, "-sessions", strconv.Itoa(sessions)}, args...)
 	h, err := p.ground.hold(ctx, environment, args...)

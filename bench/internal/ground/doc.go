@@ -1,5 +1,5 @@
-// Package ground is what measurements stand on: the programs, built from this workspace; projects in
-// a directory of their own; runs of the real command in them; and their journals, read afterwards.
+// Package ground provides the basis of measurements: programs built from this workspace, projects,
+// runs of the real command in them, and their journals. Start with [Prepare].
 //
-// Everything lies below one directory, which the caller makes and removes. Start with [Prepare].
+// All files are below one directory, which the caller creates and removes.
 package ground

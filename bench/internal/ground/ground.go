@@ -8,26 +8,27 @@ import (
 	"path/filepath"
 )
 
-// Ground is a directory with programs and projects. It is for one goroutine.
+// Ground is a directory with programs and projects. It is used by one goroutine.
 type Ground struct {
-	// Root is the workspace from which the programs were built.
+	// Root is the workspace of the programs.
 	Root string
 	// Command is agent-pipelines, Plugins the directory of agent-plugin-mock.
 	Command, Plugins string
-	// Instant is a plugin that is done at once, BareServer a gRPC server without anything.
+	// Instant is a plugin that answers immediately, BareServer a plain gRPC server.
 	Instant, BareServer string
-	// Account runs a program and tells what that took, Lines reads a file, Crowd holds many sessions in one process.
+	// Account runs a program and prints its cost, Lines reads a file, Crowd holds many sessions in
+	// one process.
 	Account, Lines, Crowd string
-	// Hello is the smallest program in Go, Static the smallest at all.
+	// Hello is a minimal Go program, Static a minimal static program.
 	Hello, Static string
-	// StaticName says what Static is.
+	// StaticName describes Static.
 	StaticName string
 
 	dir, home, temp string
 }
 
-// Prepare builds the programs of the workspace root into dir, which exists. It needs the go command,
-// and a C compiler for a static program; without one the system's own true is taken.
+// Prepare builds the programs of the workspace root into the existing directory dir. It needs the
+// go command and a C compiler; without one it uses the system's true.
 func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	bin := filepath.Join(dir, "bin")
 	g := &Ground{
@@ -82,13 +83,14 @@ func (g *Ground) findStatic(ctx context.Context, out string) error {
 	return nil
 }
 
-// environment is what programs get: the same on every machine, and nothing of the user's settings.
+// environment returns the programs' environment, which is the same on every machine and has no user
+// settings.
 func (g *Ground) environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.temp, "TZ=UTC", "CI=true",
-		"MOCK_MODE=true", // which also leaves out the pauses between iterations
+		"MOCK_MODE=true", // also removes the pauses between iterations
 	}
 }
 
-// Dir makes a fresh directory.
+// Dir creates a new directory.
 func (g *Ground) Dir(name string) (string, error) { return os.MkdirTemp(g.dir, name+"-") }

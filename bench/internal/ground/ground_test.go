@@ -45,7 +45,7 @@ func TestPeakMemory(t *testing.T) {
 	}
 	const large = 64 << 20
 	block := make([]byte, large)
-	for i := 0; i < large; i += 4096 { // a page is resident once it is written
+	for i := 0; i < large; i += 4096 { // a written page is resident
 		block[i] = 1
 	}
 	grown, err := ground.PeakMemory(os.Getpid())
@@ -58,7 +58,7 @@ func TestPeakMemory(t *testing.T) {
 	}
 }
 
-// TestRuns uses the real programs: what they say when they fail is told, and calls are seen.
+// TestRuns uses the real programs: their errors are reported, and calls are observed.
 func TestRuns(t *testing.T) {
 	g, err := ground.Prepare(t.Context(), "../../..", t.TempDir())
 	if err != nil {

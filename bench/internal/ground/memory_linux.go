@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// PeakMemory is the most memory that a living process has had resident, in bytes. It is not taken from
-// the process's resource usage, which begins with that of the process that made it.
+// PeakMemory returns the peak resident memory of a living process, in bytes. It does not use the
+// resource usage, which begins with that of the parent process.
 func PeakMemory(pid int) (float64, error) { return memory(pid, "VmHWM:") }
 
-// ResidentMemory is the memory that a living process has resident, in bytes.
+// ResidentMemory returns the resident memory of a living process, in bytes.
 func ResidentMemory(pid int) (float64, error) { return memory(pid, "VmRSS:") }
 
 func memory(pid int, field string) (float64, error) {

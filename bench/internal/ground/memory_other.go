@@ -4,8 +4,8 @@ package ground
 
 import "errors"
 
-// PeakMemory is not known on this system: errors.ErrUnsupported.
+// PeakMemory returns errors.ErrUnsupported on this system.
 func PeakMemory(int) (float64, error) { return 0, errors.ErrUnsupported }
 
-// ResidentMemory is not known on this system: errors.ErrUnsupported.
+// ResidentMemory returns errors.ErrUnsupported on this system.
 func ResidentMemory(int) (float64, error) { return 0, errors.ErrUnsupported }

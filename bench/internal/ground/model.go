@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Model is a model service on this machine that answers at once, by the protocol of OpenAI's chat completions: so many
-// times it wants a file read, and then it has finished, and so on. The caller closes it.
+// Model is a local model service with OpenAI's chat completions protocol that answers immediately:
+// it requests a number of file reads, then finishes, and repeats this. The caller closes it.
 type Model struct {
-	// Environment lets a run of the command ask it, as the model of the provider agent.
+	// Environment makes the provider agent of a run use this model.
 	Environment []string
 
 	server  *http.Server
@@ -28,25 +28,26 @@ type Model struct {
 	replies sync.WaitGroup
 	closing chan struct{}
 
-	mu       sync.Mutex // guards:
+	mu       sync.Mutex // guards the fields below
 	asked    int
-	answered time.Time // the end of the last reply
+	answered time.Time // end of the last reply
 	gaps     []Gap
-	holdAt   int // the request that is not answered, 0 for none
+	holdAt   int // number of the request to hold, 0 for none
 	held     chan struct{}
 }
 
-// Gap is the time from the end of one reply of the model to its next request.
+// Gap is the time from the end of a reply to the next request.
 type Gap struct {
 	Seconds float64
-	// Turn is true between two replies of one attempt, false from the end of an attempt to the next one's first request.
+	// Turn is true between replies of one attempt, false between attempts.
 	Turn bool
 }
 
-// File is what the model wants to be read, relative to the project.
+// File is the file that the model requests, relative to the project.
 const File = "notes.txt"
 
-// StartModel starts a model that asks for so many reads before it finishes. Plugins find it by a config.yaml of its own.
+// StartModel starts a model that requests a number of reads before it finishes. Plugins find it by
+// its config.yaml.
 func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +68,8 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	return m, nil
 }
 
-// HoldAt lets the model keep request number n, from 1, without an answer; what it returns is closed when that has come.
+// HoldAt makes the model hold request number n, from 1, without an answer. The returned channel is
+// closed when the request arrives.
 func (m *Model) HoldAt(n int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,16 +79,16 @@ func (m *Model) HoldAt(n int) <-chan struct{} {
 
 // Close ends the service.
 func (m *Model) Close() error {
-	close(m.closing) // a request that was not read to its end does not learn that its connection was closed
+	close(m.closing) // the server does not notice the closed connection of a partly read request
 	err := m.server.Close()
-	m.replies.Wait() // which their connections do not
+	m.replies.Wait() // the server does not wait for replies
 	if end := m.serving.Wait(); !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
 	return err
 }
 
-// Gaps are those since the last time, without the one before the first request.
+// Gaps returns the gaps since the last call, without the one before the first request.
 func (m *Model) Gaps() []Gap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +97,7 @@ func (m *Model) Gaps() []Gap {
 	return gaps
 }
 
-// serve gives one reply.
+// serve sends one reply.
 func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	m.replies.Add(1)
@@ -121,7 +123,7 @@ func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 		{"choices": []any{}, "usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}},
 	} {
 		chunk["id"], chunk["object"], chunk["created"], chunk["model"] = "c", "chat.completion.chunk", 1, "bench"
-		text, _ := json.Marshal(chunk) // of texts and numbers alone
+		text, _ := json.Marshal(chunk) // only texts and numbers
 		fmt.Fprintf(w, "data: %s\n\n", text)
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
@@ -130,9 +132,9 @@ func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Unlock()
 }
 
-// call is what the model wants in a turn, from 0.
+// call returns the tool call of a turn, from 0.
 func (m *Model) call(turn int) map[string]any {
-	name, args := "read_file", fmt.Sprintf(`{"path":%q,"offset":%d}`, File, turn+1) // another part each time: none is remembered
+	name, args := "read_file", fmt.Sprintf(`{"path":%q,"offset":%d}`, File, turn+1) // another part each time, so that no result is cached
 	if turn == m.reads {
 		name, args = "finish", `{"outcome":"success","summary":"done"}`
 	}

@@ -3,6 +3,7 @@ package ground
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,22 +11,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/bench/internal/cost"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Project is a folder with one pipeline, named bench.
+// Project is a directory with one pipeline, named bench.
 type Project struct {
 	Dir    string
 	ground *Ground
 }
 
-// Loop is the text of a pipeline of one stage that runs so many iterations.
+// Loop returns a pipeline of one stage with a number of iterations.
 func Loop(provider string, runs int) string {
 	return fmt.Sprintf("name: bench\nnodes:\n  - {id: work, prompt: \"Do ${ITERATION}, see ${CTX}.\", provider: %s, runs: %d}\n", provider, runs)
 }
 
-// Stages is the text of a pipeline of so many stages of one iteration, each with the output of the one
-// before as its input.
+// Stages returns a pipeline of stages with one iteration each and the output of the previous stage
+// as input.
 func Stages(provider string, stages int) string {
 	var b strings.Builder
 	b.WriteString("name: bench\nnodes:\n")
@@ -39,8 +41,8 @@ func Stages(provider string, stages int) string {
 	return b.String()
 }
 
-// Told is the text of a pipeline of one stage that runs so many iterations, whose agent is told all there is, within
-// a budget that is too small for it.
+// Told returns a pipeline of one stage with a number of iterations and context strategy full, whose
+// budget is too small for all of it.
 func Told(provider string, runs int) string {
 	return fmt.Sprintf(`name: bench
 inputs: [request.md]
@@ -50,8 +52,8 @@ nodes:
 `, provider, runs)
 }
 
-// Cycle is the text of a pipeline of two stages, of which the second one sends the first one back so many times as long
-// as it fails.
+// Cycle returns a pipeline of two stages, in which the second one returns to the first as long as
+// it fails.
 func Cycle(provider string, returns int) string {
 	return fmt.Sprintf(`name: bench
 nodes:
@@ -64,7 +66,7 @@ nodes:
 `, provider, returns)
 }
 
-// Steps is the text of a pipeline whose second stage works through the steps that the first one writes.
+// Steps returns a pipeline whose second stage runs the steps of the first one's plan.
 func Steps(planner, provider string) string {
 	return fmt.Sprintf(`name: bench
 nodes:
@@ -76,13 +78,13 @@ nodes:
 `, planner, provider)
 }
 
-// Block is the text of a pipeline of one block, in which so many providers run one iteration side by side.
+// Block returns a pipeline of one block, in which providers run one iteration concurrently.
 func Block(provider string, providers int) string {
 	return "name: bench\n" + block(provider, providers, 1)
 }
 
-// Ceiling is the text of a pipeline of one block, in which so many providers run four iterations each under one ceiling of
-// dollars. reserve is what an attempt is said to take, 0 where nothing is said.
+// Ceiling returns a pipeline of one block, in which providers run four iterations each under a
+// shared limit in dollars. reserve is the reserved cost of an attempt, 0 for none.
 func Ceiling(provider string, providers int, dollars, reserve float64) string {
 	said := ""
 	if reserve > 0 {
@@ -101,7 +103,7 @@ func block(provider string, providers, runs int) string {
 	return b.String()
 }
 
-// Project makes a project with the pipeline.
+// Project creates a project with the pipeline.
 func (g *Ground) Project(pipeline string) (*Project, error) {
 	dir, err := g.Dir("project")
 	if err != nil {
@@ -114,35 +116,36 @@ func (g *Ground) Project(pipeline string) (*Project, error) {
 	return &Project{dir, g}, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(pipeline), 0o600)
 }
 
-// Session is the directory of a session.
+// Session returns the directory of a session.
 func (p *Project) Session(name string) string {
 	return filepath.Join(p.Dir, ".claude", "pipeline-runs", name)
 }
 
-// Run is one run of the command. The caller calls Wait or Kill.
+// Run is a run of the command. The caller calls Wait or Kill.
 type Run struct {
-	// Started is the moment before the process was made.
+	// Started is the time before the process was started.
 	Started time.Time
-	// PID is the kernel's process.
+	// PID is the process ID of the kernel.
 	PID int
 
 	command *exec.Cmd
 	said    *bytes.Buffer
 }
 
-// Start starts a session of the pipeline by the real command, with additions to its environment.
+// Start starts a session of the pipeline with the real command and additional environment
+// variables.
 func (p *Project) Start(ctx context.Context, session string, environment ...string) (*Run, error) {
 	return p.launch(ctx, environment, "pipeline", "bench", session, "--foreground")
 }
 
-// Resume lets the real command go on with a session.
+// Resume resumes a session with the real command.
 func (p *Project) Resume(ctx context.Context, session string, environment ...string) (*Run, error) {
 	return p.launch(ctx, environment, "resume", session)
 }
 
 func (p *Project) launch(ctx context.Context, environment []string, args ...string) (*Run, error) {
 	c := exec.CommandContext(ctx, p.ground.Command, append(args, "--plugin-dir", p.ground.Plugins)...)
-	c.WaitDelay = patience // should a process that was left behind hold the output
+	c.WaitDelay = patience // in case a process left running holds the output
 	var said bytes.Buffer
 	c.Dir, c.Env, c.Stdout, c.Stderr = p.Dir, append(p.ground.environment(), environment...), &said, &said
 	r := &Run{Started: time.Now(), command: c, said: &said}
@@ -153,7 +156,7 @@ func (p *Project) launch(ctx context.Context, environment []string, args ...stri
 	return r, nil
 }
 
-// Wait waits for the run's success. What the command said is part of the error.
+// Wait waits for the run and returns an error with the command's output unless it succeeds.
 func (r *Run) Wait() error {
 	if err := r.command.Wait(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(r.command.Args, " "), err, r.said)
@@ -161,16 +164,16 @@ func (r *Run) Wait() error {
 	return nil
 }
 
-// CPU is what the command and its plugins computed in all, in seconds. Wait has returned.
+// CPU returns the processor time of the command and its plugins, in seconds. Call it after Wait.
 func (r *Run) CPU() float64 {
 	s := r.command.ProcessState
 	return (s.UserTime() + s.SystemTime()).Seconds()
 }
 
-// Kill ends the kernel, whose plugins end with it.
+// Kill kills the kernel, whose plugins end with it.
 func (r *Run) Kill() {
-	_ = r.command.Process.Kill() // it may have ended
-	_ = r.command.Wait()         // that it was killed is known
+	_ = r.command.Process.Kill() // the process may have ended
+	_ = r.command.Wait()         // the error is that of the kill
 }
 
 // Run runs a session to its end.
@@ -182,7 +185,7 @@ func (p *Project) Run(ctx context.Context, session string, environment ...string
 	return r.Wait()
 }
 
-// Journal reads the events of a session.
+// Journal returns the events of a session.
 func (p *Project) Journal(session string) ([]event.Event, error) {
 	lines, err := Lines(p.Session(session))
 	if err != nil {
@@ -197,7 +200,7 @@ func (p *Project) Journal(session string) ([]event.Event, error) {
 	return events, nil
 }
 
-// Lines are the lines of the journal in a session's directory, without their newlines.
+// Lines returns the lines of a session's journal without newlines.
 func Lines(session string) ([][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(session, "events.jsonl"))
 	if err != nil {
@@ -206,8 +209,8 @@ func Lines(session string) ([][]byte, error) {
 	return bytes.Split(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'}), nil
 }
 
-// Iterations are the times in seconds from the start of one iteration to the start of the next, of
-// iteration 1, 2, …; the last iteration has none.
+// Iterations returns the seconds from the start of each iteration to the start of the next. The
+// last iteration has no value.
 func Iterations(events []event.Event) []float64 {
 	var times []float64
 	var last time.Time
@@ -221,4 +224,32 @@ func Iterations(events []event.Event) []float64 {
 		last = e.Time
 	}
 	return times
+}
+
+// Status runs the status command on a session and returns its cost.
+func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error) {
+	return p.ground.account(ctx, p.Dir, p.ground.Command, "status", session, "--plugin-dir", p.ground.Plugins)
+}
+
+// Report runs the report command on a session and returns its cost.
+func (p *Project) Report(ctx context.Context, session string) (cost.Cost, error) {
+	return p.ground.account(ctx, p.Dir, p.ground.Command, "report", session, "--output", "-", "--plugin-dir", p.ground.Plugins)
+}
+
+// ReadLines runs a small program that reads a file line by line and returns its cost.
+func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) {
+	return g.account(ctx, g.dir, g.Lines, file)
+}
+
+// account runs a program to its end and returns its cost.
+func (g *Ground) account(ctx context.Context, dir string, args ...string) (cost.Cost, error) {
+	c := exec.CommandContext(ctx, g.Account, args...)
+	var said, complaints bytes.Buffer
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, g.environment(), &said, &complaints
+	var took cost.Cost
+	if err := c.Run(); err != nil {
+		return took, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, &complaints)
+	}
+	err := json.Unmarshal(said.Bytes(), &took)
+	return took, err
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Screen lets the real command watch a session in a terminal, until a text is on the screen, and leaves. It returns the
-// time in seconds from the start of the command until then.
+// Screen runs the watch command in a terminal until text is on the screen. It returns the seconds
+// from the start of the command until then.
 func (p *Project) Screen(ctx context.Context, session, text string) (took float64, err error) {
 	t, err := openTerminal()
 	if err != nil {
@@ -29,8 +29,8 @@ func (p *Project) Screen(ctx context.Context, session, text string) (took float6
 		return 0, err
 	}
 	defer func() {
-		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()         // that it was killed, or has been left, is known
+		_ = c.Process.Kill() // the process may have ended
+		_ = c.Wait()         // the error is that of the kill
 	}()
 	if err := t.await(text); err != nil {
 		return 0, fmt.Errorf("watch %s: %w", session, err)
@@ -38,10 +38,10 @@ func (p *Project) Screen(ctx context.Context, session, text string) (took float6
 	return time.Since(began).Seconds(), nil
 }
 
-// terminal is a pair of ends: ours, and that of a program.
+// terminal is a pair of terminal ends: ours and the program's.
 type terminal struct{ ours, user *os.File }
 
-// openTerminal opens one of 120 columns and 40 rows. The caller closes it.
+// openTerminal opens a terminal of 120 columns and 40 rows. The caller closes it.
 func openTerminal() (t terminal, err error) {
 	if t.ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return t, err
@@ -74,7 +74,7 @@ func openTerminal() (t terminal, err error) {
 	return t, nil
 }
 
-// await reads what a program draws until a text is in it.
+// await reads the program's output until it contains text.
 func (t terminal) await(text string) error {
 	if err := t.ours.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Screen is not there on this system: errors.ErrUnsupported.
+// Screen returns errors.ErrUnsupported on this system.
 func (p *Project) Screen(context.Context, string, string) (float64, error) {
 	return 0, errors.ErrUnsupported
 }

@@ -11,29 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a call of the mock plugin is waited for, far beyond what any takes.
+// patience is the maximum wait for a call of the mock plugin, far more than any takes.
 const patience = 5 * time.Minute
 
-// Watch sees the calls of the mock plugin at the moment when they enter it: the plugin records each
-// in a named pipe. The caller closes it after the run that it watches.
+// Watch observes calls of the mock plugin when they begin, through a named pipe. The caller closes
+// it after the run.
 type Watch struct {
-	// Environment makes a run's mock plugin record here.
+	// Environment makes a run's mock plugin write to this watch.
 	Environment []string
 	pipe        *os.File
 	lines       *bufio.Reader
 }
 
-// Call is a call that has entered the plugin.
+// Call is a call that the plugin has received.
 type Call struct {
-	// At is when the news of it came.
+	// At is the time when its record arrived.
 	At        time.Time `json:"-"`
 	Iteration int       `json:"iteration"`
-	// PID is the plugin's process.
+	// PID is the plugin's process ID.
 	PID int `json:"pid"`
 }
 
-// Watch makes a watch. From iteration hang on, the mock's agent never ends its work; 0 means that it
-// always does.
+// Watch returns a watch. The mock's agent hangs from iteration hang on; 0 means never.
 func (g *Ground) Watch(hang int) (*Watch, error) {
 	dir, err := g.Dir("watch")
 	if err != nil {
@@ -54,14 +53,15 @@ func (g *Ground) Watch(hang int) (*Watch, error) {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		return nil, err
 	}
-	pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // for writing too: it has no end between two writers
+	pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // also for writing, because the pipe would end between two writers
 	if err != nil {
 		return nil, err
 	}
 	return &Watch{Environment: []string{"MOCK_CONFIG=" + config}, pipe: pipe, lines: bufio.NewReader(pipe)}, nil
 }
 
-// Next waits for the next call. It is an error if none comes in a long time, as when the run failed.
+// Next waits for the next call. It returns an error if none comes for a long time, for example
+// after a failed run.
 func (w *Watch) Next() (Call, error) {
 	if err := w.pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return Call{}, err

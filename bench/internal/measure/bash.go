@@ -6,38 +6,39 @@ import (
 	"os"
 )
 
-// Recorded are figures of the Bash engine, recorded once with the work that [bench.besideBash] measures:
-// mock mode, no delays, every program of the engine's own started as often as it starts it. All are
-// seconds. They come from another day and perhaps another machine, so the ratios say more than the times.
+// Recorded are figures of the Bash engine in seconds, recorded once with the work that
+// [bench.besideBash] measures: mock mode, no delays, and all programs that the engine starts. They
+// are from another day and perhaps another machine, so only large ratios are meaningful.
 type Recorded struct {
-	// Loop is how long a loop takes, by its number of iterations.
+	// Loop is the duration of a loop by its number of iterations.
 	Loop map[int]Seconds `json:"loop_seconds"`
-	// Iteration is how much longer a loop takes with each iteration.
+	// Iteration is the additional time of a loop per iteration.
 	Iteration struct {
 		Seconds
 		Programs int `json:"program_starts"`
 	} `json:"per_iteration_seconds"`
-	// Pipeline is three stages of one iteration each, Block two providers side by side with one each.
+	// Pipeline is three stages of one iteration each, Block two concurrent providers with one
+	// iteration each.
 	Pipeline Seconds `json:"pipeline_3_stages_seconds"`
 	Block    Seconds `json:"parallel_2_providers_seconds"`
-	// First is from the launch to the first call of the agent.
+	// First is the time from the launch to the first call of the agent.
 	First struct {
 		Loop     float64 `json:"loop"`
 		Pipeline float64 `json:"pipeline_3_stages"`
 	} `json:"launch_to_first_provider_call_seconds"`
-	// Status is of a session with the 54 events that a loop of 25 iterations leaves there.
+	// Status is of a session with 54 events, as a loop of 25 iterations leaves.
 	Status float64 `json:"status_54_events_seconds"`
-	// Replay is what a resume takes for each event that lies there, besides starting.
+	// Replay is the time of a resume per existing event, without the start.
 	Replay float64 `json:"replay_per_event_seconds"`
 }
 
-// Seconds are those of a whole run: on the wall's clock, and those that all its processes computed.
+// Seconds are the wall-clock time of a whole run, and the processor time of all its processes.
 type Seconds struct {
 	Wall float64 `json:"wall"`
 	CPU  float64 `json:"cpu"`
 }
 
-// ReadRecorded reads the figures from a JSON file. It is an error if one that a row needs is missing.
+// ReadRecorded reads the figures from a JSON file. A missing figure that a row needs is an error.
 func ReadRecorded(file string) (*Recorded, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// binaries are the sizes of the command and of all plugins, built as make build does, beside a bare gRPC server.
+// binaries compares the sizes of the command and all plugins, built as make build does, with a
+// plain gRPC server.
 func (b *bench) binaries(ctx context.Context) ([]table.Row, error) {
 	bare, err := size(b.BareServer)
 	if err != nil {

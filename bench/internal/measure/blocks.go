@@ -15,11 +15,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// blockWork is how long an agent works where a block of many providers is compared with that of one.
+// blockWork is the agents' working time in the comparison of a block with many providers and with
+// one.
 const blockWork = 250 * time.Millisecond
 
-// blocks is how long a parallel block of many providers takes: with agents that work for a while, beside a block of one, and with
-// agents that take no time, beside as many loops that write and sync what one iteration does.
+// blocks measures a parallel block of many providers: with working agents, beside a block of one
+// provider, and with instant agents, beside as many loops that write and sync the files of one
+// iteration.
 func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	many, err := b.Project(ground.Block("inside", b.Branches))
 	if err != nil {
@@ -47,13 +49,13 @@ func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// block is the time from the start of a block to its end, by the journal.
+// block measures the time from the start of a block to its end, by the journal.
 func (b *bench) block(p *ground.Project, works time.Duration, name string) sample.Subject {
 	n := 0
 	return func(ctx context.Context) (float64, error) {
 		n++
 		session := fmt.Sprintf("%s%d", name, n)
-		if _, err := b.runWith(ctx, p, session, &inside{works: works}); err != nil {
+		if _, err := b.runWith(ctx, p, session, &localAgent{works: works}); err != nil {
 			return 0, err
 		}
 		events, err := p.Journal(session)
@@ -74,9 +76,10 @@ func (b *bench) block(p *ground.Project, works time.Duration, name string) sampl
 	}
 }
 
-// sideBySide is how long it takes to repeat a session of one iteration as often as the block has providers, all at once.
+// sideBySide measures concurrent repetitions of a session of one iteration, one per provider of the
+// block.
 func (b *bench) sideBySide(ctx context.Context) (sample.Subject, error) {
-	p, err := b.Project(ground.Loop("inside", 2)) // of which the first is repeated
+	p, err := b.Project(ground.Loop("inside", 2)) // the first iteration is repeated
 	if err != nil {
 		return nil, err
 	}

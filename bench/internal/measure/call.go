@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// calls compares an attempt in a plugin that is done at once with bare gRPC calls to another process,
-// all over Unix sockets. The kernel secures the socket by mutual TLS where the plugin can.
+// calls compares an attempt in an instant plugin with plain gRPC calls to another process, all over
+// Unix sockets. The kernel secures the socket by mutual TLS if the plugin can.
 func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	secured, stopSecured, err := b.startInstant(ctx, true)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 
-	request := make([]byte, 2<<10) // about what an attempt's start message has
+	request := make([]byte, 2<<10) // about the size of an attempt's start message
 	attempt := func(p sdk.Provider) func(context.Context) error {
 		req := sdk.ExecuteRequest{Key: "attempt:0/v1/r1/-/-/i1#1", Prompt: string(request)}
 		return func(ctx context.Context) error {
@@ -44,7 +44,7 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	}
 	median := func(call func(context.Context) error) sample.Subject {
 		return func(ctx context.Context) (float64, error) {
-			return medianOf(b.Calls, func() error { return call(ctx) })
+			return medianTime(b.Calls, func() error { return call(ctx) })
 		}
 	}
 	s, err := sample.InTurn(ctx, b.CallRounds, median(attempt(secured)), median(attempt(plain)),
@@ -61,7 +61,7 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	}, nil
 }
 
-// startInstant starts the instant plugin as go-plugin does by itself. stop ends it.
+// startInstant starts the instant plugin with go-plugin. stop ends it.
 func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, stop func(), err error) {
 	c := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
@@ -70,7 +70,7 @@ func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, 
 		GRPCDialOptions:  client.DialOptions(),
 		AutoMTLS:         secure,
 		Cmd:              exec.Command(b.Instant),
-		Stderr:           os.Stderr, // should it not start
+		Stderr:           os.Stderr, // shows why a start fails
 		Logger:           hclog.NewNullLogger(),
 	})
 	defer func() {
@@ -93,7 +93,7 @@ func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, 
 	return plugin.Provider(d.Components[0]), c.Kill, nil
 }
 
-// silence is an exchange that nobody listens to.
+// silence is an exchange that ignores all reports.
 type silence struct{}
 
 func (silence) Output(sdk.OutputChunk)       {}

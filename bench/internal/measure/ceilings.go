@@ -14,14 +14,14 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// A call costs a dollar here, whatever was set aside for it. So far may calls side by side that set aside half of that pass a
-// ceiling: the other half of each.
+// A call costs a dollar here, whatever was reserved for it. Concurrent calls that reserve half of
+// that pass a limit by the other half of each.
 const halfCall = 0.5 // dollars
 
-// ceilings is by how many calls the providers of a block pass the ceiling that they have in common: where the author says that
-// a call takes half of what it takes, and where nothing is said.
+// ceilings measures by how many calls the providers of a block exceed their shared limit: with half
+// of a call's cost reserved, and without a reservation.
 func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
-	ceiling := 1.25*float64(b.Branches) + halfCall // dollars: no number of calls comes to that
+	ceiling := 1.25*float64(b.Branches) + halfCall // dollars; never equal to the cost of a number of calls
 	var rows []table.Row
 	for _, says := range []struct {
 		what    string
@@ -29,7 +29,7 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 		most    float64
 	}{
 		{"each set aside as half of what it costs", halfCall, halfCall * float64(b.Branches)},
-		{"nothing said of what one costs", 0, 1}, // the dearest so far is set aside: the last one at most
+		{"nothing said of what one costs", 0, 1}, // the highest cost so far is reserved, so that only the last call exceeds the limit
 	} {
 		p, err := b.Project(ground.Ceiling("inside", b.Branches, ceiling, says.reserve))
 		if err != nil {
@@ -51,9 +51,9 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 	return rows, nil
 }
 
-// overshoot is by how many calls a session passes its ceiling until that ends it.
+// overshoot measures by how many calls a session exceeds its limit until the limit ends it.
 func (b *bench) overshoot(ctx context.Context, p *ground.Project, session string, ceiling float64) (_ float64, err error) {
-	agent := &dear{}
+	agent := &costlyAgent{}
 	eng, err := b.engine(p, agent)
 	if err != nil {
 		return 0, err
@@ -69,14 +69,14 @@ func (b *bench) overshoot(ctx context.Context, p *ground.Project, session string
 	return max(0, float64(agent.calls.Load())-ceiling), nil
 }
 
-// dear is an agent that takes a dollar, whatever it was given. It is safe for concurrent use.
-type dear struct{ calls atomic.Int64 }
+// costlyAgent is an agent whose call always costs a dollar. It is safe for concurrent use.
+type costlyAgent struct{ calls atomic.Int64 }
 
-func (*dear) Describe() sdk.Component {
+func (*costlyAgent) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{Cost: sdk.ReportsAlways}}
 }
 
-func (d *dear) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+func (d *costlyAgent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	d.calls.Add(1)
 	dollar := 1.0
 	return sdk.ExecuteResult{Usage: &sdk.Usage{CostUSD: &dollar}}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)

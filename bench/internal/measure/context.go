@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// The targets of REQUIREMENTS U109 and U056; what must not be passed is twice as much.
+// The targets of REQUIREMENTS U109 and U056; the hard limit is twice as much.
 const (
 	contextTarget    = 0.100 // seconds
 	pipelineTarget   = 0.500 // seconds
@@ -17,18 +17,19 @@ const (
 	memoryTarget     = 100e6 // bytes
 )
 
-// What the processes may have resident, in bytes: a kernel with a crowd of live sessions, and the mock plugin.
+// The allowed resident memory in bytes: of a kernel with many live sessions, and of the mock
+// plugin.
 const (
 	crowdTarget = 60e6
 	mockTarget  = 25e6
 )
 
-// listBudget is what a list of 1,000 earlier outputs may add to an iteration, in seconds.
+// listBudget is the allowed time per iteration for a list of 1,000 earlier outputs, in seconds.
 const listBudget = 0.001
 
-// contexts is how long the context of an iteration takes that has many before it.
+// contexts measures the context of an iteration after many others.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
-	const last = 50 // iterations at the end of a session count
+	const last = 50 // only the last iterations of a session count
 	p, err := b.Project(ground.Loop("inside", b.History))
 	if err != nil {
 		return nil, err

@@ -16,11 +16,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// returns is how often the pipeline of the rows about cycles goes back, as often as an edge may be taken.
+// returns is the number of returns in the rows about cycles, the maximum of an edge.
 const returns = 10
 
-// cycles is what passes from the last line of a stage whose outcome leads back over an edge to the start of the next
-// one's iteration, beside the target and beside what the lines of it take to be written and synced.
+// cycles measures the time from a stage's last result over an edge back to the next iteration,
+// beside the target and beside writing and syncing the same lines.
 func (b *bench) cycles(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.Cycle("mock", returns))
 	if err != nil {
@@ -67,8 +67,8 @@ func (b *bench) cycles(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// failing makes a configuration for the mock with which the stage judge fails as often as it may, and returns the
-// setting that names it.
+// failing creates a configuration of the mock with which the stage judge fails as often as allowed,
+// and returns the setting that names it.
 func failing(dir string) (string, error) {
 	replies := make([]map[string]any, returns)
 	for i := range replies {
@@ -82,8 +82,8 @@ func failing(dir string) (string, error) {
 	return "MOCK_CONFIG=" + file, os.WriteFile(file, text, 0o600)
 }
 
-// transition are the lines of a journal that make the first return: what follows the last result of a stage, up to the
-// start of the next one, without those that only inform and ride with others.
+// transition returns the journal lines of the first return: from the last result of a stage to the
+// start of the next one, without informational events, which share a commit.
 func transition(session string) ([][]byte, error) {
 	lines, err := ground.Lines(session)
 	if err != nil {
@@ -108,7 +108,7 @@ func transition(session string) ([][]byte, error) {
 	return nil, errors.New("the session has no transition")
 }
 
-// synced is how long lines take to be written and synced one after the other.
+// synced measures writing and syncing lines one by one.
 func (b *bench) synced(lines [][]byte) (_ float64, err error) {
 	dir, err := b.Dir("lines")
 	if err != nil {
@@ -119,5 +119,5 @@ func (b *bench) synced(lines [][]byte) (_ float64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return timed(func() error { return floor.Commit(f, lines...) })
+	return duration(func() error { return floor.Commit(f, lines...) })
 }

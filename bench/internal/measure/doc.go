@@ -1,6 +1,6 @@
-// Package measure makes the rows of the table. Each file measures one thing beside its floor, its peer
-// or its target, in the same run and in turn with it; [All] is where to start.
+// Package measure makes the rows of the table. Each file measures one subject beside its floor, its
+// peer or its target, alternately in the same run. Start with [All].
 //
-// It sees the product from outside: the command, its files, and the public packages. Only the rows of
-// the journal come from a Go benchmark inside the kernel, which this package runs.
+// It uses only the command, its files and the public packages. Benchmarks of private packages, such
+// as the journal, run as Go tests there.
 package measure

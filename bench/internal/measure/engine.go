@@ -14,20 +14,20 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// inside is an agent of this process, which notes when it is called and does the least that an agent
-// does: it says a line and writes its result. It is safe for concurrent use.
-type inside struct {
-	works time.Duration // how long a call takes
+// localAgent is an agent of this process that records the times of its calls, writes one line and its
+// result. It is safe for concurrent use.
+type localAgent struct {
+	works time.Duration // duration of a call
 
 	mu      sync.Mutex
-	entered []moment // one for each call, in order
+	entered []moment // one per call, in order
 }
 
-func (*inside) Describe() sdk.Component {
+func (*localAgent) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
 }
 
-func (a *inside) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (a *localAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	came := now()
 	a.mu.Lock()
 	a.entered = append(a.entered, came)
@@ -41,11 +41,11 @@ func (a *inside) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 
 // visit is a run of a session in an engine of this process.
 type visit struct {
-	entered []moment    // when the agent was called, for each iteration
-	started []time.Time // when iteration_start had been committed, for each iteration
+	entered []moment    // time of the agent's call, per iteration
+	started []time.Time // time of the commit of iteration_start, per iteration
 }
 
-// iterations are the times in seconds from one call of the agent to the next.
+// iterations returns the seconds from one call of the agent to the next.
 func (v visit) iterations() []float64 {
 	times := make([]float64, 0, len(v.entered))
 	for i := 1; i < len(v.entered); i++ {
@@ -54,7 +54,7 @@ func (v visit) iterations() []float64 {
 	return times
 }
 
-// computed are the seconds of processor time that this process took from one call of the agent to the next.
+// computed returns this process's processor seconds from one call of the agent to the next.
 func (v visit) computed() []float64 {
 	times := make([]float64, 0, len(v.entered))
 	for i := 1; i < len(v.entered); i++ {
@@ -63,8 +63,8 @@ func (v visit) computed() []float64 {
 	return times
 }
 
-// preparations are the times in seconds from the commit of iteration_start to the call of the agent:
-// the inputs are collected, context.json is written, the prompt resolved.
+// preparations returns the seconds from the commit of iteration_start to the call of the agent, in
+// which inputs are collected, context.json is written and the prompt is resolved.
 func (v visit) preparations() []float64 {
 	times := make([]float64, min(len(v.entered), len(v.started)))
 	for i := range times {
@@ -73,7 +73,8 @@ func (v visit) preparations() []float64 {
 	return times
 }
 
-// engine makes an engine of this process in the project's directory, where one agent works. The caller closes it.
+// engine returns an engine of this process in the project's directory with one agent. The caller
+// closes it.
 func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*engine.Engine, error) {
 	config, err := b.Dir("config")
 	if err != nil {
@@ -83,12 +84,13 @@ func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*engine.Engine, e
 		engine.WithExecutable("-"), engine.WithProviderOverride("inside"), engine.WithProvider(agent))
 }
 
-// runInside runs the project's pipeline to its end in a new engine of this process, with an agent that takes no time.
+// runInside runs the project's pipeline to its end in a new engine of this process, with an instant
+// agent.
 func (b *bench) runInside(ctx context.Context, p *ground.Project, session string) (visit, error) {
-	return b.runWith(ctx, p, session, &inside{})
+	return b.runWith(ctx, p, session, &localAgent{})
 }
 
-func (b *bench) runWith(ctx context.Context, p *ground.Project, session string, agent *inside) (_ visit, err error) {
+func (b *bench) runWith(ctx context.Context, p *ground.Project, session string, agent *localAgent) (_ visit, err error) {
 	eng, err := b.engine(p, agent)
 	if err != nil {
 		return visit{}, err

@@ -16,14 +16,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// EventRounds is how often a session of so many events is looked at and resumed.
+// EventRounds is the number of status and resume calls on a session with a number of events.
 type EventRounds struct{ Events, Rounds int }
 
-// eventsEach is what an iteration without tools leaves in the journal.
+// eventsEach is the number of events of an iteration without tools.
 const eventsEach = 3
 
-// events is what a session's size costs: status and resume of sessions that were cut off with so many events in their
-// journals, in turn with the smallest one and with reading the same journal line by line.
+// events measures the cost of a session's size: status and resume of interrupted sessions,
+// alternately with the smallest one and with reading the same journal line by line.
 func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	small, err := b.bulky(ctx, b.Events[0].Events)
 	defer func() { err = errors.Join(err, small.close()) }()
@@ -41,7 +41,7 @@ func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	return rows, nil
 }
 
-func (b *bench) eventsOf(ctx context.Context, small *bulky, size EventRounds) (_ []table.Row, err error) {
+func (b *bench) eventsOf(ctx context.Context, small *bigSession, size EventRounds) (_ []table.Row, err error) {
 	s := small
 	if size.Events != small.events {
 		s, err = b.bulky(ctx, size.Events)
@@ -57,9 +57,9 @@ func (b *bench) eventsOf(ctx context.Context, small *bulky, size EventRounds) (_
 	}
 	rows := besideReading(size.Events, &status, &resume, &read)
 	if s != small {
-		rows = append(rows, besideSmall(size.Events, small.events, [2]*costs{&status, &smallStatus}, [2]*costs{&resume, &smallResume})...)
+		rows = append(rows, smallestRows(size.Events, small.events, [2]*costs{&status, &smallStatus}, [2]*costs{&resume, &smallResume})...)
 	}
-	return slices.DeleteFunc(rows, func(r table.Row) bool { return r.Unit == table.Bytes && r.Ours.Median() == 0 }), nil // the system does not tell
+	return slices.DeleteFunc(rows, func(r table.Row) bool { return r.Unit == table.Bytes && r.Ours.Median() == 0 }), nil // not available on this system
 }
 
 func besideReading(events int, status, resume, read *costs) []table.Row {
@@ -73,8 +73,8 @@ func besideReading(events int, status, resume, read *costs) []table.Row {
 	}
 }
 
-// besideSmall has each beside that of the smallest session.
-func besideSmall(events, least int, status, resume [2]*costs) []table.Row {
+// smallestRows compares each session with the smallest one.
+func smallestRows(events, least int, status, resume [2]*costs) []table.Row {
 	session, peer := fmt.Sprintf("a session of %d events", events), fmt.Sprintf("of %d events", least)
 	return []table.Row{
 		{
@@ -92,7 +92,7 @@ func besideSmall(events, least int, status, resume [2]*costs) []table.Row {
 	}
 }
 
-// costs collects what runs took, without the first, which warms up.
+// costs are the costs of runs, without the first, which warms up.
 type costs []cost.Cost
 
 func (c *costs) of(subject func(context.Context) (cost.Cost, error)) sample.Subject {
@@ -123,24 +123,24 @@ func (c *costs) peaks() sample.Series {
 	return c.series(func(c cost.Cost) float64 { return c.Peak })
 }
 
-// bulky is a session with a long journal whose kernel was killed at work; and so it is again after each resume. The caller
-// closes it, also after an error.
-type bulky struct {
+// bigSession is a session with a long journal whose kernel was killed during work, again after each
+// resume. The caller closes it, also after an error.
+type bigSession struct {
 	*bench
-	events  int // in its journal at first; each resume adds a few
+	events  int // initial number of journal events; each resume adds a few
 	project *ground.Project
 	watch   *ground.Watch
-	settle  time.Duration // that the agent works before the kernel is killed, so that state.json is written
+	settle  time.Duration // working time of the agent before the kill, in which state.json is written
 }
 
 const bulkySession = "bulky"
 
-// bulky makes a session of so many events.
-func (b *bench) bulky(ctx context.Context, events int) (*bulky, error) {
+// bulky creates a session with a number of events.
+func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	iterations := max(past.Cut, events/eventsEach)
-	s := &bulky{bench: b, events: events, settle: b.Settle}
+	s := &bigSession{bench: b, events: events, settle: b.Settle}
 	if events == b.Events[0].Events {
-		s.settle = 0 // a small file is written before the agent is called
+		s.settle = 0 // a small file is written before the call of the agent
 	}
 	var err error
 	if s.project, err = b.Project(ground.Loop("mock", iterations+2)); err != nil {
@@ -156,7 +156,7 @@ func (b *bench) bulky(ctx context.Context, events int) (*bulky, error) {
 	return s, err
 }
 
-// cutOff starts the session and kills its kernel at work.
+// cutOff starts the session and kills its kernel during work.
 func (b *bench) cutOff(ctx context.Context, p *ground.Project) (err error) {
 	w, err := b.Watch(past.Cut)
 	if err != nil {
@@ -172,24 +172,24 @@ func (b *bench) cutOff(ctx context.Context, p *ground.Project) (err error) {
 	return err
 }
 
-func (s *bulky) close() error {
+func (s *bigSession) close() error {
 	if s == nil || s.watch == nil {
 		return nil
 	}
 	return s.watch.Close()
 }
 
-func (s *bulky) status(ctx context.Context) (cost.Cost, error) {
+func (s *bigSession) status(ctx context.Context) (cost.Cost, error) {
 	return s.project.Status(ctx, bulkySession)
 }
 
-func (s *bulky) read(ctx context.Context) (cost.Cost, error) {
+func (s *bigSession) read(ctx context.Context) (cost.Cost, error) {
 	return s.ReadLines(ctx, filepath.Join(s.project.Session(bulkySession), "events.jsonl"))
 }
 
-// resume is from the command's start to the agent's call, and then its kernel is killed. The processor time is that of the
-// kernel alone, the peak what it has had until then; where the system does not tell, it is that of nobody.
-func (s *bulky) resume(ctx context.Context) (cost.Cost, error) {
+// resume measures the time from the command's start to the agent's call, then kills the kernel.
+// Processor time and peak memory are those of the kernel; 0 where the system does not show them.
+func (s *bigSession) resume(ctx context.Context) (cost.Cost, error) {
 	var took cost.Cost
 	r, err := s.project.Resume(ctx, bulkySession, s.watch.Environment...)
 	if err != nil {

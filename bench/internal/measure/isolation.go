@@ -8,16 +8,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// isolation compares the start of a plugin in each kind of sandbox with its start in none. Sandboxes are a
-// private room of the kernel, so a benchmark of that room measures, as for the journal. Elsewhere than on Linux
-// there are none.
+// isolation compares the start of a plugin in each kind of sandbox with a start without one.
+// Benchmarks inside the kernel measure it, because sandboxes are private. There are rows only on
+// Linux.
 func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
 	}
 	var rows []table.Row
 	for _, wire := range []struct{ bench, what string }{{"plain", ""}, {"mtls", " by mutual TLS"}} {
-		metrics, err := b.roomBenchmark(ctx, "./engine/internal/sandbox", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
+		metrics, err := b.packageBenchmark(ctx, "./engine/internal/sandbox", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 	return rows, nil
 }
 
-// box are the programs that the sandboxes are made with.
+// box returns the programs that the sandboxes need.
 func box() []string {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -44,7 +44,7 @@ func box() []string {
 	return []string{"bwrap"}
 }
 
-// milliseconds are seconds.
+// milliseconds converts milliseconds to seconds.
 func milliseconds(s sample.Series) sample.Series {
 	seconds := make(sample.Series, len(s))
 	for i := range s {

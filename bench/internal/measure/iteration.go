@@ -12,10 +12,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// iterations compares an iteration with a loop that writes and syncs what the iteration does: once
-// with the mock plugin in its process, once with an agent in the engine's own.
+// iterations compares an iteration with a loop that writes and syncs the same files: with the mock
+// plugin in its process, and with an agent in the engine's process.
 func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
-	// One iteration more begins before the agent is warm, and one has no successor.
+	// One iteration is for warming up, and the last one has no successor.
 	outside, err := b.Project(ground.Loop("mock", b.Iterations+2))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 	}, nil
 }
 
-// outside is the median iteration of a session of the real command.
+// outside measures the median iteration of a session of the real command.
 func (b *bench) outside(p *ground.Project) sample.Subject {
 	n := 0
 	return func(ctx context.Context) (float64, error) {
@@ -78,23 +78,23 @@ func (b *bench) outside(p *ground.Project) sample.Subject {
 		if err != nil {
 			return 0, err
 		}
-		return warm(ground.Iterations(events)), nil
+		return warmMedian(ground.Iterations(events)), nil
 	}
 }
 
-// within is the median iteration of a session in this process. The processor time of each round's iterations, their mean, is
-// put into computed: its resolution is too coarse for one.
+// within measures the median iteration of a session in this process. It appends the mean processor
+// time of each round to computed, because the clock is too coarse for single iterations.
 func (b *bench) within(p *ground.Project, computed *sample.Series) sample.Subject {
 	n := 0
 	return func(ctx context.Context) (float64, error) {
 		n++
 		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
 		*computed = append(*computed, warmMean(v.computed()))
-		return warm(v.iterations()), err
+		return warmMedian(v.iterations()), err
 	}
 }
 
-// repetition makes the rounds of a loop that repeats a session.
+// repetition repeats a session in rounds.
 type repetition struct {
 	trace *floor.Trace
 	dir   string
@@ -111,7 +111,8 @@ func (b *bench) floorOf(session string, call func([]byte) error) (*repetition, e
 	return &repetition{trace, dir, call}, err
 }
 
-// wall is the median iteration of the loop. The mean of its processor time is put into computed, unless that is nil.
+// wall measures the median iteration of the loop. It appends the mean processor time to computed,
+// unless that is nil.
 func (r *repetition) wall(computed *sample.Series) sample.Subject {
 	n := 0
 	return func(context.Context) (float64, error) {
@@ -120,18 +121,19 @@ func (r *repetition) wall(computed *sample.Series) sample.Subject {
 		if computed != nil {
 			*computed = append(*computed, warmMean(cpus))
 		}
-		return warm(walls), err
+		return warmMedian(walls), err
 	}
 }
 
-// round repeats the session once in a directory and returns the seconds of its iterations and those that were computed.
+// round repeats the session once in a directory. It returns the wall-clock and processor seconds of
+// its iterations.
 func (r *repetition) round(dir string) (walls, cpus []float64, err error) {
 	loop, err := floor.Start(r.trace, dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, loop.Close()) }()
-	for range len(r.trace.Iterations) - 1 { // the last one ends the session as well
+	for range len(r.trace.Iterations) - 1 { // the last iteration also ends the session
 		began := now()
 		if err := loop.Iterate(r.call); err != nil {
 			return nil, nil, err
@@ -142,15 +144,15 @@ func (r *repetition) round(dir string) (walls, cpus []float64, err error) {
 	return walls, cpus, nil
 }
 
-// warm is the median without the first iteration.
-func warm(times []float64) float64 {
+// warmMedian returns the median without the first iteration.
+func warmMedian(times []float64) float64 {
 	if len(times) < 2 {
 		return 0 // which no table shows
 	}
 	return sample.Series(times[1:]).Median()
 }
 
-// warmMean is the mean without the first iteration.
+// warmMean returns the mean without the first iteration.
 func warmMean(times []float64) float64 {
 	if len(times) < 2 {
 		return 0

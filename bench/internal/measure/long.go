@@ -9,15 +9,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// aged is a session at some age, and what was measured of its iterations.
-type aged struct {
-	*paced
-	wall, cpu sample.Series // seconds, one for each round
+// agedSession is a session at some iteration, with the measurements of its iterations.
+type agedSession struct {
+	*steppedSession
+	wall, cpu sample.Series // seconds, one per round
 }
 
-// long compares iterations of sessions that have made very many with those of one that has just begun: for agents
-// that say nothing, so that there is no list of earlier outputs, and for such that do. All sessions wait while one of
-// them makes an iteration; before each round all wait for a while, as they do for real agents.
+// long compares iterations of very long sessions with those of a new one, for silent agents, which
+// add nothing to the list of earlier outputs, and for talking ones.
+//
+// All sessions wait while one runs an iteration. Before each round all wait for a while, as they do
+// for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 	silent, err := b.atAges(ctx, "", made(b.Young), made(b.Middle), given(b.Old), made(b.Young), given(b.Middle))
 	defer silent.close()
@@ -39,24 +41,24 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 		if err := pass(ctx, b.LongPause); err != nil {
 			return nil, err
 		}
-		if _, _, err := warm[0].iterate(); err != nil { // whoever comes first after the pause is slower
+		if _, _, err := warm[0].iterate(); err != nil { // the first iteration after the pause is slower
 			return nil, err
 		}
-		all = append(all[1:], all[0]) // so that each comes at each place of a round
+		all = append(all[1:], all[0]) // rotates the order of each round
 		for _, s := range all {
 			if err := s.measure(); err != nil {
 				return nil, fmt.Errorf("round %d: %w", round, err)
 			}
 		}
 	}
-	return b.ofAges(ctx, silent, talking)
+	return b.ageRows(ctx, silent, talking)
 }
 
-// ofAges are the rows about sessions that say nothing, of three ages and two more of the same ages, and of such that
-// talk, of two ages.
-func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.Row, error) {
+// ageRows returns the rows about silent sessions of three ages with two controls, and about talking
+// ones of two ages.
+func (b *bench) ageRows(ctx context.Context, silent, talking sessions) ([]table.Row, error) {
 	young, middle, old, control, givenMiddle := silent[0], silent[1], silent[2], silent[3], silent[4]
-	row := func(how string, s *aged, ours sample.Series, peer *aged, theirs sample.Series) table.Row {
+	row := func(how string, s *agedSession, ours sample.Series, peer *agedSession, theirs sample.Series) table.Row {
 		return table.Row{
 			What: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
 			Peer: fmt.Sprintf("for iteration %d of another session", peer.from), Theirs: theirs,
@@ -81,11 +83,13 @@ func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.R
 	return append(rows, growth...), err
 }
 
-// flatTarget is what an iteration may cost more than an early one, the list of earlier outputs apart.
+// flatTarget is the allowed cost of an iteration relative to an early one, without the list of
+// earlier outputs.
 const flatTarget = "at most 1.2×"
 
-// growth is what grows with the number of iterations, measured by benchmarks of the rooms that do it.
-func (b *bench) growth(ctx context.Context, young, old *aged) ([]table.Row, error) {
+// growth measures the costs that grow with the number of iterations, by benchmarks of the packages
+// that cause them.
+func (b *bench) growth(ctx context.Context, young, old *agedSession) ([]table.Row, error) {
 	var rows []table.Row
 	var write float64 // of the largest state.json
 	for _, iterations := range []string{"1000", "10000"} {
@@ -109,8 +113,8 @@ func (b *bench) growth(ctx context.Context, young, old *aged) ([]table.Row, erro
 	}), err
 }
 
-// sessions wait.
-type sessions []*aged
+// sessions are waiting sessions.
+type sessions []*agedSession
 
 func (s sessions) close() {
 	for _, one := range s {
@@ -118,7 +122,8 @@ func (s sessions) close() {
 	}
 }
 
-// age is the iteration that a session waits at, and whether it has made the ones before or was given them.
+// age is the iteration at which a session waits, and whether it ran the earlier ones or got them
+// from [past.Give].
 type age struct {
 	at    int
 	given bool
@@ -139,28 +144,28 @@ func (b *bench) atAges(ctx context.Context, says string, ages ...age) (sessions,
 		if err != nil {
 			return all, err
 		}
-		all = append(all, &aged{paced: s})
+		all = append(all, &agedSession{steppedSession: s})
 	}
 	return all, nil
 }
 
-// measure lets one iteration pass.
-func (s *aged) measure() error {
+// measure runs one iteration.
+func (s *agedSession) measure() error {
 	wall, cpu, err := s.iterate()
 	s.wall, s.cpu = append(s.wall, wall), append(s.cpu, cpu)
 	return err
 }
 
-// list is what a list of 1,000 earlier outputs adds to an iteration's context.json, in seconds. A private room writes
-// it, so a benchmark of that room measures, once for each round.
+// list measures the time that a list of 1,000 earlier outputs adds to context.json, in seconds. A
+// benchmark of the private package runs once per round.
 func (b *bench) list(ctx context.Context) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./engine/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
+	metrics, err := b.packageBenchmark(ctx, "./engine/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
 	return nanoseconds(metrics["list-ns"]), err
 }
 
-// history is what is computed for a write of state.json after so many iterations, in seconds. A file of that size is
-// not written in the way of an iteration, so no session's work shows it.
+// history measures the processor time of writing state.json after a number of iterations, in
+// seconds. The engine writes such a file outside of iterations, so that no session shows it.
 func (b *bench) history(ctx context.Context, iterations string) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./engine/internal/statefile", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
+	metrics, err := b.packageBenchmark(ctx, "./engine/internal/view", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
 	return nanoseconds(metrics["cpu-ns"]), err
 }

@@ -13,49 +13,53 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// Effort is how much is measured. All numbers are at least 1 where nothing else is said.
+// Effort is the amount of measurement. All numbers are at least 1 unless noted.
 type Effort struct {
-	// Rounds of the rows about iterations, with so many Iterations in each; at least 3.
+	// Rounds is the number of rounds of rows about iterations, at least 3, Iterations their number
+	// per round.
 	Rounds, Iterations int
-	// CallRounds of the rows about calls, with so many Calls in each.
+	// CallRounds is the number of rounds of rows about calls, Calls their number per round.
 	CallRounds, Calls int
-	// Starts of the command and of the programs beside it, and of whole pipelines.
+	// Starts is the number of starts of the command, of its peers, and of whole pipelines.
 	Starts int
-	// MemoryRuns of a session with so many iterations.
+	// MemoryRuns is the number of sessions for memory, MemoryIterations their length.
 	MemoryRuns, MemoryIterations int
-	// History is the number of earlier iterations that a context is prepared with, in so many runs.
+	// History is the number of iterations before a measured context, HistoryRuns the number of
+	// runs.
 	History, HistoryRuns int
-	// Told is the number of iterations in a session whose agent is told all there is.
+	// Told is the number of iterations in a session with context strategy full.
 	Told int
-	// JournalRounds of the rows about the journal.
+	// JournalRounds is the number of rounds of rows about the journal.
 	JournalRounds int
-	// Young, Middle and Old are the iterations that sessions of different ages are at when they are compared, in
-	// LongRounds of an iteration each, with a pause of LongPause before each round.
+	// Young, Middle and Old are the compared iterations, each measured in LongRounds rounds with a
+	// pause of LongPause before each.
 	Young, Middle, Old, LongRounds int
 	LongPause                      time.Duration
-	// GrowthRounds of the benchmarks of what grows with a session; 0: they are left out.
+	// GrowthRounds is the number of rounds of the growth benchmarks; 0 skips them.
 	GrowthRounds int
-	// Events are the sizes of the sessions that are looked at and resumed, the smallest one first. An agent works for Settle
-	// before its kernel is killed, where state.json is too large to be written before.
+	// Events are the sizes of the sessions for status and resume, smallest first. An agent works
+	// for Settle before its kernel is killed, if state.json is too large to be written earlier.
 	Events []EventRounds
 	Settle time.Duration
-	// Looked is the number of iterations of a session that people look back at, in so many LookRounds.
+	// Looked is the number of iterations of the session for report and watch, LookRounds the number
+	// of rounds.
 	Looked, LookRounds int
-	// TurnRounds of an attempt with so many Turns, and of a node with so many Steps.
+	// TurnRounds is the number of rounds, Turns the turns of an attempt, Steps the steps of a node.
 	TurnRounds, Turns, Steps int
-	// Night is the number of turns of an attempt whose memory is looked at, Evening that of the one beside it.
+	// Night is the number of turns of the attempt for memory, Evening that of the attempt beside
+	// it.
 	Night, Evening int
-	// Live is the number of live sessions with a plugin in one engine, Horde that of sessions without one, or 0: there are no
-	// rows about those. A hundred are enough to tell their memory from the few pages by which any two processes differ. Both are
-	// started CrowdRuns times.
+	// Live is the number of live sessions with a plugin in one engine, Horde that of sessions
+	// without one; 0 skips the rows. From a hundred on, their memory exceeds the random difference
+	// of processes. Both start CrowdRuns times.
 	Live, Horde, CrowdRuns int
-	// Branches of a parallel block, which runs in so many BlockRounds and CeilingRuns.
+	// Branches is the number of providers of a block, with BlockRounds and CeilingRuns.
 	Branches, BlockRounds, CeilingRuns int
-	// BashRuns of each row beside the Bash engine.
+	// BashRuns is the number of runs of each row beside the Bash engine.
 	BashRuns int
 }
 
-// Full takes about ten minutes on a machine that has nothing else to do.
+// Full takes about ten minutes on an idle machine.
 func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
@@ -68,7 +72,8 @@ func Full() Effort {
 	}
 }
 
-// Gate is enough for the rows that the gate looks at, and takes about a minute; again is what it takes a second look with.
+// Gate is enough for the gate's rows and takes about a minute; again returns the effort of a
+// repeated measurement.
 func Gate(again bool) Effort {
 	e := Effort{
 		Rounds: 5, Iterations: 20, CallRounds: 10, Calls: 200, MemoryRuns: 2, MemoryIterations: 100, JournalRounds: 10,
@@ -83,7 +88,7 @@ func Gate(again bool) Effort {
 	return e
 }
 
-// Smoke is enough to see that everything still runs, and too little to learn anything.
+// Smoke is only enough to check that everything runs.
 func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
@@ -95,16 +100,16 @@ func Smoke() Effort {
 	}
 }
 
-// bench is what every measurement works with.
+// bench holds the data of all measurements.
 type bench struct {
 	*ground.Ground
 	Effort
 	Bash *Recorded
 }
 
-// All measures everything, tells before each part which one it is, and returns the rows of the table
-// in their order. Without figures of the Bash engine there are no rows beside it. only, unless it is
-// empty, are the names of the parts that are measured.
+// All measures all parts and returns the rows in order. It calls tell before each part. Without
+// figures of the Bash engine there are no rows beside it. only names the parts to measure; empty
+// means all.
 func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, tell func(part string)) ([]table.Row, error) {
 	b := &bench{g, effort, bash}
 	parts := b.parts()
@@ -116,7 +121,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 	if len(only) > 0 {
 		parts = slices.DeleteFunc(parts, func(p part) bool { return !slices.Contains(only, p.name) })
 	}
-	for _, p := range parts { // before minutes of others are lost
+	for _, p := range parts { // before other parts waste minutes
 		if err := p.ready(); err != nil {
 			return nil, err
 		}
@@ -143,11 +148,11 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 type part struct {
 	name string
 	make func(context.Context) ([]table.Row, error)
-	// needs are programs that have to be installed.
+	// needs are the programs that must be installed.
 	needs []string
 }
 
-// ready reports what the part lacks on this machine.
+// ready returns an error if this machine lacks a program of the part.
 func (p part) ready() error {
 	for _, program := range p.needs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -157,10 +162,10 @@ func (p part) ready() error {
 	return nil
 }
 
-// Bash is the part beside the Bash engine.
+// Bash is the name of the part beside the Bash engine.
 const Bash = "bash"
 
-// parts are all of them, in the order of the table.
+// parts returns all parts, in the order of the table.
 func (b *bench) parts() []part {
 	return []part{
 		{name: "iterations", make: b.iterations},
@@ -194,7 +199,7 @@ func names(parts []part) string {
 	return strings.Join(all, ", ")
 }
 
-// pass lets time pass; the error says that ctx ended before.
+// pass waits; the error means that ctx ended earlier.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -204,19 +209,19 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// timed is how long f took, in seconds.
-func timed(f func() error) (float64, error) {
+// duration returns the duration of f in seconds.
+func duration(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()
 	return time.Since(start).Seconds(), err
 }
 
-// medianOf is the median time of n calls of f, in seconds.
-func medianOf(n int, f func() error) (float64, error) {
+// medianTime returns the median duration of n calls of f in seconds.
+func medianTime(n int, f func() error) (float64, error) {
 	times := make(sample.Series, n)
 	for i := range times {
 		var err error
-		if times[i], err = timed(f); err != nil {
+		if times[i], err = duration(f); err != nil {
 			return 0, err
 		}
 	}

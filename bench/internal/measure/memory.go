@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// memory compares the peak memory of the kernel's process and of the plugin's, after many iterations,
-// with that of a bare gRPC server after as many calls. There are no rows where the system does not
-// tell a process's peak.
+// memory compares the peak memory of the kernel's and the plugin's process after many iterations
+// with that of a plain gRPC server after as many calls. There are no rows where the system does not
+// show a peak.
 func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins, sums, bares sample.Series
 	for n := range b.MemoryRuns {
@@ -46,8 +46,8 @@ func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// peaks are those of a session whose agent, after so many iterations, does not come back any more: both
-// processes are alive then and have nothing to do.
+// peaks measures a session whose agent hangs after a number of iterations: both processes are then
+// alive and idle.
 func (b *bench) peaks(ctx context.Context, n int) (kernel, plugin float64, err error) {
 	last := b.MemoryIterations + 1
 	p, err := b.Project(ground.Loop("mock", last))

@@ -13,13 +13,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// nightPatience is far beyond what all turns take.
+// nightPatience is the time limit of all turns, far more than they take.
 const nightPatience = 10 * time.Minute
 
-// night compares the peak memory of the kernel's process and of the agent's after many turns of one attempt with that
-// after few. There are no rows where the system does not tell a process's peak.
+// night compares the peak memory of the kernel's and the agent's process after many turns of one
+// attempt with that after few. There are no rows where the system does not show a peak.
 func (b *bench) night(ctx context.Context) ([]table.Row, error) {
-	var long, short [2]sample.Series // the kernel's, the agent's
+	var long, short [2]sample.Series // of the kernel and the agent
 	for range b.MemoryRuns {
 		for _, of := range []struct {
 			turns int
@@ -43,7 +43,7 @@ func (b *bench) night(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// turnPeaks are those at the last request of an attempt of so many turns.
+// turnPeaks returns the peaks at the last request of an attempt with a number of turns.
 func (b *bench) turnPeaks(ctx context.Context, turns int) (kernel, plugin float64, err error) {
 	p, err := b.Project(ground.Loop("agent", 1))
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) turnPeaks(ctx context.Context, turns int) (kernel, plugin float6
 	case <-time.After(nightPatience):
 		return 0, 0, fmt.Errorf("the model was not asked %d times within %s", turns+1, nightPatience)
 	}
-	pid, err := agentOf(p, "s")
+	pid, err := agentProcess(p, "s")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -81,8 +81,8 @@ func (b *bench) turnPeaks(ctx context.Context, turns int) (kernel, plugin float6
 	return kernel, plugin, err
 }
 
-// agentOf is the process of the plugin agent in a session that runs.
-func agentOf(p *ground.Project, session string) (int, error) {
+// agentProcess returns the process ID of the plugin agent in a running session.
+func agentProcess(p *ground.Project, session string) (int, error) {
 	events, err := p.Journal(session)
 	if err != nil {
 		return 0, err

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// pipelines is what a whole pipeline of three stages takes from the start of the command to its end,
-// with agents that take no time, and what passes between two of its stages.
+// pipelines measures a whole pipeline of three stages with instant agents, from the start of the
+// command to its end, and the time between two stages.
 func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	const stages = 3
 	p, err := b.Project(ground.Stages("mock", stages))
@@ -24,7 +24,7 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	whole := func(ctx context.Context) (float64, error) {
 		n++
 		session := fmt.Sprintf("s%d", n)
-		took, err := timed(func() error { return p.Run(ctx, session) })
+		took, err := duration(func() error { return p.Run(ctx, session) })
 		if err != nil {
 			return 0, err
 		}
@@ -36,7 +36,7 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 		if len(between) != stages-1 {
 			return 0, fmt.Errorf("session %s changed its stage %d times", session, len(between))
 		}
-		if n > 1 { // the first one warms up
+		if n > 1 { // the first run warms up
 			transitions = append(transitions, sample.Series(between).Median())
 		}
 		return took, nil
@@ -57,7 +57,7 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// changes are the times in seconds from the last iteration of a stage to the first of the next.
+// changes returns the seconds from the last iteration of each stage to the first of the next.
 func changes(events []event.Event) []float64 {
 	var times []float64
 	var ended time.Time

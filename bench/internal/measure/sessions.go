@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// sessions is what many live sessions in one engine hold while their agents work: the kernel's memory and that of the
-// mock plugin, and memory and goroutines of each session beside a goroutine with an open file. There are no rows where the
-// system does not tell a process's memory.
+// sessions measures the resources of many live sessions in one engine while their agents work:
+// memory of the kernel and the mock plugin, and memory and goroutines per session beside a
+// goroutine with an open file. There are no rows where the system does not show memory.
 func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 	rows, err := b.crowd(ctx)
 	if err == nil && b.Horde > 0 {
@@ -26,7 +26,7 @@ func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 	return rows, err
 }
 
-// crowd is a kernel with some sessions whose agent is the mock plugin.
+// crowd measures a kernel with some sessions of the mock plugin.
 func (b *bench) crowd(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins, processes sample.Series
 	for range b.CrowdRuns {
@@ -53,7 +53,7 @@ func (b *bench) crowd(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// crowdMemory is that of the kernel, the median of its plugins', and the number of these.
+// crowdMemory returns the memory of the kernel, the median of its plugins, and their number.
 func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, processes int, err error) {
 	p, err := b.Project(ground.Loop("mock", 3))
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, proces
 	return kernel, each.Median(), len(pids), nil
 }
 
-// horde is an engine with very many sessions whose agent is of its process.
+// horde measures an engine with very many sessions of an agent in its process.
 func (b *bench) horde(ctx context.Context) ([]table.Row, error) {
 	var memory, goroutines, floorMemory, floorGoroutines sample.Series
 	for range b.CrowdRuns {
@@ -106,8 +106,8 @@ func (b *bench) horde(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// eachOf is how much more memory and how many more goroutines a process with a horde has than one with a single session, by
-// session.
+// eachOf returns the additional memory and goroutines per session of a process with a horde,
+// relative to one with a single session.
 func (b *bench) eachOf(ctx context.Context, start func(*ground.Project, context.Context, int) (*ground.CrowdProcess, error)) (memory, goroutines float64, err error) {
 	var m, g [2]float64
 	for i, n := range []int{1, b.Horde} {

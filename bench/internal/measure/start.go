@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// starts compares the time from the start of the command to the moment when the plugin has the first
-// call with that of starting a program at all.
+// starts compares the time from the start of the command to the plugin's first call with the start
+// of minimal programs.
 func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	p, err := b.Project(ground.Loop("mock", 1))
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	}
 	program := func(path string) sample.Subject {
 		return func(ctx context.Context) (float64, error) {
-			return timed(exec.CommandContext(ctx, path).Run)
+			return duration(exec.CommandContext(ctx, path).Run)
 		}
 	}
 	s, err := sample.InTurn(ctx, b.Starts, first, program(b.Static), program(b.Hello))
@@ -44,8 +44,8 @@ func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	}, nil
 }
 
-// firstCall runs a session that is watched and returns the seconds from its command's start to the moment
-// when its plugin has the first call.
+// firstCall runs a watched session and returns the seconds from its command's start to the plugin's
+// first call.
 func (b *bench) firstCall(ctx context.Context, p *ground.Project, w *ground.Watch, session string) (float64, error) {
 	r, err := p.Start(ctx, session, w.Environment...)
 	if err != nil {
@@ -54,7 +54,8 @@ func (b *bench) firstCall(ctx context.Context, p *ground.Project, w *ground.Watc
 	return untilCall(r, w)
 }
 
-// untilCall waits for the end of a run and returns the seconds from its start to the plugin's first call.
+// untilCall waits for the end of a run and returns the seconds from its start to the plugin's first
+// call.
 func untilCall(r *ground.Run, w *ground.Watch) (float64, error) {
 	call, err := w.Next()
 	if err != nil {

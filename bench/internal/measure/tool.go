@@ -15,14 +15,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The targets of REQUIREMENTS U184; what must not be passed is twice as much.
+// The targets of REQUIREMENTS U184; the hard limit is twice as much.
 const (
 	toolTarget = 0.025 // seconds, the dispatch of a tool
 	stepTarget = 0.050 // seconds, the overhead of a step
 )
 
-// tools is what the provider agent and the kernel do between two replies of a model that answers at once: a tool is
-// called, with its intent and its result on the disk; a step ends and the next begins.
+// tools measures the work of the provider agent and the kernel between two replies of an instant
+// model: a tool call with its intent and result on disk, and the transition between two steps.
 func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
 	turns, err := b.turns(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 	}, nil
 }
 
-// steps is the same for steps that finish with their model's first reply.
+// steps measures the same for steps that finish with the model's first reply.
 func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
 	m, err := b.StartModel(ctx, 0)
 	if err != nil {
@@ -103,8 +103,8 @@ func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
 	}}, nil
 }
 
-// gap runs a session and returns the median time that its model waited between the replies of an attempt (turn), or
-// between attempts.
+// gap runs a session and returns the model's median waiting time between the replies of an attempt
+// (turn), or between attempts.
 func (b *bench) gap(ctx context.Context, p *ground.Project, m *ground.Model, session string, turn bool) (float64, error) {
 	if err := p.Run(ctx, session, m.Environment...); err != nil {
 		return 0, err
@@ -121,13 +121,13 @@ func (b *bench) gap(ctx context.Context, p *ground.Project, m *ground.Model, ses
 	return times.Median(), nil
 }
 
-// writeNotes writes the file that the model has read, with a line for each turn.
+// writeNotes writes the file that the model requests, with a line per turn.
 func writeNotes(dir string, lines int) error {
 	return os.WriteFile(filepath.Join(dir, ground.File), []byte(strings.Repeat("One line of the notes.\n", lines+1)), 0o600)
 }
 
-// turnLines are the lines of a journal from one call of a tool to the next, without those that only inform and ride
-// with others.
+// turnLines returns the journal lines from one tool call to the next, without informational events,
+// which share a commit.
 func turnLines(session string) ([][]byte, error) {
 	lines, err := ground.Lines(session)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package past gives a session a long past without running it: of a real session that was cut off in its third
-// iteration it makes one that was cut off much later, by writing the journal that the engine would have written.
+// Package past extends a session without running it: it turns a real session that was interrupted
+// in its third iteration into one that was interrupted much later. Start with [Give].
 //
-// The journal is whole: numbers without gaps, keys, places, times and the paths of results as the engine makes them.
-// The iterations' own files are left out, all but those of the first two (an iteration has five, so a million events
-// would come with 1.7 million files); so is state.json, which the engine makes again from the journal. Start with [Give].
+// It writes the journal as the engine would, with all keys, times and paths of results. It writes
+// no files for the added iterations, because a million events would need 1.7 million files. The
+// engine rebuilds state.json from the journal.
 package past

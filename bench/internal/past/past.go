@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,20 +13,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// model is the iteration that is repeated: the first one starts a plugin, too.
+// model is the repeated iteration; the first one also starts a plugin.
 const model = 2
 
-// Cut is the iteration in which a session has to be cut off to be given a past.
+// Cut is the iteration in which a session must be interrupted for [Give].
 const Cut = model + 1
 
-// journal is cut into what stood before the model, its events, and the beginning of the iteration after it.
+// journal holds the lines before the model, its events, and the beginning of the next iteration.
 type journal struct {
 	before, model, after []event.Event
 }
 
-// Give lets a session have made so many iterations, at least 2, before it was cut off in the next one. Its
-// directory holds a session of one stage that was cut off in iteration 3 and that nobody holds. Of the iterations it
-// lets it have there are events and no files. It returns the number of events in the journal.
+// Give extends a session to iterations, at least 2, so that it appears interrupted in the next one.
+// The session must have one stage, be interrupted in iteration 3, and not be running. The added
+// iterations have events and no files. It returns the number of events in the journal.
 func Give(session string, iterations int) (events int, err error) {
 	if iterations < model {
 		return 0, fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
@@ -50,8 +51,8 @@ func Give(session string, iterations int) (events int, err error) {
 	return events, errors.Join(w.Flush(), f.Sync(), moveCut(session, iterations+1))
 }
 
-// moveCut makes the folder of the iteration that was cut off that of the n-th: who resumes the session looks at what the
-// attempt left.
+// moveCut moves the directory of the interrupted iteration to that of the n-th, because a resume
+// reads the files of the attempt.
 func moveCut(session string, n int) error {
 	found, err := filepath.Glob(filepath.Join(session, "*", "iterations", number(Cut)))
 	if err != nil || len(found) != 1 {
@@ -60,10 +61,10 @@ func moveCut(session string, n int) error {
 	return os.Rename(found[0], filepath.Join(filepath.Dir(found[0]), number(n)))
 }
 
-// number is the name of an iteration's folder.
+// number returns the name of an iteration's directory.
 func number(n int) string { return fmt.Sprintf("%03d", n) }
 
-// load reads and cuts a journal.
+// load reads and splits a journal.
 func load(name string) (journal, error) {
 	var j journal
 	text, err := os.ReadFile(name)
@@ -92,7 +93,7 @@ func load(name string) (journal, error) {
 	return j, nil
 }
 
-// write writes the journal with so many iterations.
+// write writes the journal with the iterations.
 func (j journal) write(w *bufio.Writer, iterations int) (int, error) {
 	took := j.after[0].Time.Sub(j.model[0].Time)
 	seq, line := int64(0), []byte(nil)
@@ -100,7 +101,7 @@ func (j journal) write(w *bufio.Writer, iterations int) (int, error) {
 		for _, e := range events {
 			seq++
 			var err error
-			if line, err = later(e, was, is, seq, time.Duration(is-was)*took).AppendLine(line[:0]); err != nil {
+			if line, err = shift(e, was, is, seq, time.Duration(is-was)*took).AppendLine(line[:0]); err != nil {
 				return err
 			}
 			if _, err := w.Write(line); err != nil {
@@ -119,8 +120,8 @@ func (j journal) write(w *bufio.Writer, iterations int) (int, error) {
 	return int(seq), err
 }
 
-// later is an event of iteration was as it would be in iteration is.
-func later(e event.Event, was, is int, seq int64, after time.Duration) event.Event {
+// shift returns an event of iteration was as it would be in iteration is.
+func shift(e event.Event, was, is int, seq int64, after time.Duration) event.Event {
 	e.Seq, e.Time = seq, e.Time.Add(after)
 	if was == is {
 		return e
@@ -139,3 +140,30 @@ func later(e event.Event, was, is int, seq int64, after time.Duration) event.Eve
 	}
 	return e
 }
+
+// Outputs creates the outputs of the iterations that [Give] added, as links to the output of the
+// repeated iteration. stage is the directory of the stage. It does nothing if that iteration had no
+// output.
+func Outputs(stage string, iterations int) error {
+	output := func(n int) string { return filepath.Join(stage, fmt.Sprintf("iterations/%03d/output.md", n)) }
+	if _, err := os.Stat(output(model)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for n := model + 1; n <= iterations; n++ {
+		if err := os.MkdirAll(filepath.Dir(output(n)), 0o750); err != nil {
+			return err
+		}
+		for from, to := range map[string]string{output(model): output(n), copyPath(stage, model): copyPath(stage, n)} {
+			if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // belongs to the interrupted iteration
+				return err
+			}
+			if err := os.Link(from, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copyPath returns the path of the stage's copy of an output.
+func copyPath(stage string, n int) string { return filepath.Join(stage, fmt.Sprintf("run-%d.md", n-1)) }

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// agent says a line and writes a result; in one iteration it does nothing until it is called off.
+// agent writes a line and a result; in one iteration it waits for its cancellation.
 type agent struct {
 	cut  int
 	came chan struct{} // closed in that iteration
@@ -42,7 +42,7 @@ func (a *agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Excha
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
 }
 
-// run runs or resumes a session of so many iterations in the project until it ends or, in iteration cut, is called off.
+// run runs or resumes a session until it ends or, in iteration cut, is cancelled.
 func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 	t.Helper()
 	a := &agent{cut: cut, came: make(chan struct{})}
@@ -92,7 +92,8 @@ var (
 	folder = regexp.MustCompile(`iterations/\d+/result\.json`)
 )
 
-// story is what a journal tells, without what differs between two runs of the same, and the folders of all results in order.
+// story returns a journal without the data that differs between equal runs, and the directories of
+// all results in order.
 func story(t *testing.T, session string) (lines, results []string) {
 	t.Helper()
 	all, err := ground.Lines(session)
@@ -121,7 +122,7 @@ func story(t *testing.T, session string) (lines, results []string) {
 	return lines, results
 }
 
-// TestGive: a session that was given its past has the journal of one that made it, and goes on as that does.
+// TestGive checks that an extended session has the journal of a real one, and resumes like it.
 func TestGive(t *testing.T) {
 	const earlier = 12
 	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)

@@ -1,3 +1,3 @@
-// Package table shows measurements as one Markdown table, says on which machine they were made, and
-// puts both into a document between two marks. It measures nothing.
+// Package table formats measurements as a Markdown table, describes the machine, and writes both
+// into a document between two marks.
 package table

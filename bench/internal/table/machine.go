@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Machine is where figures come from. What is not known is "unknown".
+// Machine describes the measuring machine. Unknown values are "unknown".
 type Machine struct {
 	CPU        string
 	Cores      int
 	Kernel     string // operating system and its release
-	FileSystem string // of the directory that was measured in
+	FileSystem string // of the measured directory
 	Go         string
 	Commit     string // of the workspace, with "-dirty" if it had changes
-	Day        string // of the measurement, as 2006-01-02
-	Load       string // average of the minute before it: what else was at work
+	Day        string // date of the measurement, as 2006-01-02
+	Load       string // load average of the minute before it
 }
 
 // ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
@@ -32,7 +32,7 @@ func ThisMachine(ctx context.Context, root, dir string) Machine {
 	}
 }
 
-// String is one line of Markdown.
+// String returns one line of Markdown.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s, load before it %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit, m.Day, m.Load)
 }
@@ -75,8 +75,9 @@ func load() string {
 	return orUnknown(minute, err)
 }
 
-// FileSystem is the type of the file system of a directory, "file system unknown" where the system does not tell. It asks df,
-// whose second column is the type where it takes -T; the others tell the mount.
+// FileSystem returns the type of a directory's file system, "file system unknown" if it is not
+// available. It runs df -T, whose second column is the type where -T is supported; other systems
+// print the mount.
 func FileSystem(ctx context.Context, dir string) string {
 	lines := strings.Split(output(ctx, "", "df", "-T", dir), "\n")
 	if fields := strings.Fields(lines[len(lines)-1]); len(fields) > 2 && runtime.GOOS == "linux" {

@@ -10,10 +10,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 )
 
-// Unit is what the numbers of a row count.
+// Unit is the unit of a row's numbers.
 type Unit int
 
-// Seconds are shown as ns to s, Bytes as MB of a million bytes. Of PerSecond more is better; a Count may be nothing.
+// Seconds are shown as ns to s, Bytes as MB of a million bytes. For PerSecond more is better; a
+// Count may be 0.
 const (
 	Seconds Unit = iota
 	Bytes
@@ -21,32 +22,32 @@ const (
 	Count
 )
 
-// Row is one measurement beside what it is compared with.
+// Row is one measurement and its comparison.
 type Row struct {
-	// What was measured, in words.
+	// What describes the measurement.
 	What string
 	Unit Unit
-	// Ours has one value for each round.
+	// Ours has one value per round.
 	Ours sample.Series
-	// Peer says what it is compared with: a floor, a peer or a target.
+	// Peer describes the comparison: a floor, a peer or a target.
 	Peer string
-	// Theirs has one value for each round, from the same rounds as Ours.
+	// Theirs has one value per round, from the same rounds as Ours.
 	Theirs sample.Series
-	// Each is the number of events behind every value, 1 where the value is the event. Zero means 1.
+	// Each is the number of events behind every value. Default: 1.
 	Each int
-	// Target is what the ratio has to be, in words, "" where nobody asked for anything.
+	// Target is the required ratio as text, "" for none.
 	Target string
-	// Part is the part of the measurement that makes the row.
+	// Part is the part of the measurement that returns the row.
 	Part string
-	// Key names the row in the record of the gate, "" for one that the gate does not look at.
+	// Key names the row in the gate's record, "" if the gate does not use it.
 	Key string
 }
 
-// Ratio is ours over theirs, round by round.
+// Ratio returns ours over theirs, round by round.
 func (r Row) Ratio() sample.Series { return r.Ours.Over(r.Theirs) }
 
-// Check says what is wrong with a row that cannot be shown: no values, rounds without a partner, or
-// values that are no positive finite numbers. A count of ours may be zero.
+// Check returns an error for a row without values, with rounds without a partner, or with values
+// that are not positive and finite. A count of ours may be zero.
 func (r Row) Check() error {
 	if len(r.Ours) == 0 || len(r.Ours) != len(r.Theirs) {
 		return fmt.Errorf("row %q: %d values beside %d", r.What, len(r.Ours), len(r.Theirs))
@@ -64,7 +65,7 @@ func (r Row) Check() error {
 // Header is the first line of the table.
 const Header = "| part | what | ours | beside | theirs | ratio | target | n |"
 
-// target is what the ratio has to be; where the row stands beside its target, that says so.
+// target returns the required ratio, and a default for a row beside its target.
 func (r Row) target() string {
 	if r.Target == "" && r.Peer == "target" {
 		return "at most 1×"
@@ -72,8 +73,8 @@ func (r Row) target() string {
 	return r.Target
 }
 
-// Write writes the rows as a Markdown table. A value is a median with its middle half (25 % to 75 %)
-// in brackets. It is an error if a row cannot be shown.
+// Write writes the rows as a Markdown table. A value is a median with its middle half (25 % to 75
+// %) in brackets. An invalid row is an error.
 func Write(w io.Writer, rows []Row) error {
 	var b strings.Builder
 	b.WriteString(Header + "\n|---|---|---:|---|---:|---:|---|---:|\n")
@@ -133,7 +134,7 @@ func seconds(v float64) string {
 	}
 }
 
-// count shows a whole number as such.
+// count formats a whole number.
 func count(v float64) string {
 	if v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)
@@ -141,7 +142,7 @@ func count(v float64) string {
 	return digits(v)
 }
 
-// digits shows three significant digits, all of those before the point.
+// digits formats three significant digits, and all of those before the point.
 func digits(v float64) string {
 	switch {
 	case v < 0.01:
@@ -153,4 +154,21 @@ func digits(v float64) string {
 	default:
 		return fmt.Sprintf("%.0f", v)
 	}
+}
+
+// The marks around the table in a document. They are comments, so that readers do not see them.
+const (
+	Begin = "<!-- figures: written by make bench, do not edit -->"
+	End   = "<!-- end of figures -->"
+)
+
+// Replace returns the document with text between its marks. Each mark must be in it once, on its
+// own line and in order.
+func Replace(document, text string) (string, error) {
+	before, rest, begun := strings.Cut(document, Begin+"\n")
+	_, after, ended := strings.Cut(rest, End+"\n")
+	if !begun || !ended || strings.Count(document, Begin) != 1 || strings.Count(document, End) != 1 {
+		return "", fmt.Errorf("the document needs one line %q and below it one line %q", Begin, End)
+	}
+	return before + Begin + "\n" + strings.TrimRight(text, "\n") + "\n" + End + "\n" + after, nil
 }

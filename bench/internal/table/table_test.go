@@ -79,7 +79,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// FuzzReplace: what stands outside the marks stays, and replacing twice changes nothing more.
+// FuzzReplace checks that the text outside the marks stays, and that a second replacement changes
+// nothing.
 func FuzzReplace(f *testing.F) {
 	f.Add("a\n" + table.Begin + "\nold\n" + table.End + "\nb\n")
 	f.Add(table.End + "\n" + table.Begin + "\n")

@@ -1,5 +1,5 @@
-// Command account runs the command that is its arguments, without its output, and prints what that took as JSON. It is
-// small itself, because a process's peak of memory begins with that of the process that made it.
+// Command account runs a command without its output and prints its cost as JSON. It is small,
+// because a process's peak memory begins with that of its parent.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	took := cost.Cost{Seconds: time.Since(began).Seconds(), CPU: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()}
 	if u, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		took.Peak = float64(u.Maxrss)
-		if runtime.GOOS != "darwin" { // which counts in bytes
+		if runtime.GOOS != "darwin" { // reports bytes
 			took.Peak *= 1024
 		}
 	}

@@ -1,5 +1,4 @@
-// Command bareserver answers bare gRPC calls on the Unix socket that is its argument, until its
-// standard input is closed.
+// Command bareserver answers gRPC calls on a Unix socket until its standard input is closed.
 package main
 
 import (
@@ -33,7 +32,7 @@ func run() error {
 	}
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it, nobody is there any more
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error also means that the caller has ended
 		_ = l.Close()
 	})
 	err = bare.Serve(l)

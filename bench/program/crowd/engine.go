@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -13,11 +14,11 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// second is the iteration that nobody ends.
+// second is the iteration that does not end.
 const second = 2
 
-// crowd runs sessions until ctx ends, and calls hold when all of them are at work. The others begin when the first one is at
-// work: what plugins say of themselves is then remembered, as it usually is.
+// crowd runs sessions until ctx ends, and calls hold when all are working. The others start after
+// the first one works, so that the plugins' descriptions are cached, as usual.
 func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) (err error) {
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -45,7 +46,7 @@ func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) 
 	defer func() { err = errors.Join(err, eng.Close(context.WithoutCancel(ctx))) }()
 	return all(ctx, sessions, func(ctx context.Context, i int) error {
 		if i == 0 {
-			defer begun() // also if it cannot begin
+			defer begun() // also after a failed start
 		} else {
 			<-first.Done()
 		}
@@ -60,7 +61,7 @@ func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) 
 	})
 }
 
-// agent does the least that an agent does, and in its second iteration nothing until it is called off.
+// agent writes a result in its first iteration, and waits for its cancellation in the second.
 type agent struct{ arrived func() }
 
 func (agent) Describe() sdk.Component {
@@ -75,4 +76,30 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 	}
 	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "Did it.\n"})
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
+}
+
+// small is the state of each goroutine of the floor, about as large as that of a session.
+type small [4 << 10]byte
+
+// files runs goroutines with an open file and a small state each until ctx ends, and calls hold
+// when all are ready.
+func files(ctx context.Context, dir string, n int, hold func()) error {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	arrived := gather(n, &waiting, hold)
+	return all(ctx, n, func(ctx context.Context, i int) error {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%04d.jsonl", i)))
+		if err != nil {
+			return err
+		}
+		s := &small{}
+		for j := range s {
+			s[j] = byte(i + j)
+		}
+		_, err = f.Write(s[:])
+		arrived()
+		<-ctx.Done()
+		runtime.KeepAlive(s)
+		return errors.Join(err, f.Close())
+	})
 }

@@ -1,6 +1,6 @@
-// Command crowd holds many sessions in one engine, each at work on its second iteration, and prints a line when all are;
-// or, with -floor, as many goroutines that each hold an open file and a small state. It holds them until its standard input is
-// closed, so that somebody can look at the process.
+// Command crowd holds many sessions in one engine until its standard input is closed, each in its
+// second iteration, and prints a line when all are ready. With -floor it holds as many goroutines
+// with an open file and a small state instead.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ready is the line.
+// ready is the printed line.
 type ready struct {
 	Goroutines int `json:"goroutines"`
 }
@@ -38,12 +38,12 @@ func start() error {
 	flag.Parse()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	hold := func() { // once all are at work
+	hold := func() { // called when all are working
 		if *settle {
-			debug.FreeOSMemory() // collects garbage first
+			debug.FreeOSMemory() // runs the garbage collector first
 		}
 		_ = json.NewEncoder(os.Stdout).Encode(ready{runtime.NumGoroutine()})
-		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it, nobody is there any more
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error also means that the caller has ended
 		stop()
 	}
 	if *floor {
@@ -52,7 +52,7 @@ func start() error {
 	return crowd(ctx, *dir, *plugins, *sessions, hold)
 }
 
-// gather returns a function that calls hold in a goroutine of waiting when it was called n times.
+// gather returns a function whose n-th call starts hold in a goroutine of waiting.
 func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
 	var mu sync.Mutex
 	return func() {
@@ -64,7 +64,7 @@ func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
 	}
 }
 
-// all runs n of them side by side; when one fails, the others are told to end.
+// all runs n calls of one concurrently. If one fails, it cancels the others.
 func all(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for i := range n {

@@ -1,4 +1,4 @@
-// Command hello is the least that a Go program can do: the peer of starting a command written in Go.
+// Command hello is a minimal Go program, the peer of the start of a command.
 package main
 
 import "os"

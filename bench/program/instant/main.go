@@ -1,5 +1,4 @@
-// Command instant is a plugin whose agent says a line and is done, so that a call of it takes the time
-// of the call.
+// Command instant is a plugin whose agent writes one line, so that the call itself takes the time.
 package main
 
 import (

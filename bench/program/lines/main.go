@@ -1,5 +1,5 @@
-// Command lines reads the file that is its argument line by line and prints how many there are: the least that a reader of
-// a journal does.
+// Command lines reads a file line by line and prints their number, as the minimal reader of a
+// journal.
 package main
 
 import (
@@ -28,7 +28,7 @@ func count(args []string) (n int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10) // a line has at most as much
+	r := bufio.NewReaderSize(f, 64<<10) // the maximum length of a line
 	for {
 		switch _, err := r.ReadSlice('\n'); {
 		case errors.Is(err, io.EOF):

@@ -1,5 +1,5 @@
-// Command longsession gives the session in the directory that is its first argument as many iterations as the second one
-// says, to look closer at what its size costs. The session has one stage and was cut off in its third iteration.
+// Command longsession extends a session to a number of iterations, to examine the cost of its size.
+// The session has one stage and was interrupted in its third iteration.
 package main
 
 import (

@@ -40,11 +40,11 @@ func (echo) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange)
 	x.Progress(sdk.Progress{Message: "thinking about it"})
 	select {
 	case <-time.After(wait):
-	case <-ctx.Done(): // cancelled: clean up and say so
+	case <-ctx.Done(): // cancelled: clean up and report it
 		return sdk.ExecuteResult{}, ctx.Err()
 	}
 	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: req.Prompt})
-	if req.Paths.Result != "" { // an agent writes it, and here there is none: without it no stage goes on
+	if req.Paths.Result != "" { // usually an agent writes this file, without which no stage continues
 		if err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "said it back"}`), 0o644); err != nil {
 			return sdk.ExecuteResult{}, err
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// SDK names this kit and its version in descriptions.
+// SDK is the name and version of this SDK in descriptions.
 const SDK = "go/0.1.0"
 
-// Of is the description of p: kinds filled in, defaults written out, ordered by kind and name.
-func Of(p sdk.Plugin) (sdk.Description, error) {
+// Build returns the description of p, with kinds and defaults filled in, ordered by kind and name.
+func Build(p sdk.Plugin) (sdk.Description, error) {
 	d := sdk.Description{
 		Name:      p.Name,
 		Version:   p.Version,
@@ -59,7 +59,7 @@ func rank(k sdk.Kind) int {
 	return slices.Index([]sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction}, k)
 }
 
-// Check says everything that is wrong with a description, or nil.
+// Check returns all faults of a description, or nil.
 func Check(d sdk.Description) error {
 	var faults []error
 	if !validName(d.Name) {
@@ -78,7 +78,7 @@ func Check(d sdk.Description) error {
 	return errors.Join(faults...)
 }
 
-// checkComponent notes the names that c takes in taken.
+// checkComponent returns the faults of c and adds its names to taken.
 func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -121,7 +121,8 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 	return faults
 }
 
-// checkTraits looks at the words alone: what they claim is for package plugintest to try.
+// checkTraits checks the values of the enumerations. Package plugintest tests whether the provider
+// keeps its declarations.
 func checkTraits(t sdk.ProviderTraits) []string {
 	var faults []string
 	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote, sdk.LocalityConfigured}, t.Locality) {
@@ -146,13 +147,13 @@ func validName(s string) bool {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`).MatchString(s)
 }
 
-// validVersion follows semver.org 2.0.0 without looking for leading zeros.
+// validVersion follows semver.org 2.0.0, but accepts leading zeros.
 func validVersion(s string) bool {
 	return regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(s)
 }
 
-// validSchema checks the form alone: draft 2020-12 allows an object or a boolean. The kernel compiles
-// the schema before it uses it.
+// validSchema checks only the form: draft 2020-12 allows an object or a boolean. The kernel
+// compiles the schema before use.
 func validSchema(raw json.RawMessage) bool {
 	var schema any
 	if json.Unmarshal(raw, &schema) != nil {

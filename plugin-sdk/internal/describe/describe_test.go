@@ -28,7 +28,7 @@ func (action) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 }
 
 func TestOfFillsInAndOrders(t *testing.T) {
-	got, err := Of(sdk.Plugin{
+	got, err := Build(sdk.Plugin{
 		Name: "x", Version: "1.0.0-rc.1+build",
 		Providers: []sdk.Provider{
 			provider{sdk.Component{Name: "b", Concurrency: sdk.ConcurrencySerial}},

@@ -1,4 +1,3 @@
-// Package describe makes the description of a plugin from what its author wrote down, and checks
-// descriptions that come from elsewhere. The rules are the same for both ends: package serve refuses
-// to serve what package client would refuse to load.
+// Package describe builds the description of a plugin and checks descriptions from other processes.
+// Package serve refuses to serve the same descriptions that package client refuses to load.
 package describe

@@ -9,12 +9,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// kernel is the kernel's part of the exchange in small: it journals before it answers, and dies (every
-// answer fails, nothing is journaled any more) after a given number of entries.
+// kernel is a minimal kernel: it journals before it answers, and dies after a number of entries, so
+// that all answers fail and nothing more is journaled.
 type kernel struct {
 	mu      sync.Mutex
 	journal []entry
-	lives   int // entries until the death; negative: for ever
+	lives   int // entries before the death; negative: unlimited
 	kill    context.CancelFunc
 }
 
@@ -27,7 +27,7 @@ type entry struct {
 
 var errDead = errors.New("the kernel is dead")
 
-// write journals an entry. The death comes after the write and before the answer.
+// write journals an entry. The kernel dies after the write and before the answer.
 func (k *kernel) write(e entry) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -43,8 +43,8 @@ func (k *kernel) write(e entry) error {
 	return nil
 }
 
-// Call journals the intent and judges. A call that was journaled before and has no result was cut off:
-// one with effect once is not made again.
+// Call journals the intent and answers. A journaled call without a result was interrupted; one with
+// effect once is not repeated.
 func (k *kernel) Call(_ context.Context, call sdk.ToolCall) (sdk.Verdict, error) {
 	cutOff := k.knows(call.CallID)
 	if err := k.write(entry{call: &call}); err != nil {
@@ -79,8 +79,7 @@ func (*kernel) Observe(sdk.ToolCall)         {}
 func (*kernel) ObserveResult(sdk.ToolResult) {}
 func (*kernel) Usage(sdk.Usage)              {}
 
-// resume is what the next attempt gets: the newest checkpoint and the calls after it with their
-// results.
+// resume returns the newest checkpoint and the later calls with their results.
 func (k *kernel) resume() *sdk.Resume {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// loop is a provider with its own tool loop. Its model is a script: each turn asks for some tools, all
-// at once, and sees their results before the next turn.
+// loop is a provider with its own tool loop. Its model is a script: each turn requests tools
+// concurrently and gets their results before the next turn.
 type loop struct {
 	script [][]sdk.ToolCall
 	world  *world
 }
 
-// world is what the tools act on: it counts how often each call was really made. It survives the
+// world is the state that the tools change: it counts the executions of each call. It survives the
 // provider, as files and services do.
 type world struct {
 	mu    sync.Mutex
@@ -66,7 +66,7 @@ func (l loop) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchang
 	return sdk.ExecuteResult{Output: strings.Join(m.Transcript, "\n")}, nil
 }
 
-// recall is what a cut-off attempt left: the memory, and the results of calls after it.
+// recall returns the state of an interrupted attempt: the memory, and the results of later calls.
 func recall(r *sdk.Resume) (memory, map[string]sdk.ToolResult, error) {
 	var m memory
 	known := map[string]sdk.ToolResult{}
@@ -87,7 +87,8 @@ func recall(r *sdk.Resume) (memory, map[string]sdk.ToolResult, error) {
 	return m, known, nil
 }
 
-// turn makes the calls of one turn at once and returns what the model hears, in the order of the calls.
+// turn makes the calls of one turn concurrently and returns the model's input, in the order of the
+// calls.
 func (l loop) turn(ctx context.Context, calls []sdk.ToolCall, known map[string]sdk.ToolResult, x sdk.Exchange) ([]string, error) {
 	said := make([]string, len(calls))
 	errs := make([]error, len(calls))
@@ -108,7 +109,7 @@ func (l loop) turn(ctx context.Context, calls []sdk.ToolCall, known map[string]s
 	return said, nil
 }
 
-// use asks for one call and does what the verdict says.
+// use requests a verdict on one call and follows it.
 func (l loop) use(ctx context.Context, call sdk.ToolCall, x sdk.Exchange) (string, error) {
 	verdict, err := x.Call(ctx, call)
 	if err != nil {

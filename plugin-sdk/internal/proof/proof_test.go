@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script has a denied call, two calls at once and every effect.
+// script has a denied call, two concurrent calls and every effect.
 func script() [][]sdk.ToolCall {
 	return [][]sdk.ToolCall{
 		{{CallID: "1a", Tool: "read", Effect: sdk.EffectNone}},
@@ -30,8 +30,8 @@ func script() [][]sdk.ToolCall {
 	}
 }
 
-// connect serves the loop in a process of its own kind: what stop ends is the connection, the server
-// and everything the provider knows.
+// connect serves the loop. stop ends the connection, the server and the provider's state, as the
+// end of its process would.
 func connect(t *testing.T, w *world) (p sdk.Provider, stop func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "proof") //nolint:usetesting // the path of a socket must be short
@@ -58,7 +58,7 @@ func connect(t *testing.T, w *world) (p sdk.Provider, stop func()) {
 	}
 }
 
-// attempt runs one attempt with a kernel that dies after some entries.
+// attempt runs one attempt with a kernel that dies after a number of entries.
 func attempt(t *testing.T, k *kernel, w *world, lives int) (string, error) {
 	t.Helper()
 	p, stop := connect(t, w)
@@ -74,7 +74,8 @@ func attempt(t *testing.T, k *kernel, w *world, lives int) (string, error) {
 	return result.Output, err
 }
 
-// TestLoopUndisturbed: gated calls are made once each, the denied one never, and the model hears why.
+// TestLoopUndisturbed checks that gated calls run once, a denied one never, and that the model gets
+// the reason.
 func TestLoopUndisturbed(t *testing.T) {
 	w := &world{times: map[string]int{}}
 	output, err := attempt(t, &kernel{}, w, -1)
@@ -91,8 +92,8 @@ func TestLoopUndisturbed(t *testing.T) {
 	}
 }
 
-// TestLoopKilledAnywhere kills the kernel after each entry of the journal in turn, resumes, and demands
-// that no finished call is made again, no call with effect once is made twice, and the end is reached.
+// TestLoopKilledAnywhere kills the kernel after each journal entry and resumes. No finished call
+// and no call with effect once may be repeated, and the loop must end.
 func TestLoopKilledAnywhere(t *testing.T) {
 	whole := &kernel{}
 	if _, err := attempt(t, whole, &world{times: map[string]int{}}, -1); err != nil {

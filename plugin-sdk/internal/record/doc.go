@@ -1,3 +1,3 @@
-// Package record is the recording stand-in for the kernel's end of an attempt. Packages plugintest and
-// verify hold providers to what it wrote down.
+// Package record provides a recording fake of the kernel's end of an attempt, for packages
+// plugintest and verify.
 package record

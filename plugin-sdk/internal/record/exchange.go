@@ -9,16 +9,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Exchange records what a provider reports and answers its gated calls. The zero value lets every call
+// Exchange records a provider's reports and answers its gated calls. The zero value lets every call
 // run and stores every checkpoint. Set the fields before the first use; the methods are safe for
 // concurrent use.
 type Exchange struct {
-	// Verdicts are the answers to gated calls by call id. Calls that are not in it get Otherwise.
+	// Verdicts are the answers to gated calls by call ID. Other calls get Default.
 	Verdicts map[string]sdk.Verdict
-	// Otherwise answers all other calls. The zero value is run.
-	Otherwise sdk.Verdict
-	// OnCall, OnCheckpoint and OnOutput are called after recording and before answering; an error of
-	// the first two is given to the provider instead of an answer. Nil does nothing.
+	// Default answers all other calls. The zero value means run.
+	Default sdk.Verdict
+	// OnCall, OnCheckpoint and OnOutput are called after recording and before the answer. An error
+	// of the first two is returned to the provider. Default: nil, no call.
 	OnCall       func(sdk.ToolCall) error
 	OnCheckpoint func(sdk.Checkpoint) error
 	OnOutput     func(sdk.OutputChunk)
@@ -27,7 +27,7 @@ type Exchange struct {
 	log Record
 }
 
-// Record is everything that was reported, each list in order of arrival.
+// Record is the list of all reports, each kind in order of arrival.
 type Record struct {
 	Output          []sdk.OutputChunk
 	Progress        []sdk.Progress
@@ -39,7 +39,7 @@ type Record struct {
 	Checkpoints     []sdk.Checkpoint
 }
 
-// Text joins the output of one stream.
+// Text returns the concatenated output of one stream.
 func (r Record) Text(stream sdk.Stream) string {
 	var b strings.Builder
 	for _, chunk := range r.Output {
@@ -52,7 +52,7 @@ func (r Record) Text(stream sdk.Stream) string {
 
 var _ sdk.Exchange = (*Exchange)(nil)
 
-// Record is a copy of what was reported so far.
+// Record returns a copy of the reports so far.
 func (x *Exchange) Record() Record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -104,7 +104,7 @@ func (x *Exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, er
 	}
 	verdict, ok := x.Verdicts[call.CallID]
 	if !ok {
-		verdict = x.Otherwise
+		verdict = x.Default
 	}
 	if verdict.Action == "" {
 		verdict.Action = sdk.VerdictRun

@@ -5,35 +5,35 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// Ref names the component that a request is for.
+// Ref identifies the component of a request.
 type Ref struct {
 	Kind sdk.Kind
 	Name string
 }
 
-// RefPB sends a reference.
+// RefPB encodes a reference.
 func RefPB(r Ref) *pb.ComponentRef {
 	return &pb.ComponentRef{Kind: enumOf(r.Kind, kindPairs()), Name: text(r.Name)}
 }
 
-// FromRef reads a reference; an unknown kind is "", which no component has.
+// FromRef decodes a reference. An unknown kind becomes "", which no component has.
 func FromRef(m *pb.ComponentRef) Ref {
 	return Ref{Kind: wordOf(m.GetKind(), kindPairs(), ""), Name: m.GetName()}
 }
 
-// DescriptionPB sends a plugin's description.
+// DescriptionPB encodes a plugin's description.
 func DescriptionPB(d sdk.Description) *pb.DescribeResponse {
 	return &pb.DescribeResponse{
 		Name:       text(d.Name),
 		Version:    text(d.Version),
-		Protocols:  mapAll(d.Protocols, int32of),
+		Protocols:  mapAll(d.Protocols, clampInt32),
 		Sdk:        text(d.SDK),
 		Mtls:       d.MTLS,
 		Components: mapAll(d.Components, componentPB),
 	}
 }
 
-// FromDescription reads a description and leaves out components of kinds that it does not know.
+// FromDescription decodes a description and drops components of unknown kinds.
 func FromDescription(m *pb.DescribeResponse) sdk.Description {
 	d := sdk.Description{
 		Name:      m.GetName(),
@@ -141,42 +141,42 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 	return &t
 }
 
-// InitPB sends what Init says.
+// InitPB encodes a request of Init.
 func InitPB(ref Ref, r sdk.InitRequest) *pb.InitRequest {
 	return &pb.InitRequest{Component: RefPB(ref), WorkDir: text(r.WorkDir), RunMarker: text(r.RunMarker), Sandbox: text(r.Sandbox)}
 }
 
-// FromInit reads what Init says.
+// FromInit decodes a request of Init.
 func FromInit(m *pb.InitRequest) sdk.InitRequest {
 	return sdk.InitRequest{WorkDir: m.GetWorkDir(), RunMarker: m.GetRunMarker(), Sandbox: m.GetSandbox()}
 }
 
-// ValidatePB sends what Validate asks.
+// ValidatePB encodes a request of Validate.
 func ValidatePB(ref Ref, r sdk.ValidateRequest) *pb.ValidateRequest {
 	return &pb.ValidateRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config), Mode: text(string(r.Mode))}
 }
 
-// FromValidate reads what Validate asks.
+// FromValidate decodes a request of Validate.
 func FromValidate(m *pb.ValidateRequest) sdk.ValidateRequest {
 	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig()), Mode: sdk.Mode(m.GetMode())}
 }
 
-// ExaminePB sends what Examine asks.
+// ExaminePB encodes a request of Examine.
 func ExaminePB(ref Ref, r sdk.ValidateRequest) *pb.ExamineRequest {
 	return &pb.ExamineRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config), Mode: text(string(r.Mode))}
 }
 
-// FromExamine reads what Examine asks.
+// FromExamine decodes a request of Examine.
 func FromExamine(m *pb.ExamineRequest) sdk.ValidateRequest {
 	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig()), Mode: sdk.Mode(m.GetMode())}
 }
 
-// FindingPB sends one thing that was found out.
+// FindingPB encodes a finding.
 func FindingPB(f sdk.Finding) *pb.Finding {
 	return &pb.Finding{About: text(f.About), State: text(string(f.State)), Detail: text(f.Detail), Hint: text(f.Hint)}
 }
 
-// FromFinding reads it.
+// FromFinding decodes a finding.
 func FromFinding(m *pb.Finding) sdk.Finding {
 	return sdk.Finding{About: m.GetAbout(), State: sdk.FindingState(m.GetState()), Detail: m.GetDetail(), Hint: m.GetHint()}
 }

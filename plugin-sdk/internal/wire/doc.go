@@ -1,12 +1,9 @@
-// Package wire translates between the plain Go types of package sdk and the messages of the plugin
-// protocol, in both directions and for both ends. It is the only place that knows both; packages
-// serve and client call it and nobody else does.
+// Package wire converts between the Go types of package sdk and the messages of the plugin
+// protocol. Only packages serve and client use it. Names end in PB for encoders and begin with From
+// for decoders. Start with execute.go.
 //
-// Decoding is tolerant by the rules that stand in the .proto: an enum value that is unknown or unset
-// has its careful reading, JSON that is none becomes a JSON string, and nothing panics whatever a
-// peer sends. Encoding never fails: text that is not UTF-8 gets replacement characters, counts are
-// held within 32 bits, durations are whole milliseconds rounded up.
-//
-// Start with execute.go, the conversation of one attempt. Names end in PB for the way onto the wire
-// and begin with From for the way back.
+// Decoding is tolerant, by the rules in the .proto: an unknown or unset enum value has a cautious
+// meaning, and invalid JSON becomes a JSON string. No message causes a panic. Encoding never fails:
+// invalid UTF-8 is replaced, counts are clamped to 32 bits, and durations are rounded up to
+// milliseconds.
 package wire

@@ -5,8 +5,8 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// enumOf pairs the words of the SDK with the values of the wire. Words that the wire has no value for
-// are sent as the zero value; how a reader takes that is its fallback.
+// enumOf returns the wire value of an SDK value. A value without one is sent as the zero value,
+// which the reader's fallback interprets.
 func enumOf[W ~string, P ~int32](word W, pairs []pair[W, P]) P {
 	for _, p := range pairs {
 		if p.word == word {
@@ -16,7 +16,7 @@ func enumOf[W ~string, P ~int32](word W, pairs []pair[W, P]) P {
 	return 0
 }
 
-// wordOf is the way back.
+// wordOf returns the SDK value of a wire value, or fallback.
 func wordOf[W ~string, P ~int32](value P, pairs []pair[W, P], fallback W) W {
 	for _, p := range pairs {
 		if p.value == value {

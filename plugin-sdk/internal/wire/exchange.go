@@ -5,34 +5,34 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// OutputPB sends a piece of output, byte for byte.
+// OutputPB encodes a piece of output, byte for byte.
 func OutputPB(c sdk.OutputChunk) *pb.OutputChunk {
 	return &pb.OutputChunk{Stream: enumOf(c.Stream, streamPairs()), Data: []byte(c.Text)}
 }
 
-// FromOutput reads a piece of output.
+// FromOutput decodes a piece of output.
 func FromOutput(m *pb.OutputChunk) sdk.OutputChunk {
 	return sdk.OutputChunk{Stream: wordOf(m.GetStream(), streamPairs(), sdk.StreamText), Text: string(m.GetData())}
 }
 
-// ProgressPB sends a snapshot.
+// ProgressPB encodes a progress snapshot.
 func ProgressPB(p sdk.Progress) *pb.Progress {
-	return &pb.Progress{Message: text(p.Message), Turn: int32of(p.Turn), Tool: text(p.Tool)}
+	return &pb.Progress{Message: text(p.Message), Turn: clampInt32(p.Turn), Tool: text(p.Tool)}
 }
 
-// FromProgress reads a snapshot.
+// FromProgress decodes a progress snapshot.
 func FromProgress(m *pb.Progress) sdk.Progress {
 	return sdk.Progress{Message: m.GetMessage(), Turn: int(m.GetTurn()), Tool: m.GetTool()}
 }
 
-// CallPB sends a tool call.
+// CallPB encodes a tool call.
 func CallPB(c sdk.ToolCall) *pb.ToolCall {
 	return &pb.ToolCall{
 		CallId:   text(c.CallID),
 		Tool:     text(c.Tool),
 		Args:     jsonBytes(c.Args),
 		Effect:   enumOf(c.Effect, effectPairs()),
-		Turn:     int32of(c.Turn),
+		Turn:     clampInt32(c.Turn),
 		Category: text(string(c.Category)),
 		Paths:    texts(c.Paths),
 		Command:  text(c.Command),
@@ -41,7 +41,7 @@ func CallPB(c sdk.ToolCall) *pb.ToolCall {
 	}
 }
 
-// FromCall reads a tool call.
+// FromCall decodes a tool call.
 func FromCall(m *pb.ToolCall) sdk.ToolCall {
 	return sdk.ToolCall{
 		CallID:   m.GetCallId(),
@@ -57,7 +57,7 @@ func FromCall(m *pb.ToolCall) sdk.ToolCall {
 	}
 }
 
-// ToolResultPB sends the end of a tool call; observed tells a reported call from a gated one.
+// ToolResultPB encodes the result of a tool call; observed marks the result of an observed call.
 func ToolResultPB(r sdk.ToolResult, observed bool) *pb.ToolResult {
 	return &pb.ToolResult{
 		CallId:   text(r.CallID),
@@ -67,7 +67,7 @@ func ToolResultPB(r sdk.ToolResult, observed bool) *pb.ToolResult {
 	}
 }
 
-// FromToolResult reads the end of a tool call and whether it was only observed.
+// FromToolResult decodes the result of a tool call and reports whether the call was observed.
 func FromToolResult(m *pb.ToolResult) (sdk.ToolResult, bool) {
 	return sdk.ToolResult{
 		CallID: m.GetCallId(),
@@ -91,7 +91,7 @@ func fromResultPtr(m *pb.ToolResult) *sdk.ToolResult {
 	return &r
 }
 
-// VerdictPB sends the answer to a gated call.
+// VerdictPB encodes the verdict on a gated call.
 func VerdictPB(v sdk.Verdict) *pb.ToolVerdict {
 	return &pb.ToolVerdict{
 		CallId: text(v.CallID),
@@ -101,7 +101,8 @@ func VerdictPB(v sdk.Verdict) *pb.ToolVerdict {
 	}
 }
 
-// FromVerdict reads the answer to a gated call. Use without a result denies, as an unknown action does.
+// FromVerdict decodes the verdict on a gated call. VerdictUse without a result denies, as does an
+// unknown action.
 func FromVerdict(m *pb.ToolVerdict) sdk.Verdict {
 	v := sdk.Verdict{
 		CallID: m.GetCallId(),
@@ -110,22 +111,22 @@ func FromVerdict(m *pb.ToolVerdict) sdk.Verdict {
 		Result: fromResultPtr(m.GetResult()),
 	}
 	if v.Action == sdk.VerdictUse && v.Result == nil {
-		v.Action, v.Reason = sdk.VerdictDeny, "the kernel said use and gave no result"
+		v.Action, v.Reason = sdk.VerdictDeny, "the kernel's verdict is use, without a result"
 	}
 	return v
 }
 
-// CheckpointPB sends what an attempt saves.
+// CheckpointPB encodes a checkpoint.
 func CheckpointPB(c sdk.Checkpoint) *pb.Checkpoint {
-	return &pb.Checkpoint{Turn: int32of(c.Turn), Blob: c.Blob}
+	return &pb.Checkpoint{Turn: clampInt32(c.Turn), Blob: c.Blob}
 }
 
-// FromCheckpoint reads what an attempt saves.
+// FromCheckpoint decodes a checkpoint.
 func FromCheckpoint(m *pb.Checkpoint) sdk.Checkpoint {
 	return sdk.Checkpoint{Turn: int(m.GetTurn()), Blob: m.GetBlob()}
 }
 
-// UsagePB sends the totals so far.
+// UsagePB encodes the totals so far.
 func UsagePB(u sdk.Usage) *pb.Usage {
 	return &pb.Usage{
 		InputTokens:      u.InputTokens,
@@ -137,7 +138,7 @@ func UsagePB(u sdk.Usage) *pb.Usage {
 	}
 }
 
-// FromUsage reads the totals so far; a cost that is no number JSON can hold is unknown.
+// FromUsage decodes the totals so far. A cost that JSON cannot hold is unknown.
 func FromUsage(m *pb.Usage) sdk.Usage {
 	u := sdk.Usage{
 		InputTokens:      m.InputTokens,

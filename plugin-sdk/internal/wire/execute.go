@@ -5,7 +5,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// StartPB sends the request of an attempt.
+// StartPB encodes the request of an attempt.
 func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 	return &pb.ExecuteStart{
 		Component:     RefPB(ref),
@@ -14,9 +14,9 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		Session:       text(r.Session),
 		Node:          text(r.Node),
 		Stage:         text(r.Stage),
-		Iteration:     int32of(r.Iteration),
-		Attempt:       int32of(r.Attempt),
-		Visit:         int32of(r.Visit),
+		Iteration:     clampInt32(r.Iteration),
+		Attempt:       clampInt32(r.Attempt),
+		Visit:         clampInt32(r.Visit),
 		Purpose:       enumOf(r.Purpose, purposePairs()),
 		Prompt:        text(r.Prompt),
 		Model:         text(r.Model),
@@ -31,7 +31,7 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		Budget:        budgetPB(r.Budget),
 		Mode:          text(string(r.Mode)),
 		Tools:         toolLimitsPB(r.Tools),
-		MaxTurns:      int32of(r.MaxTurns),
+		MaxTurns:      clampInt32(r.MaxTurns),
 		StepId:        text(r.StepID),
 		Step:          jsonBytes(r.Step),
 
@@ -43,7 +43,7 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 	}
 }
 
-// FromStart reads the request of an attempt.
+// FromStart decodes the request of an attempt.
 func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 	r := sdk.ExecuteRequest{
 		Key:         m.GetKey(),
@@ -113,7 +113,7 @@ func toolLimitsPB(t sdk.ToolLimits) *pb.ToolLimits {
 	if t.AllowedCommands == nil && t.CommandTimeout == 0 && t.MaxResultTokens == 0 && len(t.Protected) == 0 {
 		return nil
 	}
-	m := &pb.ToolLimits{CommandTimeoutMs: millis(t.CommandTimeout), MaxResultTokens: int32of(t.MaxResultTokens), Protected: texts(t.Protected)}
+	m := &pb.ToolLimits{CommandTimeoutMs: millis(t.CommandTimeout), MaxResultTokens: clampInt32(t.MaxResultTokens), Protected: texts(t.Protected)}
 	if t.AllowedCommands != nil {
 		m.AllowedCommands = &pb.CommandList{Names: texts(t.AllowedCommands)}
 	}
@@ -166,12 +166,12 @@ func fromBudget(m *pb.Budget) *sdk.Budget {
 	return &sdk.Budget{MaxUSD: m.MaxUsd, MaxTokens: m.MaxTokens}
 }
 
-// ResultPB sends the end of an attempt.
+// ResultPB encodes the result of an attempt.
 func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
 	return &pb.ExecuteResult{
 		Output:       []byte(r.Output),
 		Outcome:      enumOf(r.Outcome, outcomePairs()),
-		ExitCode:     int32of(r.ExitCode),
+		ExitCode:     clampInt32(r.ExitCode),
 		DurationMs:   millis(r.Duration),
 		Usage:        usagePtrPB(r.Usage),
 		Model:        text(r.Model),
@@ -181,8 +181,8 @@ func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
 	}
 }
 
-// FromResult reads the end of an attempt. An outcome that is not set follows from the failure; one
-// that is unknown is failed, because success is never guessed.
+// FromResult decodes the result of an attempt. An unset outcome follows from the failure; an
+// unknown one counts as failed, because success is never guessed.
 func FromResult(m *pb.ExecuteResult) sdk.ExecuteResult {
 	r := sdk.ExecuteResult{
 		Output:       string(m.GetOutput()),

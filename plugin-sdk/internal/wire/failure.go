@@ -7,7 +7,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// FailurePB sends a failure; nil stays nil, and the cause stays at home.
+// FailurePB encodes a failure without its cause. Nil stays nil.
 func FailurePB(e *failure.Error) *pb.Failure {
 	if e == nil {
 		return nil
@@ -26,7 +26,7 @@ func FailurePB(e *failure.Error) *pb.Failure {
 	}
 }
 
-// FromFailure reads a failure; nil stays nil. A wait that is no finite, positive number is none.
+// FromFailure decodes a failure. Nil stays nil. A wait that is not finite and positive becomes 0.
 func FromFailure(m *pb.Failure) *failure.Error {
 	if m == nil {
 		return nil
@@ -48,7 +48,7 @@ func FromFailure(m *pb.Failure) *failure.Error {
 	return e
 }
 
-// finite is f where JSON can hold it and it is not negative, else 0.
+// finite returns f if it is finite and not negative, else 0.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
 		return 0

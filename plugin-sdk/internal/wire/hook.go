@@ -5,7 +5,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// HookPB sends one firing of a hook.
+// HookPB encodes a firing of a hook.
 func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 	return &pb.HookRequest{
 		Component: RefPB(ref),
@@ -14,7 +14,7 @@ func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 		Session:   text(r.Session),
 		Node:      text(r.Node),
 		Stage:     text(r.Stage),
-		Iteration: int32of(r.Iteration),
+		Iteration: clampInt32(r.Iteration),
 		Provider:  text(r.Provider),
 		Status:    text(r.Status),
 		Config:    jsonBytes(r.Config),
@@ -31,7 +31,7 @@ func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 	}
 }
 
-// FromHook reads one firing of a hook.
+// FromHook decodes a firing of a hook.
 func FromHook(m *pb.HookRequest) sdk.HookRequest {
 	return sdk.HookRequest{
 		Key:       m.GetKey(),
@@ -56,7 +56,7 @@ func FromHook(m *pb.HookRequest) sdk.HookRequest {
 	}
 }
 
-// AnswerPB sends a hook's reply; the failure travels beside it.
+// AnswerPB encodes a hook's answer. The failure is sent separately.
 func AnswerPB(a sdk.HookAnswer) *pb.HookResponse {
 	return &pb.HookResponse{
 		Action:  text(string(a.Action)),
@@ -67,7 +67,7 @@ func AnswerPB(a sdk.HookAnswer) *pb.HookResponse {
 	}
 }
 
-// FromAnswer reads a hook's reply; an action that is not known continues.
+// FromAnswer decodes a hook's answer. An unknown action means continue.
 func FromAnswer(m *pb.HookResponse) sdk.HookAnswer {
 	return sdk.HookAnswer{
 		Action:  knownAction(m.GetAction()),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -20,10 +21,10 @@ import (
 // testRef is the component of every request in these tests.
 func testRef() Ref { return Ref{Kind: sdk.KindTermination, Name: "name"} }
 
-// A conversion is one pair of functions, closed over so that all pairs fit in one table.
+// A conversion is a pair of functions as closures, so that all pairs fit in one table.
 type conversion struct {
 	name string
-	// native is a pointer to the SDK's type, there and back again go through the wire.
+	// native is a pointer to the SDK's type. The closures convert it to the wire and back.
 	native any
 	there  func(native any) proto.Message
 	back   func(m proto.Message) any
@@ -65,7 +66,7 @@ func conversions() []conversion {
 	}
 }
 
-// TestNativeRoundTrip fills every field of every SDK type, so that one which a conversion forgets shows.
+// TestNativeRoundTrip fills every field of every SDK type to find fields that a conversion drops.
 func TestNativeRoundTrip(t *testing.T) {
 	for _, c := range conversions() {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestNativeRoundTrip(t *testing.T) {
 	}
 }
 
-// TestWireRoundTrip fills every field of every message, so that one which nothing reads shows.
+// TestWireRoundTrip fills every field of every message to find fields that are not decoded.
 func TestWireRoundTrip(t *testing.T) {
 	for _, c := range conversions() {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,17 +103,17 @@ func TestWireRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEveryMessageIsConverted keeps the table above complete: a message of the protocol is either in
-// it, inside one that is, or named here with the reason.
+// TestEveryMessageIsConverted checks that every message of the protocol is in the table, inside one
+// that is, or listed here with the reason.
 func TestEveryMessageIsConverted(t *testing.T) {
 	seen := map[protoreflect.FullName]bool{}
 	for _, m := range []proto.Message{
-		// No fields of their own beside the component, the session or a failure.
+		// They have no fields besides the component, the session or a failure.
 		&pb.DescribeRequest{}, &pb.InitResponse{}, &pb.ValidateResponse{}, &pb.HealthRequest{}, &pb.HealthResponse{},
 		&pb.ShutdownRequest{}, &pb.ShutdownResponse{}, &pb.ReleaseRequest{}, &pb.ReleaseResponse{}, &pb.Heartbeat{},
 		// A list beside a failure.
 		&pb.ExamineResponse{},
-		// Handled where the stream is: one field each, and the two unions.
+		// They belong to the stream: one field each, and the two unions.
 		&pb.Cancel{}, &pb.CheckpointStored{}, &pb.ExecuteInput{}, &pb.ExecuteEvent{},
 	} {
 		seen[m.ProtoReflect().Descriptor().FullName()] = true
@@ -140,7 +141,7 @@ func note(seen map[protoreflect.FullName]bool, d protoreflect.MessageDescriptor)
 	}
 }
 
-// filler gives every field a value of its own that is not zero.
+// filler sets every field to a different value that is not zero.
 type filler struct {
 	t *testing.T
 	n int64
@@ -187,7 +188,7 @@ func (f *filler) native(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type() == reflect.TypeFor[failure.Error]() && v.Type().Field(i).Name == "Cause" {
-				continue // stays at home
+				continue // is not sent
 			}
 			f.native(v.Field(i))
 		}
@@ -196,7 +197,7 @@ func (f *filler) native(v reflect.Value) {
 	}
 }
 
-// word chooses one of the words of an enumeration, never the one that unknown values fall back to.
+// word returns a value of an enumeration, never the fallback of unknown values.
 func (f *filler) word(v any) (string, bool) {
 	switch v.(type) {
 	case sdk.Kind:
@@ -255,7 +256,7 @@ func (f *filler) message(m protoreflect.Message) {
 	}
 }
 
-// scalar is a value that is not zero. Observed stays as the table's closures set it.
+// scalar returns a value that is not zero. It keeps Observed as the table's closures set it.
 func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
 	n := f.next()
 	switch {
@@ -284,5 +285,29 @@ func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
 	default:
 		f.t.Fatalf("the filler does not know %s; teach it", d.Kind())
 		return protoreflect.Value{}
+	}
+}
+
+// U228: the traceparent is sent in the call's metadata; an invalid or duplicate one is ignored.
+func TestTraceParent(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	sent, _ := metadata.FromOutgoingContext(Outgoing(sdk.WithTraceParent(t.Context(), parent)))
+	for _, tt := range []struct {
+		name string
+		md   metadata.MD
+		want string
+	}{
+		{"sent", sent, parent},
+		{"named as W3C does", metadata.Pairs("traceparent", parent), parent},
+		{"none", nil, ""},
+		{"nonsense", metadata.Pairs("traceparent", "x"), ""},
+		{"twice", metadata.Pairs("traceparent", parent, "traceparent", parent), ""},
+	} {
+		if got := sdk.TraceParent(Incoming(metadata.NewIncomingContext(t.Context(), tt.md))); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if _, has := metadata.FromOutgoingContext(Outgoing(t.Context())); has {
+		t.Error("a call of no trace has metadata")
 	}
 }

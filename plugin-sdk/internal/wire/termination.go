@@ -5,15 +5,15 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// DecidePB sends one decision to be made.
+// DecidePB encodes the request of a decision.
 func DecidePB(ref Ref, r sdk.DecideRequest) *pb.DecideRequest {
 	return &pb.DecideRequest{
 		Component: RefPB(ref),
 		Session:   text(r.Session),
 		Node:      text(r.Node),
 		Stage:     text(r.Stage),
-		Iteration: int32of(r.Iteration),
-		Max:       int32of(r.Max),
+		Iteration: clampInt32(r.Iteration),
+		Max:       clampInt32(r.Max),
 		Config:    jsonBytes(r.Config),
 		Result:    jsonBytes(r.Result),
 		Hint:      text(r.Hint),
@@ -22,13 +22,13 @@ func DecidePB(ref Ref, r sdk.DecideRequest) *pb.DecideRequest {
 		Progress:  fileRefPB(r.Progress),
 		Checks:    mapAll(r.Checks, jsonBytes),
 		State:     jsonBytes(r.State),
-		Round:     int32of(r.Round),
+		Round:     clampInt32(r.Round),
 		Answer:    answerPB(r.Answer),
 		WorkDir:   text(r.WorkDir),
 	}
 }
 
-// FromDecide reads one decision to be made.
+// FromDecide decodes the request of a decision.
 func FromDecide(m *pb.DecideRequest) sdk.DecideRequest {
 	return sdk.DecideRequest{
 		Session:   m.GetSession(),
@@ -52,7 +52,7 @@ func FromDecide(m *pb.DecideRequest) sdk.DecideRequest {
 
 func pastPB(d sdk.PastDecision) *pb.PastDecision {
 	return &pb.PastDecision{
-		Iteration: int32of(d.Iteration),
+		Iteration: clampInt32(d.Iteration),
 		Hint:      text(d.Hint),
 		Action:    enumOf(d.Action, decisionPairs()),
 		Reason:    text(d.Reason),
@@ -90,7 +90,7 @@ func fromAnswer(m *pb.Answer) *sdk.Answer {
 	return &sdk.Answer{Output: m.GetOutput(), Error: m.GetError()}
 }
 
-// DecisionPB sends a strategy's reply; the failure travels beside it.
+// DecisionPB encodes a decision. The failure is sent separately.
 func DecisionPB(d sdk.Decision) *pb.DecideResponse {
 	m := &pb.DecideResponse{
 		Action:     enumOf(d.Action, decisionPairs()),
@@ -105,7 +105,7 @@ func DecisionPB(d sdk.Decision) *pb.DecideResponse {
 	return m
 }
 
-// FromDecision reads a strategy's reply; confidence is held within 0 to 1.
+// FromDecision decodes a decision. Its confidence is clamped to 0 to 1.
 func FromDecision(m *pb.DecideResponse) sdk.Decision {
 	d := sdk.Decision{
 		Action:     wordOf(m.GetAction(), decisionPairs(), sdk.DecisionContinue),
@@ -120,7 +120,7 @@ func FromDecision(m *pb.DecideResponse) sdk.Decision {
 	return d
 }
 
-// ReleasePB asks a strategy to let go of what it holds for a session.
+// ReleasePB encodes the request to release a session's resources.
 func ReleasePB(ref Ref, session string) *pb.ReleaseRequest {
 	return &pb.ReleaseRequest{Component: RefPB(ref), Session: text(session)}
 }

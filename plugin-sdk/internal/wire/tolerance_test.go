@@ -15,7 +15,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// TestUnknownEnumValues holds the readings that stand beside the enums in the .proto.
+// TestUnknownEnumValues checks the meanings that the .proto gives unknown values.
 func TestUnknownEnumValues(t *testing.T) {
 	result := func(o pb.Outcome, f *pb.Failure) sdk.Outcome {
 		return FromResult(&pb.ExecuteResult{Outcome: o, Failure: f}).Outcome
@@ -92,7 +92,7 @@ func TestUnknownHookActionContinues(t *testing.T) {
 	}
 }
 
-// TestStringsBecomeUTF8 sends what protobuf refuses to encode.
+// TestStringsBecomeUTF8 encodes strings that protobuf refuses.
 func TestStringsBecomeUTF8(t *testing.T) {
 	m := StartPB(testRef(), sdk.ExecuteRequest{Prompt: "a\xffb", Environment: map[string]string{"K\xff": "v\xff"}})
 	if _, err := proto.Marshal(m); err != nil {
@@ -152,15 +152,15 @@ func TestMillis(t *testing.T) {
 }
 
 func TestCountsAreHeldWithin32Bits(t *testing.T) {
-	if got := int32of(math.MaxInt); got != math.MaxInt32 {
+	if got := clampInt32(math.MaxInt); got != math.MaxInt32 {
 		t.Errorf("got %d", got)
 	}
-	if got := int32of(math.MinInt); got != math.MinInt32 {
+	if got := clampInt32(math.MinInt); got != math.MinInt32 {
 		t.Errorf("got %d", got)
 	}
 }
 
-// TestNumbersThatJSONCannotHold are dropped when they are read.
+// TestNumbersThatJSONCannotHold checks that such numbers are dropped.
 func TestNumbersThatJSONCannotHold(t *testing.T) {
 	nan := math.NaN()
 	if got := FromUsage(&pb.Usage{CostUsd: &nan}).CostUSD; got != nil {
@@ -174,7 +174,7 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-// TestFailureWithoutWords still says something, on both ways.
+// TestFailureWithoutWords checks that such a failure gets a message in both directions.
 func TestFailureWithoutWords(t *testing.T) {
 	got := FromFailure(&pb.Failure{})
 	if got.Kind != failure.Internal || got.Message == "" {
@@ -188,7 +188,7 @@ func TestFailureWithoutWords(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads arbitrary bytes as every message and converts what comes out, both ways.
+// FuzzDecode decodes arbitrary bytes as every message and converts the result in both directions.
 func FuzzDecode(f *testing.F) {
 	table := conversions()
 	f.Add(uint8(0), []byte{})

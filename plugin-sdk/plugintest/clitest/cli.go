@@ -13,17 +13,17 @@ import (
 //go:embed agent.sh
 var script []byte
 
-// CLI is a stand-in for an agent's command line.
+// CLI is a fake of an agent's command line.
 type CLI struct {
 	// Name is the name of the command.
 	Name string
-	// Version is what it prints for --version.
+	// Version is the output for --version.
 	Version string
 }
 
-// Environ installs the stand-in in a directory of the test and returns an environment in which it is
-// found, and nothing else but the system's programs. HOME is empty but for the stand-in. A variable of
-// the plugin handshake is in it, which the agent must not get to see.
+// Environ installs the fake in a directory of the test. It returns an environment with the fake,
+// the system's programs, an otherwise empty HOME, and a variable of the plugin handshake, which
+// must not reach the agent.
 func (c CLI) Environ(tb testing.TB) []string {
 	tb.Helper()
 	bin := tb.TempDir()
@@ -33,13 +33,14 @@ func (c CLI) Environ(tb testing.TB) []string {
 	return []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + bin, "FAKE_VERSION=" + c.Version, "PLUGIN_MIN_PORT=1"}
 }
 
-// Request is an attempt to work in an empty directory with these variables for the stand-in.
+// Request returns a request for work in an empty directory, with environment variables for the
+// fake.
 func Request(tb testing.TB, env map[string]string) sdk.ExecuteRequest {
 	tb.Helper()
 	return sdk.ExecuteRequest{Prompt: "do it", WorkDir: tb.TempDir(), Environment: env, Purpose: sdk.PurposeWork}
 }
 
-// Call is how the stand-in was called.
+// Call is a recorded call of the fake.
 type Call struct {
 	Args    []string
 	Prompt  string   // its stdin
@@ -47,7 +48,7 @@ type Call struct {
 	WorkDir string
 }
 
-// ReadCall reads what the stand-in noted in FAKE_DIR, of the last call.
+// ReadCall reads the fake's last call from FAKE_DIR.
 func ReadCall(tb testing.TB, dir string) Call {
 	tb.Helper()
 	read := func(name string) string {

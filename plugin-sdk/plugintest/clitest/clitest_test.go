@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// plain is the least provider that drives a command line.
+// plain is a minimal provider that runs a command line.
 type plain struct{ env []string }
 
 func (p plain) Describe() sdk.Component { return sdk.Component{Name: "plain"} }

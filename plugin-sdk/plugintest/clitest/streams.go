@@ -16,20 +16,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// Streams plays recorded streams of an agent to its provider. Each <name>.jsonl is printed by the
-// stand-in as it is; <name>.golden beside it is everything that the kernel learns of the attempt.
+// Streams plays recorded streams of an agent to its provider. The fake prints each <name>.jsonl
+// unchanged; <name>.golden beside it holds everything that the kernel receives from the attempt.
 type Streams struct {
-	// New makes the provider, which has to find the stand-in; see [CLI.Environ].
+	// New returns the provider, which must find the fake; see [CLI.Environ].
 	New func(testing.TB) sdk.Provider
-	// Dir is where the files are. Default "testdata".
+	// Dir is the directory of the files. Default: "testdata".
 	Dir string
-	// ExitCodes are those of the recorded runs by name. Default 0.
+	// ExitCodes maps the names of recorded runs to their exit codes. Default: 0.
 	ExitCodes map[string]int
-	// Update rewrites the golden files instead of comparing; give it your -update flag.
+	// Update rewrites the golden files instead of comparing; pass your -update flag.
 	Update bool
 }
 
-// Run plays all streams, each as a subtest. A directory without streams fails.
+// Run plays each stream as a subtest. A directory without streams fails.
 func (s Streams) Run(t *testing.T) {
 	t.Helper()
 	dir := s.Dir
@@ -75,7 +75,7 @@ func (s Streams) play(t *testing.T, file string, exit int) {
 	}
 }
 
-// attempt is everything that the kernel learns of an attempt but its duration.
+// attempt is everything that the kernel receives from an attempt, except its duration.
 type attempt struct {
 	Output       string
 	Outcome      sdk.Outcome
@@ -101,7 +101,7 @@ func learned(r sdk.ExecuteResult, log plugintest.Record) attempt {
 	}
 }
 
-// compare holds what was learned against the golden file, which it may write first.
+// compare compares an attempt with its golden file, which update rewrites first.
 func compare(file string, got attempt, update bool) error {
 	text, err := json.MarshalIndent(got, "", "  ")
 	if err != nil {

@@ -122,8 +122,8 @@ func TestOutcomes(t *testing.T) {
 		kind         failure.Kind
 		message      string // part of it
 	}{
-		{"no text and no tools", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
-		{"only thoughts", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "said and did nothing"},
+		{"it says and does nothing", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "wrote nothing and used no tool"},
+		{"it only thinks", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "wrote nothing and used no tool"},
 		{"the model refuses", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"refusal"}}]}`, failed, failure.ProviderFailed, "refusal"},
 		{"too much text", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_tokens"}}]}`, failed, failure.ProviderFailed, "max_tokens"},
 		{"too many turns", `{"turns":[{"steps":[{"say":"no"}],"result":{"stopReason":"max_turn_requests"}}]}`, failed, failure.ProviderFailed, "max_turn_requests"},

@@ -42,7 +42,7 @@ func TestVerdicts(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := &plugintest.Exchange{Otherwise: tt.verdict}
+			x := &plugintest.Exchange{Default: tt.verdict}
 			var log string
 			result, err := execute(t, x, oneRequest, "", func(r *sdk.ExecuteRequest) { log = enableLog(t, r) })
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Output != tt.output {
@@ -116,7 +116,7 @@ func TestNoOptionFits(t *testing.T) {
 
 // TestDeniedForGood: an agent that stops after each refusal has not done its work.
 func TestDeniedForGood(t *testing.T) {
-	x := &plugintest.Exchange{Otherwise: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
+	x := &plugintest.Exchange{Default: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`
 	result, err := execute(t, x, script, "", nil)
 	if err != nil || result.Outcome != sdk.OutcomePermissionDenied || failure.KindOf(result.Error) != failure.ApprovalDenied {

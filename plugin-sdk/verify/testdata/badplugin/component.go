@@ -19,7 +19,7 @@ import (
 
 const schema = `{"type": "object", "properties": {"setting": {"type": "integer"}, "type": {"type": "string"}}}`
 
-// settings are what every component takes.
+// settings checks the settings, which are the same for every component.
 func settings(raw json.RawMessage) error {
 	var s struct {
 		Setting int `json:"setting"`
@@ -33,7 +33,7 @@ func settings(raw json.RawMessage) error {
 	return nil
 }
 
-// worker is the provider; the prompt says what it does.
+// worker is the provider; it follows the prompt.
 type worker struct{ validating atomic.Int32 }
 
 func (w *worker) Describe() sdk.Component {
@@ -122,7 +122,7 @@ func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 
 func usage(n int64) *sdk.Usage { return &sdk.Usage{InputTokens: &n, OutputTokens: &n} }
 
-// sleep waits for the end of its time or for a cancel, in the way of the mode.
+// sleep waits for the end of its time or for a cancellation, as the mode demands.
 func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.ExecuteResult, error) {
 	if child {
 		stop, err := startChild(req)
@@ -156,7 +156,7 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 	}
 }
 
-// startChild starts a process in the plugin's group, or out of it.
+// startChild starts a process inside or outside the plugin's group.
 func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 	cmd := exec.Command("sleep", "600")
 	for _, entry := range os.Environ() {
@@ -181,7 +181,7 @@ func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 	}, nil
 }
 
-// full shows all that the traits claim.
+// full shows all declared traits.
 func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	x.Observe(sdk.ToolCall{CallID: "o-1", Tool: "look"})
 	x.ObserveResult(sdk.ToolResult{CallID: "o-1", Status: sdk.ToolSuccess})

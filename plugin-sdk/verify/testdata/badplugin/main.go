@@ -1,8 +1,8 @@
-// Command badplugin is every plugin that the tests of package verify need: one that is good in every way,
-// and for each row some that are bad in this way alone. Its file's name says which it is: agent-plugin-<mode>.
+// Command badplugin is every plugin of package verify's tests: a good one, and several bad ones for
+// each row. Its file name selects the mode: agent-plugin-<mode>.
 //
-// A good server of the SDK runs inside it. What the host says passes a proxy, which can be bad where the SDK
-// leaves no room for it.
+// A good server of the SDK runs inside it. A proxy can change the messages where the SDK does not
+// allow faults.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// mode is what this process is.
+// mode is the mode of this process.
 var mode = strings.TrimPrefix(filepath.Base(os.Args[0]), "agent-plugin-")
 
 func main() {
@@ -103,7 +103,7 @@ func plugin() sdk.Plugin {
 	}
 }
 
-// watch ends the process and its group with the host, if the mode does.
+// watch ends the process and its group with the host, unless the mode forbids it.
 func watch() {
 	if mode != "no-sigterm" && mode != "immortal" {
 		signals := make(chan os.Signal, 1)
@@ -124,7 +124,7 @@ func end() {
 	os.Exit(1)
 }
 
-// work serves until the host says goodbye.
+// work serves until the host's shutdown.
 func work() {
 	dir, err := os.MkdirTemp(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "in")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// nothing registers no service: the proxy takes every call.
+// nothing registers no service: the proxy handles every call.
 type nothing struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
@@ -27,10 +27,10 @@ func (*nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCo
 	return nil, nil
 }
 
-// proxy passes calls on to the good server. An empty message carries every other one, as unknown fields.
+// proxy forwards calls to the good server. An empty message holds any other as unknown fields.
 type proxy struct{ conn *grpc.ClientConn }
 
-// kept is what a leaking plugin never lets go.
+// kept is the memory of a leaking plugin.
 var kept []any
 
 func (p proxy) pass(_ any, host grpc.ServerStream) error {
@@ -71,7 +71,7 @@ func (p proxy) pass(_ any, host grpc.ServerStream) error {
 	}
 }
 
-// requests passes on what the host says; the error is why one was refused.
+// requests forwards the host's messages; the error is the reason of a refusal.
 func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) error {
 	for {
 		frame := &emptypb.Empty{}
@@ -89,12 +89,12 @@ func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) e
 			return status.Error(codes.InvalidArgument, "there is a field that nobody knows")
 		}
 		if err := plugin.SendMsg(frame); err != nil {
-			return nil // the other direction knows why
+			return nil // the other direction has the error
 		}
 	}
 }
 
-// meddle changes what the plugin says, or drops it.
+// meddle changes or drops a message of the plugin.
 func meddle(method string, frame *emptypb.Empty) proto.Message {
 	text := frame.ProtoReflect().GetUnknown()
 	if method == pb.Plugin_Validate_FullMethodName && mode == "anybody" {

@@ -7,20 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rule is the rule of the table with that name, without the exceptions of the real house.
-func rule(t *testing.T, name string) imports.Rule {
+// construct returns the construct of the table with that name, without the exceptions of the repository.
+func construct(t *testing.T, name string) imports.Construct {
 	t.Helper()
-	for _, r := range imports.Rules {
+	for _, r := range imports.Constructs {
 		if r.Name == name {
 			r.Except = nil
 			return r
 		}
 	}
-	t.Fatalf("no rule is named %q", name)
-	return imports.Rule{}
+	t.Fatalf("no construct is named %q", name)
+	return imports.Construct{}
 }
 
-func TestCheckRules(t *testing.T) {
+func TestCheckConstructs(t *testing.T) {
 	const file = "kernel/plan/x.go"
 	tests := []struct {
 		name, rule, text string
@@ -32,9 +32,9 @@ func TestCheckRules(t *testing.T) {
 		{"a method init", "init", "package plan\nfunc (t) init() {}", nil},
 		{"a library exits", "exit", "package plan\nfunc f() { os.Exit(1) }", []string{"kernel/plan/x.go:2: calls os.Exit"}},
 		{"main exits", "exit", "package main\nfunc main() { os.Exit(1) }", nil},
-		{"a pure room looks at the clock", "clock", "package plan\nfunc f() { time.Now() }", []string{"kernel/plan/x.go:2: calls time.Now"}},
-		{"a pure room passes the clock on", "clock", "package plan\nvar x = f(time.Now)", []string{"kernel/plan/x.go:2: calls time.Now"}},
-		{"a pure room computes with durations", "clock", "package plan\nvar x = 2 * time.Second", nil},
+		{"a pure package reads the clock", "clock", "package plan\nfunc f() { time.Now() }", []string{"kernel/plan/x.go:2: calls time.Now"}},
+		{"a pure package passes the clock on", "clock", "package plan\nvar x = f(time.Now)", []string{"kernel/plan/x.go:2: calls time.Now"}},
+		{"a pure package computes with durations", "clock", "package plan\nvar x = 2 * time.Second", nil},
 		{"a vague name", "package name", "package utils", []string{"kernel/plan/x.go:1: is named utils"}},
 		{"no doc.go", "doc.go", "// Package plan is documented elsewhere.\npackage plan", []string{"kernel/plan/x.go:2: its package has no doc.go with a comment"}},
 		{"a documented command", "doc.go", "// Command x does it.\npackage main", nil},
@@ -42,7 +42,7 @@ func TestCheckRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := imports.CheckRules(load(t, tree{file: tt.text}), []imports.Rule{rule(t, tt.rule)})
+			got := imports.CheckConstructs(load(t, tree{file: tt.text}), []imports.Construct{construct(t, tt.rule)})
 			if diff := cmp.Diff(tt.want, found(t, got)); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
@@ -73,7 +73,7 @@ func TestWrittenVariables(t *testing.T) {
 				"plugin-sdk/serve/b.go": "package serve\n\nimport (\"os\"; \"sync\")\n\nfunc g() { " + tt.code + " }",
 			})
 			var got string
-			for _, v := range imports.CheckRules(files, []imports.Rule{rule(t, "written variable")}) {
+			for _, v := range imports.CheckConstructs(files, []imports.Construct{construct(t, "written variable")}) {
 				got += v.What
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -84,7 +84,7 @@ func TestWrittenVariables(t *testing.T) {
 }
 
 func TestExceptions(t *testing.T) {
-	exit := rule(t, "exit")
+	exit := construct(t, "exit")
 	exit.Except = map[string]string{"plugin-sdk/serve/*.go": "needed", "kernel/old.go": "needed no more"}
 	files := load(t, tree{
 		"plugin-sdk/serve/x.go": "package serve\nfunc f() { os.Exit(1) }",
@@ -92,9 +92,9 @@ func TestExceptions(t *testing.T) {
 	})
 	want := []string{
 		"plugin-sdk/y/x.go:2: calls os.Exit",
-		"kernel/old.go: is an exception from exit that nothing needs",
+		"kernel/old.go: is an unneeded exception from exit",
 	}
-	if diff := cmp.Diff(want, found(t, imports.CheckRules(files, []imports.Rule{exit}))); diff != "" {
+	if diff := cmp.Diff(want, found(t, imports.CheckConstructs(files, []imports.Construct{exit}))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/tools/imports"
 )
 
-// The workspace, seen from this package.
+// The workspace, relative to this package.
 const workspace = "../.."
 
-// TestHouse checks the real workspace; the other tests of this package check the checks.
-func TestHouse(t *testing.T) {
+// TestRepository checks the real workspace; the other tests of this package check the checks.
+func TestRepository(t *testing.T) {
 	root := os.DirFS(workspace)
 	files, err := imports.Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report(t, "walls", imports.Check(files, imports.Walls))
+	report(t, "rules", imports.Check(files, imports.Rules))
 	report(t, "singles", imports.CheckSingles(files, imports.Singles))
-	report(t, "rings", imports.CheckRings(files))
-	report(t, "rules", imports.CheckRules(files, imports.Rules))
+	report(t, "cycles", imports.CheckCycles(files))
+	report(t, "constructs", imports.CheckConstructs(files, imports.Constructs))
 }
 
-func TestSDKStandsAlone(t *testing.T) {
+func TestSDKModule(t *testing.T) {
 	goMod, err := os.ReadFile(filepath.Join(workspace, "plugin-sdk", "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestSDKStandsAlone(t *testing.T) {
 	report(t, "leaf", imports.CheckLeaf(string(goMod), "gopkg.in/yaml.v3", "github.com/alecthomas/kong"))
 }
 
-func TestNoMachineIsNamed(t *testing.T) {
+func TestNoMachinePaths(t *testing.T) {
 	here, err := filepath.Abs(workspace)
 	if err != nil {
 		t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// What there is to be told in the rows about briefs: so much of a file that the session was given, and so many files in
-// the project.
+// The material for the rows about context strategy full: bytes of the session's input file, and
+// files in the project.
 const (
 	toldBytes = 200 << 10
 	toldFiles = 400
 )
 
-// briefs is how long it takes to tell an agent all that strategy full tells, cut to half of what there is, beside the
-// target and beside reading the same files.
+// briefs measures the context and prompt of strategy full, truncated to half of the material,
+// beside the target and beside reading the same files.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.Told("inside", b.Told))
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 		}
 		times := sample.Series(v.preparations())
 		ours = append(ours, times[len(times)/2:].Median())
-		read, err := medianOf(b.Told-b.Told/2, func() error { return readTold(p, session) })
+		read, err := medianTime(b.Told-b.Told/2, func() error { return readTold(p, session) })
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// fill makes the project's files.
+// fill creates the project's files.
 func fill(dir string) error {
 	text := strings.Repeat("This is one line of what was asked for.\n", toldBytes/40)
 	errs := []error{os.WriteFile(filepath.Join(dir, "request.md"), []byte(text), 0o600)}
@@ -65,7 +65,7 @@ func fill(dir string) error {
 	return errors.Join(errs...)
 }
 
-// readTold reads what an iteration in the middle of a session is told of.
+// readTold reads the files that the context of an iteration in the middle of a session uses.
 func readTold(p *ground.Project, session string) error {
 	err := filepath.WalkDir(p.Dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == ".claude" {

@@ -16,40 +16,40 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// everyday is what an agent leaves as its result, of a usual size: state.json keeps all of them.
-const everyday = `{"summary":"Split the parser from the reader, moved its tests along and made the error name the line.",` +
+// usualResult is a result of usual size; state.json keeps all of them.
+const usualResult = `{"summary":"Split the parser from the reader, moved its tests along and made the error name the line.",` +
 	`"work":{"items_completed":["parser"],"files_touched":["src/parse.go","src/read.go","src/parse_test.go"]}}`
 
-// paced is a session in an engine of this process whose agent, from one iteration on, works only when it is told
-// to. In between its kernel has nothing to do.
-type paced struct {
+// steppedSession is a session in an engine of this process whose agent, from one iteration on, works only on
+// request. Between requests its kernel is idle.
+type steppedSession struct {
 	from    int    // the iteration
 	says    string // the agent's output, "" for none
 	came    chan moment
 	goOn    chan struct{}
-	left    moment // when the agent returned last; read after came
+	left    moment // when the agent last returned; read after came
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	ended   chan error // buffered
 }
 
-// moment is a point in time by two clocks.
+// moment is a point in time on two clocks.
 type moment struct {
 	wall time.Time
-	cpu  time.Duration // what this process has computed
+	cpu  time.Duration // processor time of this process
 }
 
 func now() moment {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for unknown arguments only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for unknown arguments
 	return moment{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// pacedSession is the name of all these sessions, each in a project of its own.
+// pacedSession is the name of all these sessions; each has its own project.
 const pacedSession = "paced"
 
-// pace starts a session of so many iterations and returns when its agent has the call of iteration from.
-func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*paced, error) {
+// pace starts a session of iterations and returns when its agent has the call of iteration from.
+func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*p
 	})
 }
 
-// pacePast does the same with a session that has not made the iterations before: it is given them, and resumed.
-func (b *bench) pacePast(ctx context.Context, from, iterations int, says string) (*paced, error) {
+// pacePast is pace for a session that gets the earlier iterations from [past.Give] and is resumed.
+func (b *bench) pacePast(ctx context.Context, from, iterations int, says string) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
@@ -85,9 +85,10 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int, says string)
 	})
 }
 
-// pacedFrom lets an engine run or resume a session, and returns when its agent has the call of iteration from.
-func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*paced, error) {
-	s := &paced{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
+// pacedFrom runs or resumes a session in an engine and returns when its agent has the call of
+// iteration from.
+func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*steppedSession, error) {
+	s := &steppedSession{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
 	eng, err := b.engine(p, s)
 	if err != nil {
 		return nil, err
@@ -104,11 +105,11 @@ func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says
 	return s, nil
 }
 
-func (*paced) Describe() sdk.Component {
+func (*steppedSession) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
 }
 
-func (s *paced) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if came := now(); req.Iteration >= s.from {
 		select {
 		case s.came <- came:
@@ -124,13 +125,13 @@ func (s *paced) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Excha
 	if s.says != "" {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.says})
 	}
-	err := os.WriteFile(req.Paths.Result, []byte(everyday), 0o600)
+	err := os.WriteFile(req.Paths.Result, []byte(usualResult), 0o600)
 	s.left = now()
 	return sdk.ExecuteResult{}, err
 }
 
 // called waits for the next call of the agent.
-func (s *paced) called() (moment, error) {
+func (s *steppedSession) called() (moment, error) {
 	select {
 	case m := <-s.came:
 		return m, nil
@@ -139,15 +140,15 @@ func (s *paced) called() (moment, error) {
 	}
 }
 
-// iterate lets an iteration pass and returns what the kernel does between two calls of the agent: how long it takes
-// and how much is computed in it, in seconds.
-func (s *paced) iterate() (wall, cpu float64, err error) {
+// iterate runs an iteration. It returns the kernel's wall-clock and processor time between two
+// calls of the agent, in seconds.
+func (s *steppedSession) iterate() (wall, cpu float64, err error) {
 	s.goOn <- struct{}{}
 	came, err := s.called()
 	return came.wall.Sub(s.left.wall).Seconds(), (came.cpu - s.left.cpu).Seconds(), err
 }
 
-func (s *paced) close() {
+func (s *steppedSession) close() {
 	s.stop()
 	s.running.Wait()
 }

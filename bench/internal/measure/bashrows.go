@@ -14,13 +14,13 @@ import (
 const (
 	// bashLoop is the length of the loop that is compared as a whole.
 	bashLoop = 10
-	// bashLong is that of the loop of which the Bash engine's status was recorded, and after which a
-	// resume is made; with an iteration begun after it, it left bashEvents.
+	// bashLong is the length of the loop for status and resume. With one more iteration begun, the
+	// Bash engine leaves bashEvents events.
 	bashLong   = 25
 	bashEvents = 2 + 2*bashLong + 1 // session_start, node_start; start and end of iterations; a start
 )
 
-// Parity says what work stands on both sides of the rows beside the Bash engine.
+// Parity describes the work on both sides of the rows beside the Bash engine.
 func (r *Recorded) Parity() string {
 	return fmt.Sprintf(`Beside the Bash engine: its figures were recorded once, on another day, and are constants here, so their ratios count in their size
 only. Both engines run the same pipelines in mock mode, without delays, in the foreground, and leave a session's files. For that, ours starts a plugin
@@ -30,7 +30,8 @@ agent's call, on theirs only the replay of the events.
 `, r.Iteration.Programs)
 }
 
-// besideBash puts runs of ours beside those of the Bash engine; no rows without its figures.
+// besideBash compares our runs with those of the Bash engine. Without its figures there are no
+// rows.
 func (b *bench) besideBash(ctx context.Context) ([]table.Row, error) {
 	if b.Bash == nil {
 		return nil, nil
@@ -50,7 +51,7 @@ func recordedRow(what string, ours sample.Series, how string, theirs float64) ta
 	return table.Row{What: what, Ours: ours, Peer: "the Bash engine, recorded" + how, Theirs: sample.Constant(theirs, len(ours))}
 }
 
-// oneSeries measures one thing, with a number for each time.
+// oneSeries measures one subject repeatedly.
 func (b *bench) oneSeries(ctx context.Context, subject func(ctx context.Context, n int) (float64, error)) (sample.Series, error) {
 	n := 0
 	all, err := sample.InTurn(ctx, b.BashRuns, func(ctx context.Context) (float64, error) {
@@ -63,7 +64,8 @@ func (b *bench) oneSeries(ctx context.Context, subject func(ctx context.Context,
 	return all[0], nil
 }
 
-// bashIteration is the mean iteration of a loop, from the start of the first to that of the last.
+// bashIteration measures the mean iteration of a loop, from the start of the first to that of the
+// last.
 func (b *bench) bashIteration(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.Loop("mock", bashLong))
 	if err != nil {
@@ -93,7 +95,7 @@ func (b *bench) bashIteration(ctx context.Context) ([]table.Row, error) {
 	return []table.Row{row}, nil
 }
 
-// bashRuns are whole runs.
+// bashRuns measures whole runs.
 func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 	var rows []table.Row
 	for _, run := range []struct {
@@ -116,7 +118,7 @@ func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 			}
 			err = r.Wait()
 			took := time.Since(r.Started).Seconds()
-			if n > 1 { // the first one warms up
+			if n > 1 { // the first run warms up
 				computed = append(computed, r.CPU())
 			}
 			return took, err
@@ -132,7 +134,7 @@ func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 	return rows, nil
 }
 
-// bashStarts are the times from the start of the command to the first call of the agent.
+// bashStarts measures the time from the start of the command to the first call of the agent.
 func (b *bench) bashStarts(ctx context.Context) (_ []table.Row, err error) {
 	w, err := b.Watch(0)
 	if err != nil {
@@ -168,7 +170,7 @@ func (b *bench) bashStarts(ctx context.Context) (_ []table.Row, err error) {
 	return rows, nil
 }
 
-// bashStatus is how long it takes to be told how a session stands.
+// bashStatus measures the status command.
 func (b *bench) bashStatus(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.Loop("mock", bashLong))
 	if err != nil {
@@ -193,7 +195,8 @@ func (b *bench) bashStatus(ctx context.Context) ([]table.Row, error) {
 	return []table.Row{recordedRow(what, ours, ", 54 events", b.Bash.Status)}, nil
 }
 
-// bashResume is the time from the start of a resume to the call of the agent, after a kernel was killed at work.
+// bashResume measures the time from the start of a resume to the call of the agent, after the
+// kernel was killed during work.
 func (b *bench) bashResume(ctx context.Context) (_ []table.Row, err error) {
 	const cutOff = bashLong + 1
 	p, err := b.Project(ground.Loop("mock", cutOff))

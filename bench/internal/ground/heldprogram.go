@@ -10,8 +10,9 @@ import (
 	"os/exec"
 )
 
-// held is a program that says one line when it is ready, and lives until its standard input is closed.
-type held struct {
+// heldProgram is a program that prints one line when it is ready, and runs until its standard input is
+// closed.
+type heldProgram struct {
 	PID int
 
 	command *exec.Cmd
@@ -20,8 +21,8 @@ type held struct {
 }
 
 // hold starts a program.
-func (g *Ground) hold(ctx context.Context, environment []string, args ...string) (*held, error) {
-	h := &held{command: exec.CommandContext(ctx, args[0], args[1:]...)}
+func (g *Ground) hold(ctx context.Context, environment []string, args ...string) (*heldProgram, error) {
+	h := &heldProgram{command: exec.CommandContext(ctx, args[0], args[1:]...)}
 	h.command.Env, h.command.Stderr = append(g.environment(), environment...), os.Stderr
 	var err error
 	if h.hold, err = h.command.StdinPipe(); err != nil {
@@ -40,7 +41,7 @@ func (g *Ground) hold(ctx context.Context, environment []string, args ...string)
 }
 
 // ready waits for the line.
-func (h *held) ready() (string, error) {
+func (h *heldProgram) ready() (string, error) {
 	line, err := h.said.ReadString('\n')
 	if err != nil {
 		err = fmt.Errorf("%s did not get ready: %w", h.command.Path, err)
@@ -48,10 +49,10 @@ func (h *held) ready() (string, error) {
 	return line, err
 }
 
-// Close lets the program end and waits for it.
-func (h *held) Close() error { return errors.Join(h.hold.Close(), h.command.Wait()) }
+// Close ends the program and waits for it.
+func (h *heldProgram) Close() error { return errors.Join(h.hold.Close(), h.command.Wait()) }
 
-// kill ends it, whatever it is doing, and adds how that went to err.
-func (h *held) kill(err error) error {
+// kill kills the program and adds its error to err.
+func (h *heldProgram) kill(err error) error {
 	return errors.Join(err, h.command.Process.Kill(), h.command.Wait())
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// lookTarget is the time in seconds after which people begin to wait for what they asked for.
+// lookTarget is the acceptable waiting time of a user, in seconds.
 const lookTarget = 1
 
 const lookedAt = "looked"
 
-// looks is how long people wait who look back at a session of many iterations: until its page is made, and until all of it
-// is on the screen of watch.
+// looks measures the waiting time of a user who opens a session of many iterations: until its
+// report is written, and until watch shows all of it.
 func (b *bench) looks(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.Loop("mock", b.Looked))
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// forgetHandshake removes what the kernel and go-plugin put into the environment for the handshake
-// alone. Children of the plugin must not inherit it: another go-plugin program among them would take
-// it for its own. The kernel passes no PLUGIN_ variable of the user's on, so all of them are go-plugin's.
-func forgetHandshake() {
+// clearHandshake removes the handshake variables of the kernel and go-plugin from the environment,
+// because a go-plugin program among the plugin's children would use them. The kernel passes no
+// PLUGIN_ variable of the user, so that all of them are go-plugin's.
+func clearHandshake() {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		if name == wire.CookieKey || strings.HasPrefix(name, "PLUGIN_") {
@@ -23,13 +23,15 @@ func forgetHandshake() {
 	}
 }
 
-// settleOnce makes the first call of the kernel clean up after the handshake, before any component
-// hears of it: go-plugin reads its variables until the handshake line is out, and gives no sign of
-// its own when it is done. os.Stderr, which go-plugin replaces, becomes the given file again: what is
-// written there reaches the kernel even when the process dies.
-func settleOnce(stderr *os.File) []grpc.ServerOption {
+// clearHandshakeOnce clears the handshake on the kernel's first call, before any component runs.
+// go-plugin reads its variables until it has printed the handshake line, and does not signal the
+// end.
+//
+// It also restores os.Stderr, which go-plugin replaces, so that its output reaches the kernel even
+// when the process dies.
+func clearHandshakeOnce(stderr *os.File) []grpc.ServerOption {
 	settle := sync.OnceFunc(func() {
-		forgetHandshake()
+		clearHandshake()
 		os.Stderr = stderr
 	})
 	return []grpc.ServerOption{

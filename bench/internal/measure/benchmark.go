@@ -1,0 +1,94 @@
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// packageBenchmark runs the Go benchmark of a private package, once to warm up and once per round.
+// It returns the reported values by unit.
+func (b *bench) packageBenchmark(ctx context.Context, pkg, name string, rounds int) (map[string]sample.Series, error) {
+	temp, err := b.Dir("room") // on the same disk as the other measurements
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", name, "-benchtime", "1x", "-count", strconv.Itoa(rounds+1), pkg)
+	c.Dir, c.Env = b.Root, append(os.Environ(), "TMPDIR="+temp)
+	var complaints bytes.Buffer
+	c.Stderr = &complaints
+	said, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(c.Args, " "), err, said, &complaints)
+	}
+	metrics := parseMetrics(said)
+	for unit, s := range metrics {
+		metrics[unit] = s[min(1, len(s)):] // the first run warms up
+	}
+	return metrics, nil
+}
+
+// nanoseconds converts nanoseconds to seconds.
+func nanoseconds(s sample.Series) sample.Series {
+	seconds := make(sample.Series, len(s))
+	for i := range s {
+		seconds[i] = s[i] * 1e-9
+	}
+	return seconds
+}
+
+// parseMetrics returns the values of each unit in the output of go test -bench, in order. It
+// ignores other lines and invalid numbers.
+func parseMetrics(text []byte) map[string]sample.Series {
+	metrics := map[string]sample.Series{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		for i := 2; i+1 < len(fields); i += 2 { // after the name and the count
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				metrics[fields[i+1]] = append(metrics[fields[i+1]], v)
+			}
+		}
+	}
+	return metrics
+}
+
+// journal compares appends to the journal with plain writes of the same bytes. A benchmark inside
+// the kernel runs once per round, because the journal is private.
+func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
+	metrics, err := b.packageBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.JournalRounds)
+	if err != nil {
+		return nil, err
+	}
+	series := func(name string) sample.Series { return nanoseconds(metrics[name+"-ns/line"]) }
+	single, raw, group, rawGroup := series("append"), series("raw"), series("group"), series("rawgroup")
+	return []table.Row{
+		{
+			What: "journal, append of a line until it is on the disk", Ours: single, Each: 16,
+			Peer: "write and fdatasync of the same bytes", Theirs: raw, Key: "journal-append",
+		},
+		{
+			What: "journal, a line of 16 appenders at once", Ours: group, Each: 256,
+			Peer: "the same, 16 lines at a time", Theirs: rawGroup, Key: "journal-group",
+		},
+		{What: "journal, a line of 16 appenders at once", Ours: group, Each: 256, Peer: "the same, each line for itself", Theirs: raw},
+		{
+			What: "journal, lines in a second of 16 appenders at once", Unit: table.PerSecond, Ours: perSecond(group), Each: 256,
+			Peer: "write and fdatasync, 16 lines at a time", Theirs: perSecond(rawGroup),
+		},
+	}, nil
+}
+
+// perSecond converts seconds per event to events per second.
+func perSecond(s sample.Series) sample.Series { return sample.Constant(1, len(s)).Over(s) }

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// hostWatch ends the process when its kernel ends.
+type hostWatch struct {
+	server  *server
+	signals chan os.Signal
+	watch   sync.WaitGroup
+	stdin   sync.WaitGroup // never awaited: a blocking read of stdin ends with the process
+	dying   sync.Once
+}
+
+// watchHost starts to watch for the kernel's end: SIGTERM, or end of file on stdin, whose write end
+// the kernel holds.
+func watchHost(s *server) *hostWatch {
+	l := &hostWatch{server: s, signals: make(chan os.Signal, 1)}
+	signal.Notify(l.signals, syscall.SIGTERM)
+	l.watch.Go(func() {
+		if _, ok := <-l.signals; ok {
+			l.die(errors.New("the plugin received SIGTERM"))
+		}
+	})
+	if isPipe(os.Stdin) {
+		l.stdin.Go(func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			l.die(errors.New("the kernel has ended"))
+		})
+	}
+	return l
+}
+
+// end stops watching after an orderly shutdown.
+func (l *hostWatch) end() {
+	signal.Stop(l.signals)
+	close(l.signals)
+	l.watch.Wait()
+}
+
+// die cancels every call, waits up to the grace, and kills the process group. It does not return.
+func (l *hostWatch) die(cause error) {
+	l.dying.Do(func() {
+		l.server.calls.end(cause, l.server.grace)
+		killGroup()
+		os.Exit(exitInvalid)
+	})
+}
+
+// killGroup kills the process group if the plugin leads it, as it does under the kernel. It leaves
+// a group that another process leads (a shell, a test) alone.
+func killGroup() {
+	if pid := os.Getpid(); syscall.Getpgrp() == pid {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// isPipe distinguishes the kernel's pipe from a terminal or /dev/null, whose end of file means
+// nothing.
+func isPipe(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
