@@ -115,7 +115,7 @@ func TestMachineFails(t *testing.T) {
 				}
 				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
 				cfg := Config{Plan: p, Journal: j, Effects: world{}}
-				r := &runner{cfg: cfg, st: st, alarms: alarms{}}
+				r := &runner{cfg: cfg, st: st, clocks: clocks{}}
 				if err := r.commit(t.Context(), again); err != nil {
 					t.Fatal(err)
 				}

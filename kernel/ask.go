@@ -10,7 +10,7 @@ import (
 )
 
 // answers are the effects that wait for a person, by the id of their question. It is safe for concurrent use.
-type answers struct {
+type answerWaiters struct {
 	mu      sync.Mutex // guards:
 	waiting map[string]chan<- event.QuestionAnsweredData
 }
@@ -25,7 +25,7 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 	if !fresh {
 		return event.QuestionAnsweredData{}, failure.New(failure.PluginInvalid, "question %s is open already: the same call was asked about twice", d.ID)
 	}
-	defer r.answers.forget(d.ID)
+	defer r.answers.remove(d.ID)
 	if err := r.record(ctx, asked); err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
@@ -38,7 +38,7 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 		case <-due:
 			r.expire(ctx, d)
 			due = nil
-		case <-r.gone:
+		case <-r.closed:
 			return event.QuestionAnsweredData{}, failure.New(failure.SignalInterrupt, "the run has ended")
 		case <-ctx.Done():
 			return event.QuestionAnsweredData{}, context.Cause(ctx)
@@ -64,7 +64,7 @@ func (r *runner) expire(ctx context.Context, d event.QuestionAskedData) {
 }
 
 // await is where the answer to a question will come; false if somebody waits for it already.
-func (a *answers) await(id string) (<-chan event.QuestionAnsweredData, bool) {
+func (a *answerWaiters) await(id string) (<-chan event.QuestionAnsweredData, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, waits := a.waiting[id]; waits {
@@ -78,14 +78,14 @@ func (a *answers) await(id string) (<-chan event.QuestionAnsweredData, bool) {
 	return c, true
 }
 
-func (a *answers) forget(id string) {
+func (a *answerWaiters) remove(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.waiting, id)
 }
 
 // deliver hands an answer that was committed to whoever waits for it.
-func (a *answers) deliver(e event.Event) {
+func (a *answerWaiters) deliver(e event.Event) {
 	if e.Type != event.QuestionAnswered {
 		return
 	}

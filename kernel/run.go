@@ -80,43 +80,43 @@ type Config struct {
 // session paused, resumable. An error means that the journal could not be written; the session is
 // then as the journal has it.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
-	r := &runner{cfg: cfg, st: st, alarms: alarms{}, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), records: make(chan request), gone: make(chan struct{})}
-	r.alarms.set(st.Timers, began(st))
+	r := &runner{cfg: cfg, st: st, clocks: clocks{}, inFlight: map[event.Key]context.CancelCauseFunc{}, done: make(chan effectResult), records: make(chan recordRequest), closed: make(chan struct{})}
+	r.clocks.set(st.Timers, startTime(st))
 	err := r.loop(ctx)
 	r.cancelAll(failure.New(failure.SignalInterrupt, "the run has ended"))
-	close(r.gone)
+	close(r.closed)
 	r.effects.Wait()
 	return r.st, err
 }
 
 type runner struct {
-	cfg     Config
-	st      state.State
-	under   map[event.Key]context.CancelCauseFunc // effects under way
-	done    chan end
-	records chan request  // what happens meanwhile
-	gone    chan struct{} // closed when nobody receives from done any more
-	effects sync.WaitGroup
-	answers answers
-	alarms  alarms
-	grace   <-chan time.Time // runs out some time after a signal
+	cfg      Config
+	st       state.State
+	inFlight map[event.Key]context.CancelCauseFunc // effects under way
+	done     chan effectResult
+	records  chan recordRequest // what happens meanwhile
+	closed   chan struct{}      // closed when nobody receives from done any more
+	effects  sync.WaitGroup
+	answers  answerWaiters
+	clocks   clocks
+	grace    <-chan time.Time // runs out some time after a signal
 }
 
 // end is what an effect came to.
-type end struct {
+type effectResult struct {
 	key   event.Key // the command's
 	event event.Event
 }
 
 // request is an event that an effect wants committed.
-type request struct {
+type recordRequest struct {
 	event event.Event
 	reply chan error // buffered
 }
 
 func (r *runner) loop(ctx context.Context) error {
 	for {
-		if err := r.heed(ctx); err != nil {
+		if err := r.pollControl(ctx); err != nil {
 			return err
 		}
 		moved, err := r.performDue(ctx)
@@ -126,7 +126,7 @@ func (r *runner) loop(ctx context.Context) error {
 		if moved {
 			continue
 		}
-		if len(r.under) == 0 && r.st.Status != state.Running {
+		if len(r.inFlight) == 0 && r.st.Status != state.Running {
 			return nil
 		}
 		if err := r.wait(ctx); err != nil {
@@ -136,13 +136,13 @@ func (r *runner) loop(ctx context.Context) error {
 }
 
 // heed takes up what somebody has asked for before anything new is started: an iteration may take hours.
-func (r *runner) heed(ctx context.Context) error {
+func (r *runner) pollControl(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return r.askToPause(ctx)
+			return r.requestPause(ctx)
 		case e, open := <-r.cfg.Control:
-			if err := r.control(ctx, e, open); err != nil {
+			if err := r.commitControl(ctx, e, open); err != nil {
 				return err
 			}
 		default:
@@ -155,14 +155,14 @@ func (r *runner) heed(ctx context.Context) error {
 // its event has changed the state, so the scheduler is asked again.
 func (r *runner) performDue(ctx context.Context) (bool, error) {
 	for _, c := range schedule.Decide(r.cfg.Plan, r.st) {
-		cancel, busy := r.under[c.Key]
+		cancel, busy := r.inFlight[c.Key]
 		switch {
 		case c.Kind == schedule.Cancel && busy:
-			cancel(causeOf(c))
+			cancel(cancelCause(c))
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
-		case r.st.Stop != nil && len(r.under) > 0: // a strategy at work, which the state does not show
+		case r.st.Stop != nil && len(r.inFlight) > 0: // a strategy at work, which the state does not show
 			if r.st.Stop.Action == "abort" {
-				r.cancelAll(aborted())
+				r.cancelAll(abortError())
 			}
 			return false, nil
 		default:
@@ -173,14 +173,14 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 }
 
 // causeOf is why a command cancels.
-func causeOf(c schedule.Command) error {
+func cancelCause(c schedule.Command) error {
 	if c.Cause == nil {
-		return aborted()
+		return abortError()
 	}
 	return &schedule.Overrun{Failure: c.Cause}
 }
 
-func aborted() error { return failure.New(failure.Aborted, "the run was aborted") }
+func abortError() error { return failure.New(failure.Aborted, "the run was aborted") }
 
 func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	if c.Event != nil {
@@ -230,12 +230,12 @@ func (r *runner) writeManifest(ctx context.Context, w Work) error {
 // start runs an effect in a goroutine that Run waits for.
 func (r *runner) start(ctx context.Context, w Work, effect func(context.Context, Work) event.Event) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r.under[w.Command.Key] = cancel
+	r.inFlight[w.Command.Key] = cancel
 	r.effects.Go(func() {
 		e := effect(ctx, w)
 		select {
-		case r.done <- end{w.Command.Key, e}:
-		case <-r.gone: // the journal cannot be written: the work will be asked for again
+		case r.done <- effectResult{w.Command.Key, e}:
+		case <-r.closed: // the journal cannot be written: the work will be asked for again
 		}
 	})
 }
@@ -248,22 +248,22 @@ func (r *runner) wait(ctx context.Context) error {
 	if r.st.Stop != nil && r.grace == nil && r.st.Stop.Kind == state.PauseSignal {
 		r.grace = time.After(r.signalGrace())
 	}
-	if len(r.under) == 0 && !r.waiting() && r.st.Stop == nil {
+	if len(r.inFlight) == 0 && !r.canContinue() && r.st.Stop == nil {
 		return failure.New(failure.Internal, "session %s is running but nothing is under way (event %d)", r.st.Session, r.st.Seq)
 	}
 	select {
 	case e := <-r.done:
-		return r.finish(ctx, e)
+		return r.finishEffect(ctx, e)
 	case q := <-r.records:
-		return r.answer(ctx, q)
+		return r.commitRecord(ctx, q)
 	case <-timer:
-		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: cursorOf(key)})
+		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: keyCursor(key)})
 	case e, open := <-r.cfg.Control:
-		return r.control(ctx, e, open)
+		return r.commitControl(ctx, e, open)
 	case <-r.grace:
 		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.signalGrace()))
 		r.grace = nil
-		return r.drainOne(ctx)
+		return r.waitOne(ctx)
 	case <-stopped:
 		return r.stopNow(ctx)
 	}
@@ -271,15 +271,15 @@ func (r *runner) wait(ctx context.Context) error {
 
 // stopNow serves a cancelled context: everything is cancelled, and the session pauses.
 func (r *runner) stopNow(ctx context.Context) error {
-	if err := r.askToPause(ctx); err != nil {
+	if err := r.requestPause(ctx); err != nil {
 		return err
 	}
 	r.cancelAll(failure.New(failure.SignalInterrupt, "stopped: %v", context.Cause(ctx)))
-	return r.drainOne(ctx)
+	return r.waitOne(ctx)
 }
 
 // askToPause journals what a cancelled context asks for, unless the run is being stopped already.
-func (r *runner) askToPause(ctx context.Context) error {
+func (r *runner) requestPause(ctx context.Context) error {
 	if r.st.Stop != nil || r.st.Status != state.Running {
 		return nil
 	}
@@ -289,13 +289,13 @@ func (r *runner) askToPause(ctx context.Context) error {
 }
 
 // drainOne waits for one of the effects that were cancelled.
-func (r *runner) drainOne(ctx context.Context) error {
-	for len(r.under) > 0 {
+func (r *runner) waitOne(ctx context.Context) error {
+	for len(r.inFlight) > 0 {
 		select {
 		case e := <-r.done:
-			return r.finish(ctx, e)
+			return r.finishEffect(ctx, e)
 		case q := <-r.records:
-			if err := r.answer(ctx, q); err != nil {
+			if err := r.commitRecord(ctx, q); err != nil {
 				return err
 			}
 		}
@@ -304,13 +304,13 @@ func (r *runner) drainOne(ctx context.Context) error {
 }
 
 func (r *runner) cancelAll(cause error) {
-	for _, cancel := range r.under {
+	for _, cancel := range r.inFlight {
 		cancel(cause)
 	}
 }
 
 // waiting reports whether a timer is armed that lets the run go on, or a person is to answer.
-func (r *runner) waiting() bool {
+func (r *runner) canContinue() bool {
 	if r.st.AwaitsPerson() {
 		return true
 	}
@@ -330,7 +330,7 @@ func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 		if t.Reached != nil {
 			continue
 		}
-		if l := r.alarms.left(key, t); first == "" || l < left || l == left && key < first {
+		if l := r.clocks.remaining(key, t); first == "" || l < left || l == left && key < first {
 			first, left = key, l
 		}
 	}
@@ -340,9 +340,9 @@ func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	return first, time.After(left)
 }
 
-func cursorOf(key event.Key) *event.Cursor {
-	_, at, _, _ := key.Parse()
-	return at.Cursor()
+func keyCursor(key event.Key) *event.Cursor {
+	_, loc, _, _ := key.Parse()
+	return loc.Cursor()
 }
 
 func (r *runner) signalGrace() time.Duration {

@@ -15,7 +15,7 @@ const (
 )
 
 // cut marks the place where a text was cut.
-const cut = "…"
+const ellipsis = "…"
 
 // Brief returns s, or as much of its beginning as takes at most limit bytes in a line of the journal, with
 // "…" at its end.
@@ -23,15 +23,15 @@ func Truncate(s string, limit int) string {
 	if fits(s, limit) {
 		return s
 	}
-	room, end := limit-len(cut), 0
+	room, end := limit-len(ellipsis), 0
 	for end < len(s) {
 		r, n := utf8.DecodeRuneInString(s[end:])
-		if room -= rendered(r); room < 0 {
+		if room -= encodedLen(r); room < 0 {
 			break
 		}
 		end += n
 	}
-	return strings.ToValidUTF8(s[:end], "") + cut
+	return strings.ToValidUTF8(s[:end], "") + ellipsis
 }
 
 // BriefEnd is [Brief] for texts whose end matters most: the "…" is at its beginning.
@@ -39,15 +39,15 @@ func TruncateFront(s string, limit int) string {
 	if fits(s, limit) {
 		return s
 	}
-	room, begin := limit-len(cut), len(s)
+	room, begin := limit-len(ellipsis), len(s)
 	for begin > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:begin])
-		if room -= rendered(r); room < 0 {
+		if room -= encodedLen(r); room < 0 {
 			break
 		}
 		begin -= n
 	}
-	return cut + strings.ToValidUTF8(s[begin:], "")
+	return ellipsis + strings.ToValidUTF8(s[begin:], "")
 }
 
 // fits spares most texts the counting.
@@ -63,7 +63,7 @@ func fits(s string, limit int) bool {
 }
 
 // rendered is the length of a character in a line, at most.
-func rendered(r rune) int {
+func encodedLen(r rune) int {
 	switch {
 	case r < ' ', r == '<', r == '>', r == '&', r == 0x7f, r == '\u2028', r == '\u2029', r == utf8.RuneError:
 		return len(`\u0000`)

@@ -63,7 +63,7 @@ func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 // structs; those always marshal, so a failure is a programmer's error and panics. Raw JSON among it, such
 // as a tool's arguments as the agent wrote them, may hold bytes that are no UTF-8; they are replaced.
 func New(t Type, cursor *Cursor, key Key, data any) Event {
-	raw, err := plain(data)
+	raw, err := marshalPlain(data)
 	if err != nil {
 		panic(fmt.Sprintf("event %s: marshal data: %v", t, err))
 	}

@@ -27,9 +27,9 @@ func TestKeys(t *testing.T) {
 		if key != tt.want {
 			t.Errorf("key %q, want %q", key, tt.want)
 		}
-		kind, place, n, ok := key.Parse()
-		if !ok || kind != tt.kind || place != tt.place || n != tt.n || key.Kind() != tt.kind {
-			t.Errorf("%q parsed as %v %v %d %v", key, kind, place, n, ok)
+		kind, loc, n, ok := key.Parse()
+		if !ok || kind != tt.kind || loc != tt.place || n != tt.n || key.Kind() != tt.kind {
+			t.Errorf("%q parsed as %v %v %d %v", key, kind, loc, n, ok)
 		}
 	}
 	for _, bad := range []Key{"", "attempt", "attempt:0", "attempt:0/v1/r1/-/-/i3", "attempt:0/v1/r1/-/i3#1", "ATTEMPT:0/v1/r1/-/-/i3#1", "attempt:0/v99999999999/r1/-/-/i1#1"} {
@@ -165,8 +165,8 @@ func FuzzParseLine(f *testing.F) {
 		if _, err := ParseLine(line); err != nil {
 			t.Errorf("%q does not read back: %v", line, err)
 		}
-		_, place, n, ok := e.Key.Parse()
-		if ok && place.Key(e.Key.Kind(), n) == "" {
+		_, loc, n, ok := e.Key.Parse()
+		if ok && loc.Key(e.Key.Kind(), n) == "" {
 			t.Error("a key without a text")
 		}
 	})

@@ -68,14 +68,14 @@ func (p Location) Outer() string {
 
 // Holds reports whether at lies within p: the zero place is the whole run, one without a branch a node with
 // all that it embeds or runs side by side, and one with a branch a provider at a stage of a block.
-func (p Location) Holds(at Location) bool {
+func (p Location) Holds(loc Location) bool {
 	switch {
 	case p.Node == "":
 		return true
 	case p.Branch != "":
-		return p.Node == at.Node && p.Branch == at.Branch
+		return p.Node == loc.Node && p.Branch == loc.Branch
 	default:
-		return p.Node == at.Outer() || strings.HasPrefix(at.Node, p.Node+".")
+		return p.Node == loc.Outer() || strings.HasPrefix(loc.Node, p.Node+".")
 	}
 }
 
@@ -93,7 +93,7 @@ func (p Location) Cursor() *Cursor {
 }
 
 // Parse splits a key. ok is false if k is not a key of this format.
-func (k Key) Parse() (kind KeyKind, place Location, n int, ok bool) {
+func (k Key) Parse() (kind KeyKind, loc Location, n int, ok bool) {
 	head, rest, _ := strings.Cut(string(k), ":")
 	node, rest, _ := strings.Cut(rest, "/")
 	visit, rest, _ := strings.Cut(rest, "/")
@@ -101,19 +101,19 @@ func (k Key) Parse() (kind KeyKind, place Location, n int, ok bool) {
 	branch, rest, _ := strings.Cut(rest, "/")
 	step, rest, _ := strings.Cut(rest, "/")
 	iteration, last, _ := strings.Cut(rest, "#")
-	ok = of(head, 'a', 'z') && head != "" && of(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
-		counts(visit, "v", &place.Visit) && counts(run, "r", &place.Run) && counts(iteration, "i", &place.Iteration) && counts(last, "", &n)
+	ok = inRange(head, 'a', 'z') && head != "" && inRange(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
+		parseCount(visit, "v", &loc.Visit) && parseCount(run, "r", &loc.Run) && parseCount(iteration, "i", &loc.Iteration) && parseCount(last, "", &n)
 	if !ok {
 		return "", Location{}, 0, false
 	}
-	place.Node, place.Branch, place.Step = node, undash(branch), undash(step)
-	return KeyKind(head), place, n, true
+	loc.Node, loc.Branch, loc.Step = node, undash(branch), undash(step)
+	return KeyKind(head), loc, n, true
 }
 
 // counts reads a number of one to nine digits behind a letter.
-func counts(text, letter string, to *int) bool {
+func parseCount(text, letter string, to *int) bool {
 	digits, found := strings.CutPrefix(text, letter)
-	if !found || digits == "" || len(digits) > 9 || !of(digits, '0', '9') {
+	if !found || digits == "" || len(digits) > 9 || !inRange(digits, '0', '9') {
 		return false
 	}
 	n, err := strconv.Atoi(digits)
@@ -122,7 +122,7 @@ func counts(text, letter string, to *int) bool {
 }
 
 // of reports whether a text has only characters from first to last.
-func of(text string, first, last byte) bool {
+func inRange(text string, first, last byte) bool {
 	for i := range len(text) {
 		if text[i] < first || text[i] > last {
 			return false

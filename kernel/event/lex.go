@@ -11,56 +11,56 @@ const maxDepth = 64
 // members calls each with the name and the value of every member of the object at b[i] and returns the index behind it, -1
 // if there is no object, a name is not plain, or each says no. plain tells of a string that it stands for itself. Where each
 // is nil, any name will do.
-func members(b []byte, i, depth int, each func(name, value []byte, plain bool) bool) int {
+func scanObject(b []byte, i, depth int, each func(name, value []byte, plain bool) bool) int {
 	if i >= len(b) || b[i] != '{' || depth > maxDepth {
 		return -1
 	}
-	if i = space(b, i+1); i < len(b) && b[i] == '}' {
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
 		return i + 1
 	}
 	for last := false; !last; {
-		end, plain := text(b, i)
+		end, plain := scanString(b, i)
 		if end < 0 || !plain && each != nil {
 			return -1
 		}
 		name := b[i+1 : end-1]
-		if i = space(b, end); i >= len(b) || b[i] != ':' {
+		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
 			return -1
 		}
-		i = space(b, i+1)
-		if end, plain = value(b, i, depth+1); end < 0 || each != nil && !each(name, b[i:end], plain) {
+		i = skipSpace(b, i+1)
+		if end, plain = scanValue(b, i, depth+1); end < 0 || each != nil && !each(name, b[i:end], plain) {
 			return -1
 		}
-		i, last = next(b, end, '}')
+		i, last = scanNext(b, end, '}')
 	}
 	return i
 }
 
 // elements returns the index behind the array at b[i], -1 if there is none.
-func elements(b []byte, i, depth int) int {
+func scanArray(b []byte, i, depth int) int {
 	if i >= len(b) || b[i] != '[' || depth > maxDepth {
 		return -1
 	}
-	if i = space(b, i+1); i < len(b) && b[i] == ']' {
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == ']' {
 		return i + 1
 	}
 	for last := false; !last; {
-		end, _ := value(b, i, depth+1)
+		end, _ := scanValue(b, i, depth+1)
 		if end < 0 {
 			return -1
 		}
-		i, last = next(b, end, ']')
+		i, last = scanNext(b, end, ']')
 	}
 	return i
 }
 
 // next returns the index of the member or element that follows a value that ended before b[i], or behind the closing mark, or
 // -1 if neither is there. last tells that nothing follows.
-func next(b []byte, i int, closing byte) (at int, last bool) {
-	i = space(b, i)
+func scanNext(b []byte, i int, closing byte) (at int, last bool) {
+	i = skipSpace(b, i)
 	switch {
 	case i < len(b) && b[i] == ',':
-		return space(b, i+1), false
+		return skipSpace(b, i+1), false
 	case i < len(b) && b[i] == closing:
 		return i + 1, true
 	}
@@ -68,31 +68,31 @@ func next(b []byte, i int, closing byte) (at int, last bool) {
 }
 
 // value returns the index behind the value at b[i], -1 if there is none.
-func value(b []byte, i, depth int) (end int, plain bool) {
+func scanValue(b []byte, i, depth int) (end int, plain bool) {
 	if i >= len(b) {
 		return -1, false
 	}
 	switch b[i] {
 	case '"':
-		return text(b, i)
+		return scanString(b, i)
 	case '{':
-		return members(b, i, depth, nil), false
+		return scanObject(b, i, depth, nil), false
 	case '[':
-		return elements(b, i, depth), false
+		return scanArray(b, i, depth), false
 	case 't':
-		return word(b, i, "true"), false
+		return scanLiteral(b, i, "true"), false
 	case 'f':
-		return word(b, i, "false"), false
+		return scanLiteral(b, i, "false"), false
 	case 'n':
-		return word(b, i, "null"), false
+		return scanLiteral(b, i, "null"), false
 	default:
-		return number(b, i), false
+		return scanNumber(b, i), false
 	}
 }
 
 // text returns the index behind the string at b[i], -1 if there is none, and whether it stands for itself: ASCII without
 // escapes.
-func text(b []byte, i int) (end int, plain bool) {
+func scanString(b []byte, i int) (end int, plain bool) {
 	if i >= len(b) || b[i] != '"' {
 		return -1, false
 	}
@@ -107,11 +107,11 @@ func text(b []byte, i int) (end int, plain bool) {
 				return -1, false
 			}
 			if b[i] == 'u' {
-				if i+4 >= len(b) || !hexDigits(b[i+1:i+5]) {
+				if i+4 >= len(b) || !areHexDigits(b[i+1:i+5]) {
 					return -1, false
 				}
 				i += 4
-			} else if !among(b, i, `"\/bfnrt`) {
+			} else if !isOneOf(b, i, `"\/bfnrt`) {
 				return -1, false
 			}
 		case c < ' ':
@@ -123,45 +123,45 @@ func text(b []byte, i int) (end int, plain bool) {
 	return -1, false
 }
 
-func hexDigits(b []byte) bool {
+func areHexDigits(b []byte) bool {
 	for _, c := range b {
-		if !digit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+		if !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
 			return false
 		}
 	}
 	return true
 }
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // number returns the index behind the number at b[i], -1 if there is none.
-func number(b []byte, i int) int {
-	if among(b, i, "-") {
+func scanNumber(b []byte, i int) int {
+	if isOneOf(b, i, "-") {
 		i++
 	}
-	if among(b, i, "0") {
+	if isOneOf(b, i, "0") {
 		i++
-	} else if i = digits(b, i); i < 0 {
+	} else if i = scanDigits(b, i); i < 0 {
 		return -1
 	}
-	if among(b, i, ".") {
-		if i = digits(b, i+1); i < 0 {
+	if isOneOf(b, i, ".") {
+		if i = scanDigits(b, i+1); i < 0 {
 			return -1
 		}
 	}
-	if !among(b, i, "eE") {
+	if !isOneOf(b, i, "eE") {
 		return i
 	}
-	if i++; among(b, i, "+-") {
+	if i++; isOneOf(b, i, "+-") {
 		i++
 	}
-	return digits(b, i)
+	return scanDigits(b, i)
 }
 
 // digits returns the index behind the digits at b[i], -1 if there are none.
-func digits(b []byte, i int) int {
+func scanDigits(b []byte, i int) int {
 	from := i
-	for i < len(b) && digit(b[i]) {
+	for i < len(b) && isDigit(b[i]) {
 		i++
 	}
 	if i == from {
@@ -171,16 +171,16 @@ func digits(b []byte, i int) int {
 }
 
 // among reports whether b[i] is one of the characters.
-func among(b []byte, i int, of string) bool { return i < len(b) && strings.IndexByte(of, b[i]) >= 0 }
+func isOneOf(b []byte, i int, of string) bool { return i < len(b) && strings.IndexByte(of, b[i]) >= 0 }
 
-func word(b []byte, i int, want string) int {
+func scanLiteral(b []byte, i int, want string) int {
 	if end := i + len(want); end <= len(b) && string(b[i:end]) == want {
 		return end
 	}
 	return -1
 }
 
-func space(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}

@@ -46,8 +46,8 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	if len(l.Data) == 0 {
 		l.Data = json.RawMessage("{}")
 	}
-	l.TraceID, l.SpanID, l.ParentSpanID = e.trace()
-	b, err := plain(l)
+	l.TraceID, l.SpanID, l.ParentSpanID = e.traceIDs()
+	b, err := marshalPlain(l)
 	if err != nil {
 		return dst, fmt.Errorf("render event %s: %w", e.Type, err)
 	}
@@ -58,7 +58,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 }
 
 // plain is JSON as people read and grep it: <, > and & stand for themselves.
-func plain(v any) ([]byte, error) {
+func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -72,7 +72,7 @@ func plain(v any) ([]byte, error) {
 // line may end with a newline.
 func ParseLine(b []byte) (Event, error) {
 	var l line
-	if !l.quick(b) {
+	if !l.parseFast(b) {
 		l = line{}
 		if err := json.Unmarshal(b, &l); err != nil {
 			return Event{}, fmt.Errorf("parse journal line: %w", err)
@@ -92,66 +92,66 @@ func ParseLine(b []byte) (Event, error) {
 }
 
 // quick reads a line as this engine writes it, as json.Unmarshal does. Where it says no, that has to read it.
-func (l *line) quick(b []byte) bool {
-	end := members(b, 0, 0, func(name, value []byte, plain bool) bool {
+func (l *line) parseFast(b []byte) bool {
+	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "ts":
-			return readText(value, plain, &l.TS)
+			return parseText(value, plain, &l.TS)
 		case "type":
-			return readText(value, plain, (*string)(&l.Type))
+			return parseText(value, plain, (*string)(&l.Type))
 		case "session":
-			return readText(value, plain, &l.Session)
+			return parseText(value, plain, &l.Session)
 		case "timestamp":
-			return readText(value, plain, &l.Timestamp)
+			return parseText(value, plain, &l.Timestamp)
 		case "run_id":
-			return readText(value, plain, &l.RunID)
+			return parseText(value, plain, &l.RunID)
 		case "key":
-			return readText(value, plain, (*string)(&l.Key))
+			return parseText(value, plain, (*string)(&l.Key))
 		case "cursor":
-			return l.quickCursor(value)
+			return l.parseCursorFast(value)
 		case "data":
 			first := l.Data == nil
 			l.Data = bytes.Clone(value)
 			return first
 		case "v":
-			return readInt(value, &l.V)
+			return parseInt(value, &l.V)
 		case "seq":
-			return readInt(value, &l.Seq)
+			return parseInt(value, &l.Seq)
 		case "epoch":
-			return readInt(value, &l.Epoch)
+			return parseInt(value, &l.Epoch)
 		case "attempt":
-			return readInt(value, &l.Attempt)
+			return parseInt(value, &l.Attempt)
 		case "trace_id", "span_id", "parent_span_id": // are made from the others
 			return plain
 		default: // what is seldom there, or unknown
 			return false
 		}
 	})
-	return end >= 0 && space(b, end) == len(b)
+	return end >= 0 && skipSpace(b, end) == len(b)
 }
 
-func (l *line) quickCursor(b []byte) bool {
+func (l *line) parseCursorFast(b []byte) bool {
 	if l.Cursor != nil || string(b) == "null" {
 		return l.Cursor == nil
 	}
 	l.Cursor = &Cursor{}
 	c := l.Cursor
-	return members(b, 0, 0, func(name, value []byte, plain bool) bool {
+	return scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "node_path":
-			return readText(value, plain, &c.NodePath)
+			return parseText(value, plain, &c.NodePath)
 		case "node_run":
-			return readInt(value, &c.NodeRun)
+			return parseInt(value, &c.NodeRun)
 		case "iteration":
-			return readInt(value, &c.Iteration)
+			return parseInt(value, &c.Iteration)
 		case "provider":
-			return readText(value, plain, &c.Provider)
+			return parseText(value, plain, &c.Provider)
 		case "step":
-			return readText(value, plain, &c.Step)
+			return parseText(value, plain, &c.Step)
 		case "visit":
-			return readInt(value, &c.Visit)
+			return parseInt(value, &c.Visit)
 		case "run":
-			return readInt(value, &c.Run)
+			return parseInt(value, &c.Run)
 		default:
 			return false
 		}
@@ -159,7 +159,7 @@ func (l *line) quickCursor(b []byte) bool {
 }
 
 // readText takes a string that stands for itself.
-func readText(b []byte, plain bool, to *string) bool {
+func parseText(b []byte, plain bool, to *string) bool {
 	*to = ""
 	if plain {
 		*to = string(b[1 : len(b)-1])
@@ -168,10 +168,10 @@ func readText(b []byte, plain bool, to *string) bool {
 }
 
 // readInt takes an integer of at most 18 digits.
-func readInt[T int | int64](b []byte, to *T) bool {
+func parseInt[T int | int64](b []byte, to *T) bool {
 	var n int64
 	for _, c := range b {
-		if !digit(c) {
+		if !isDigit(c) {
 			return false
 		}
 		n = 10*n + int64(c-'0')

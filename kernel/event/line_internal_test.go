@@ -26,7 +26,7 @@ func BenchmarkQuick(b *testing.B) {
 	var ours, theirs time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if !new(line).quick(text) {
+		if !new(line).parseFast(text) {
 			b.Fatal("not read quickly")
 		}
 		between := time.Now()
@@ -42,7 +42,7 @@ func BenchmarkQuick(b *testing.B) {
 // What is read quickly is what encoding/json reads, whatever the line; and that is how lines of this engine are read.
 func FuzzQuick(f *testing.F) {
 	ours := ourLine(f)
-	if !new(line).quick(ours) {
+	if !new(line).parseFast(ours) {
 		f.Fatalf("not read quickly: %s", ours)
 	}
 	f.Add(ours)
@@ -54,7 +54,7 @@ func FuzzQuick(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var got, want line
-		if !got.quick(text) {
+		if !got.parseFast(text) {
 			return
 		}
 		if err := json.Unmarshal(text, &want); err != nil {

@@ -105,8 +105,8 @@ func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
 
 // ToolQuestionID is the id of the question whether a tool call may be made: of its iteration, whichever attempt
 // makes the call.
-func ToolQuestionID(at Location, callID string) string {
-	return QuestionID(at.Key(KeyAttempt, 0) + Key("/"+callID))
+func ToolQuestionID(loc Location, callID string) string {
+	return QuestionID(loc.Key(KeyAttempt, 0) + Key("/"+callID))
 }
 
 // Digest is the SHA-256 of a text, in lower-case hex.

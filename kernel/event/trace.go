@@ -52,24 +52,24 @@ func SpanOf(runID string, key Key, epoch int) (id SpanID) {
 // that works by itself (a provider of a block, a step) around its iterations, a node around its parts. It is "" around a
 // node and around what no node is the place of.
 func (k Key) Around() Key {
-	kind, at, _, ok := k.Parse()
+	kind, loc, _, ok := k.Parse()
 	switch {
-	case !ok || at.Node == "":
+	case !ok || loc.Node == "":
 		return ""
-	case at.Iteration > 0 && kind != KeyIteration && kind != KeyTimer:
-		return at.Key(KeyIteration, 1)
+	case loc.Iteration > 0 && kind != KeyIteration && kind != KeyTimer:
+		return loc.Key(KeyIteration, 1)
 	}
-	at.Iteration = 0
-	if at.Branch != "" {
-		at.Node = at.Outer()
+	loc.Iteration = 0
+	if loc.Branch != "" {
+		loc.Node = loc.Outer()
 	}
 	if kind == KeyNode {
-		if at.Step == "" && at.Branch == "" {
+		if loc.Step == "" && loc.Branch == "" {
 			return ""
 		}
-		at.Step, at.Branch = "", ""
+		loc.Step, loc.Branch = "", ""
 	}
-	return at.Key(KeyNode, 1)
+	return loc.Key(KeyNode, 1)
 }
 
 // Call is the key of the span of the provider's call that an attempt makes. What else calls a plugin (a strategy, a
@@ -84,7 +84,7 @@ func (k Key) Call() Key {
 // trace are the ids of the event's line: its own span and the one around it. An event without a key belongs to the span
 // of the run. The spans around are named as in the first epoch: which ones a later kernel began anew, a line does not
 // know.
-func (e Event) trace() (traceID, spanID, parent string) {
+func (e Event) traceIDs() (traceID, spanID, parent string) {
 	if e.RunID == "" {
 		return "", "", ""
 	}

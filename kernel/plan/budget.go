@@ -10,7 +10,7 @@ const TotalModel = "model"
 
 // over returns b with the members that only below has: a node may have a total of its own, and has the share that its
 // pipeline gives it.
-func (b *Budget) over(below *Budget) *Budget {
+func (b *Budget) withDefaults(below *Budget) *Budget {
 	if b == nil || below == nil {
 		return cmp.Or(b, below)
 	}

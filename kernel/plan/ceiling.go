@@ -10,9 +10,9 @@ type Ceiling struct {
 // Ceilings are those that hold for the node at path, the widest first.
 func (p *Plan) Ceilings(path string) []Ceiling {
 	var all []Ceiling
-	add := func(scope string, of *Policy) {
-		if of != nil && of.Cost != nil {
-			all = append(all, Ceiling{scope, *of.Cost})
+	add := func(scope string, policy *Policy) {
+		if policy != nil && policy.Cost != nil {
+			all = append(all, Ceiling{scope, *policy.Cost})
 		}
 	}
 	add("", p.Pipeline.Policy)

@@ -21,57 +21,57 @@ func (p *Plan) ContextOf(n *Node) string {
 // down. A nil node has the pipeline's. The mode is the strictest of all, and of what the run was started with.
 func (p *Plan) PolicyOf(n *Node) Policy {
 	if n == nil {
-		return p.policyAbove("", Policy{})
+		return p.inheritedPolicy("", Policy{})
 	}
-	of := n.Policy.over(p.policyAbove(n.Path, Policy{}))
+	policy := n.Policy.withDefaults(p.inheritedPolicy(n.Path, Policy{}))
 	if o := p.Pipeline.Overrides; o != nil {
-		of.Timeout, of.Mode = cmp.Or(o.Timeouts[n.ID], of.Timeout), StricterMode(o.Mode, of.Mode)
+		policy.Timeout, policy.Mode = cmp.Or(o.Timeouts[n.ID], policy.Timeout), StricterMode(o.Mode, policy.Mode)
 	}
-	if of.Mode == ModeBurst {
-		of = of.patient()
+	if policy.Mode == ModeBurst {
+		policy = policy.inBurst()
 	}
-	return of
+	return policy
 }
 
 // policyAbove is what a node at path has where it says nothing itself; above is what this plan is given.
-func (p *Plan) policyAbove(path string, above Policy) Policy {
-	of := p.Pipeline.Policy.over(above)
-	of.Timeout, of.Required, of.Cost = 0, false, nil
-	n, below := p.head(path)
+func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
+	policy := p.Pipeline.Policy.withDefaults(above)
+	policy.Timeout, policy.Required, policy.Cost = 0, false, nil
+	n, below := p.findHead(path)
 	switch {
 	case below == "":
-		return of
+		return policy
 	case n.Plan != nil:
-		return n.Plan.policyAbove(below, n.Policy.over(of))
+		return n.Plan.inheritedPolicy(below, n.Policy.withDefaults(policy))
 	default: // a stage of a block
-		of = n.Policy.over(of)
-		of.Required, of.Cost = false, nil
-		return of
+		policy = n.Policy.withDefaults(policy)
+		policy.Required, policy.Cost = false, nil
+		return policy
 	}
 }
 
 // over returns below with the members that p has over it; required is p's alone.
-func (p *Policy) over(below Policy) Policy {
+func (p *Policy) withDefaults(below Policy) Policy {
 	if p == nil {
 		return below
 	}
-	of := below
-	of.Mode, of.Context = StricterMode(p.Mode, of.Mode), cmp.Or(p.Context, of.Context)
-	of.Timeout, of.StageTimeout = cmp.Or(p.Timeout, of.Timeout), cmp.Or(p.StageTimeout, of.StageTimeout)
-	of.IdleTimeout, of.Recovery = cmp.Or(p.IdleTimeout, of.IdleTimeout), cmp.Or(p.Recovery, of.Recovery)
-	of.Retry = p.Retry.over(of.Retry)
-	of.Required = p.Required
-	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), p.Budget.over(of.Budget), p.Escalation.over(of.Escalation)
-	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
-	of.Tools, of.Secrets = p.Tools.over(of.Tools), p.Secrets.over(of.Secrets)
-	of.Env = orRaw(p.Env, of.Env)
-	of.Sandbox = p.Sandbox.Over(of.Sandbox)
-	of.Cost = p.Cost
-	return of
+	policy := below
+	policy.Mode, policy.Context = StricterMode(p.Mode, policy.Mode), cmp.Or(p.Context, policy.Context)
+	policy.Timeout, policy.StageTimeout = cmp.Or(p.Timeout, policy.Timeout), cmp.Or(p.StageTimeout, policy.StageTimeout)
+	policy.IdleTimeout, policy.Recovery = cmp.Or(p.IdleTimeout, policy.IdleTimeout), cmp.Or(p.Recovery, policy.Recovery)
+	policy.Retry = p.Retry.withDefaults(policy.Retry)
+	policy.Required = p.Required
+	policy.Cycles, policy.Budget, policy.Escalation = cmp.Or(p.Cycles, policy.Cycles), p.Budget.withDefaults(policy.Budget), p.Escalation.withDefaults(policy.Escalation)
+	policy.Feedback, policy.Approvals = p.Feedback.withDefaults(policy.Feedback), p.Approvals.withDefaults(policy.Approvals)
+	policy.Tools, policy.Secrets = p.Tools.withDefaults(policy.Tools), p.Secrets.withDefaults(policy.Secrets)
+	policy.Env = firstRaw(p.Env, policy.Env)
+	policy.Sandbox = p.Sandbox.Over(policy.Sandbox)
+	policy.Cost = p.Cost
+	return policy
 }
 
 // over returns r with the members that only below has.
-func (r *Retry) over(below *Retry) *Retry {
+func (r *Retry) withDefaults(below *Retry) *Retry {
 	if r == nil || below == nil {
 		return cmp.Or(r, below)
 	}
@@ -85,7 +85,7 @@ func (r *Retry) over(below *Retry) *Retry {
 }
 
 // over returns f with the number that only below has.
-func (f *Feedback) over(below *Feedback) *Feedback {
+func (f *Feedback) withDefaults(below *Feedback) *Feedback {
 	if f == nil || below == nil {
 		return cmp.Or(f, below)
 	}
@@ -93,7 +93,7 @@ func (f *Feedback) over(below *Feedback) *Feedback {
 }
 
 // over returns e with the members that only below has.
-func (e *Escalation) over(below *Escalation) *Escalation {
+func (e *Escalation) withDefaults(below *Escalation) *Escalation {
 	if e == nil || below == nil {
 		return cmp.Or(e, below)
 	}
@@ -104,7 +104,7 @@ func (e *Escalation) over(below *Escalation) *Escalation {
 }
 
 // over returns a with the members that only below has: a's rules come first, and what either protects is protected.
-func (a *Approvals) over(below *Approvals) *Approvals {
+func (a *Approvals) withDefaults(below *Approvals) *Approvals {
 	if a == nil || below == nil {
 		return cmp.Or(a, below)
 	}
@@ -123,7 +123,7 @@ func (a *Approvals) over(below *Approvals) *Approvals {
 }
 
 // over returns t with the members that only below has.
-func (t *Tools) over(below *Tools) *Tools {
+func (t *Tools) withDefaults(below *Tools) *Tools {
 	if t == nil || below == nil {
 		return cmp.Or(t, below)
 	}
@@ -137,14 +137,14 @@ func (t *Tools) over(below *Tools) *Tools {
 }
 
 // over returns the patterns of both.
-func (s *Secrets) over(below *Secrets) *Secrets {
+func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)
 	}
 	return &Secrets{Patterns: slices.Concat(below.Patterns, s.Patterns)}
 }
 
-func orRaw(own, below json.RawMessage) json.RawMessage {
+func firstRaw(own, below json.RawMessage) json.RawMessage {
 	if len(own) > 0 {
 		return own
 	}
@@ -158,7 +158,7 @@ func (p *Plan) CommandsOf(n *Node) map[string]string {
 	commands := map[string]string{}
 	for holder, path := p, n.Path; holder != nil; {
 		maps.Copy(commands, holder.Pipeline.Commands)
-		head, below := holder.head(path)
+		head, below := holder.findHead(path)
 		if below == "" {
 			break
 		}

@@ -13,9 +13,9 @@ type Guardrails struct {
 }
 
 // longest is a running time that nobody lives to see and that can be added to any date of ours.
-const longest = 100 * 365 * 24 * time.Hour
+const maxRuntime = 100 * 365 * 24 * time.Hour
 
 // Limit is the longest running time, at most 100 years.
 func (g *Guardrails) Limit() time.Duration {
-	return time.Duration(math.Min(g.MaxRuntimeSeconds, longest.Seconds()) * float64(time.Second))
+	return time.Duration(math.Min(g.MaxRuntimeSeconds, maxRuntime.Seconds()) * float64(time.Second))
 }

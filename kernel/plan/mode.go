@@ -21,9 +21,9 @@ func LocalMode(mode string) bool { return mode == ModeLocalOnly || mode == ModeA
 const DefaultAttempts = 2
 
 // patient is the policy under [ModeBurst]: twice the limits of time, and twice the attempts of a plain node.
-func (p Policy) patient() Policy {
+func (p Policy) inBurst() Policy {
 	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
-	p.Retry = (&Retry{Attempts: 2 * attemptsOf(p.Retry)}).over(p.Retry)
+	p.Retry = (&Retry{Attempts: 2 * attemptsOf(p.Retry)}).withDefaults(p.Retry)
 	return p
 }
 

@@ -160,11 +160,11 @@ func (in Inputs) MarshalJSON() ([]byte, error) {
 }
 
 // From is the id of the node whose outputs are wanted, "" for none.
-func (in Inputs) From() string { return in.text("from") }
+func (in Inputs) From() string { return in.stringAt("from") }
 
 // Select is latest or history; all is an alias of history, anything else means latest.
 func (in Inputs) Select() string {
-	switch in.text("select") {
+	switch in.stringAt("select") {
 	case "history", "all":
 		return "history"
 	default:
@@ -172,7 +172,7 @@ func (in Inputs) Select() string {
 	}
 }
 
-func (in Inputs) text(key string) string {
+func (in Inputs) stringAt(key string) string {
 	var s string
 	if json.Unmarshal(in[key], &s) != nil {
 		return ""

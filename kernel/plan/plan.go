@@ -96,7 +96,7 @@ type Dependencies struct {
 
 // head returns the node of the plan's own list that is at path or holds what is there, with the rest of the
 // path below it, "" for the node itself; nil if there is none.
-func (p *Plan) head(path string) (n *Node, below string) {
+func (p *Plan) findHead(path string) (n *Node, below string) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if n.Path == path {
@@ -112,11 +112,11 @@ func (p *Plan) head(path string) (n *Node, below string) {
 // Find returns the node with the given path ("0", "2.1"), nil if there is none. A node of an embedded
 // plan comes as a copy that has its path in the whole plan, as have the stages of its block.
 func (p *Plan) Find(path string) *Node {
-	switch n, below := p.head(path); {
+	switch n, below := p.findHead(path); {
 	case n == nil || below == "":
 		return n
 	case n.Plan != nil:
-		return n.Plan.Find(below).under(n.Path)
+		return n.Plan.Find(below).withPrefix(n.Path)
 	default:
 		return findStage(n, path)
 	}
@@ -132,7 +132,7 @@ func findStage(block *Node, path string) *Node {
 }
 
 // under is a copy of n whose paths begin with that of the node that embeds it; nil for nil.
-func (n *Node) under(path string) *Node {
+func (n *Node) withPrefix(path string) *Node {
 	if n == nil {
 		return nil
 	}
@@ -148,35 +148,35 @@ func (n *Node) under(path string) *Node {
 // All yields every node of the plan in the order of its lists, those of embedded plans after the node
 // that embeds them, with their paths in the whole plan. The stages of blocks are not among them.
 func (p *Plan) All() iter.Seq[*Node] {
-	return func(yield func(*Node) bool) { p.each("", yield) }
+	return func(yield func(*Node) bool) { p.yieldNodes("", yield) }
 }
 
 // Hooks yields the hooks of the plan and of the plans that it embeds.
 func (p *Plan) Hooks() iter.Seq[*Hook] {
-	return func(yield func(*Hook) bool) { p.eachHook(yield) }
+	return func(yield func(*Hook) bool) { p.yieldHooks(yield) }
 }
 
-func (p *Plan) eachHook(yield func(*Hook) bool) bool {
+func (p *Plan) yieldHooks(yield func(*Hook) bool) bool {
 	for i := range p.Pipeline.Hooks {
 		if !yield(&p.Pipeline.Hooks[i]) {
 			return false
 		}
 	}
 	for i := range p.Nodes {
-		if inner := p.Nodes[i].Plan; inner != nil && !inner.eachHook(yield) {
+		if inner := p.Nodes[i].Plan; inner != nil && !inner.yieldHooks(yield) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *Plan) each(outer string, yield func(*Node) bool) bool {
+func (p *Plan) yieldNodes(outer string, yield func(*Node) bool) bool {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if outer != "" {
-			n = n.under(outer)
+			n = n.withPrefix(outer)
 		}
-		if !yield(n) || n.Plan != nil && !n.Plan.each(n.Path, yield) {
+		if !yield(n) || n.Plan != nil && !n.Plan.yieldNodes(n.Path, yield) {
 			return false
 		}
 	}
@@ -185,7 +185,7 @@ func (p *Plan) each(outer string, yield func(*Node) bool) bool {
 
 // Next returns the path of the node that follows path in its list, "" after the last one.
 func (p *Plan) Next(path string) string {
-	n, below := p.head(path)
+	n, below := p.findHead(path)
 	switch {
 	case n == nil:
 		return ""
@@ -216,7 +216,7 @@ func (p *Plan) Siblings(path string) (nodes []Node, position int) {
 		return p.Nodes, p.Index(path)
 	}
 	for i := range holder.Nodes {
-		nodes = append(nodes, *holder.Nodes[i].under(embedder))
+		nodes = append(nodes, *holder.Nodes[i].withPrefix(embedder))
 	}
 	return nodes, slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
 }
@@ -224,7 +224,7 @@ func (p *Plan) Siblings(path string) (nodes []Node, position int) {
 // Holder returns the plan in whose list the node at path stands, this one or an embedded one, and the
 // path of the pipeline node that embeds that plan, "" for this one.
 func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
-	n, below := p.head(path)
+	n, below := p.findHead(path)
 	if below == "" || n.Plan == nil {
 		return p, ""
 	}

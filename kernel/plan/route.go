@@ -44,18 +44,18 @@ func (p *Plan) Laddered(n *Node) bool {
 // escalate and budget to a pause, and everything else to retry where the node is tried again, else to failed.
 func (p *Plan) RouteOf(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
-	if p.exitsAfter(n, o) {
+	if p.exitsWith(n, o) {
 		e, written = Edge{To: ToDone}, true
 	}
 	r := Route{Edge: e}
 	if !written {
-		e.To = p.unwritten(n, o)
+		e.To = p.defaultTarget(n, o)
 	}
 	switch r.To = e.To; e.To {
 	case ToRetry, ToPause, ToAbort, ToFailed:
 		return r
 	case ToNext, ToDone:
-		r.To = p.after(n.Path, e.To == ToDone)
+		r.To = p.nextTarget(n.Path, e.To == ToDone)
 		return r
 	}
 	siblings, at := p.Siblings(n.Path)
@@ -66,12 +66,12 @@ func (p *Plan) RouteOf(n *Node, o Outcome) Route {
 	}
 	r.To = siblings[target].Path
 	if target <= at {
-		r.Name, r.Limit = p.edgeName(n, o, e.To), p.limitOf(n, e)
+		r.Name, r.Limit = p.edgeName(n, o, e.To), p.edgeLimit(n, e)
 	}
 	return r
 }
 
-func (p *Plan) unwritten(n *Node, o Outcome) string {
+func (p *Plan) defaultTarget(n *Node, o Outcome) string {
 	switch {
 	case o == OutcomeSuccess || o == OutcomeSkip:
 		return ToNext
@@ -86,7 +86,7 @@ func (p *Plan) unwritten(n *Node, o Outcome) string {
 
 // after is what follows the node at path in its list; behind the last one, or when the list is done with, the node
 // that embeds it, else done.
-func (p *Plan) after(path string, done bool) string {
+func (p *Plan) nextTarget(path string, done bool) string {
 	if next := p.Next(path); next != "" && !done {
 		return next
 	}
@@ -101,7 +101,7 @@ func (p *Plan) edgeName(n *Node, o Outcome, target string) string {
 	return name
 }
 
-func (p *Plan) limitOf(n *Node, e Edge) int {
+func (p *Plan) edgeLimit(n *Node, e Edge) int {
 	if o := p.Pipeline.Overrides; o != nil && o.MaxCycles > 0 {
 		return o.MaxCycles
 	}
@@ -163,7 +163,7 @@ func (p *Plan) ExitAfter() string {
 }
 
 // exitsAfter reports whether the pipeline in whose list n stands is complete when n ends so.
-func (p *Plan) exitsAfter(n *Node, o Outcome) bool {
+func (p *Plan) exitsWith(n *Node, o Outcome) bool {
 	holder, _ := p.Holder(n.Path)
 	return (o == OutcomeSuccess || o == OutcomeSkip) && n.ID == holder.ExitAfter()
 }

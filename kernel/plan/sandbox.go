@@ -71,16 +71,16 @@ func (s *Sandbox) Over(below *Sandbox) *Sandbox {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)
 	}
-	of := *below
-	of.Mode, of.Network = cmp.Or(s.Mode, of.Mode), cmp.Or(s.Network, of.Network)
-	of.Memory, of.Processes, of.CPU = cmp.Or(s.Memory, of.Memory), cmp.Or(s.Processes, of.Processes), cmp.Or(s.CPU, of.CPU)
+	merged := *below
+	merged.Mode, merged.Network = cmp.Or(s.Mode, merged.Mode), cmp.Or(s.Network, merged.Network)
+	merged.Memory, merged.Processes, merged.CPU = cmp.Or(s.Memory, merged.Memory), cmp.Or(s.Processes, merged.Processes), cmp.Or(s.CPU, merged.CPU)
 	if s.Read != nil {
-		of.Read = s.Read
+		merged.Read = s.Read
 	}
 	if s.Write != nil {
-		of.Write = s.Write
+		merged.Write = s.Write
 	}
-	return &of
+	return &merged
 }
 
 // Within returns what holds where s and outer are the words of two who both have a say: the stricter of each

@@ -6,9 +6,9 @@ import "slices"
 // is a secret in one node is one in all that is written of the session.
 func (p *Plan) SecretPatterns() []string {
 	var all []string
-	add := func(of *Policy) {
-		if of != nil && of.Secrets != nil {
-			all = append(all, of.Secrets.Patterns...)
+	add := func(policy *Policy) {
+		if policy != nil && policy.Secrets != nil {
+			all = append(all, policy.Secrets.Patterns...)
 		}
 	}
 	add(p.Pipeline.Policy)

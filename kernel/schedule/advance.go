@@ -12,51 +12,51 @@ import (
 // applyLoop applies an event that is about the loop of a running node. Its key has to be the one the
 // loop waits for: anything else is a late delivery.
 func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
-	_, at, _, ok := e.Key.Parse()
+	_, loc, _, ok := e.Key.Parse()
 	if !ok {
-		return misfit(e, fmt.Sprintf("its key %q has no place", e.Key))
+		return invalidTransition(e, fmt.Sprintf("its key %q has no place", e.Key))
 	}
-	n, ns := StageAt(p, *s, at), s.Nodes[at.Outer()]
-	found, ok := loopAt(ns, at)
-	if n == nil || !ok || at.Outer() != s.At || ns.Status != state.NodeRunning {
-		return misfit(e, "the run is not at "+at.Node)
+	n, ns := StageAt(p, *s, loc), s.Nodes[loc.Outer()]
+	found, ok := findLoop(ns, loc)
+	if n == nil || !ok || loc.Outer() != s.At || ns.Status != state.NodeRunning {
+		return invalidTransition(e, "the run is not at "+loc.Node)
 	}
-	l, err := loopAfter(p, *s, n, found, at, e)
+	l, err := applyToLoop(p, *s, n, found, loc, e)
 	if err != nil {
 		return err
 	}
-	end := closingOf(e)
-	spend(p, s, &l, found.loop, at, e, end.Usage)
-	setLoop(&ns, at, l)
+	end := decodeAttemptResult(e)
+	accountUsage(p, s, &l, found.loop, loc, e, end.Usage)
+	setLoop(&ns, loc, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // of a pass that has nothing to do
 		endPass(n, &ns)
 	}
 	if attemptEnded(e) {
 		if e.Type != event.Error {
 			ns.Output = end.Output
-			if st, of := ns.Steps[at.Step]; of {
+			if st, of := ns.Steps[loc.Step]; of {
 				st.Output = ns.Output
-				ns.Steps[at.Step] = st
+				ns.Steps[loc.Step] = st
 			}
 		}
-		if at.Branch == "" && e.Type != event.Error { // in a block it is for every provider: see applyBranchComplete
-			heard(s, found.loop.Heard)
+		if loc.Branch == "" && e.Type != event.Error { // in a block it is for every provider: see applyBranchComplete
+			consumeContext(s, found.loop.Heard)
 		}
 		// The attempt asks nobody any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
-	if e.Type == event.IterationComplete && at.Branch == "" && end.Artifact != nil {
-		keepArtifact(&ns, *end.Artifact)
+	if e.Type == event.IterationComplete && loc.Branch == "" && end.Artifact != nil {
+		setArtifact(&ns, *end.Artifact)
 	}
-	if at.Branch != "" {
-		advance(p.Find(s.At), &ns, at.Branch)
+	if loc.Branch != "" {
+		nextBranchStage(p.Find(s.At), &ns, loc.Branch)
 	}
 	s.Nodes[s.At] = ns
 	return nil
 }
 
 // keepArtifact makes the artifact of an iteration the node's.
-func keepArtifact(ns *state.Node, artifact event.Ref) {
+func setArtifact(ns *state.Node, artifact event.Ref) {
 	if ns.Artifacts == nil {
 		ns.Artifacts = map[string]event.Ref{}
 	}
@@ -73,56 +73,56 @@ func attemptEnded(e event.Event) bool {
 	}
 }
 
-func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Location, e event.Event) (state.Loop, error) {
-	l, now := was.loop, was.at
+func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, was loopRef, loc event.Location, e event.Event) (state.Loop, error) {
+	l, now := was.loop, was.loc
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
-		return attemptStarted(n, len(s.Context), l, now, at, e)
+		return applyAttemptStart(n, len(s.Context), l, now, loc, e)
 	case event.AttemptComplete:
-		return attempted(n, l, now, e)
+		return applyAttemptComplete(n, l, now, e)
 	case event.CheckResult:
-		return measured(s, n, l, now, e)
+		return applyCheckResult(s, n, l, now, e)
 	case event.IterationComplete:
-		return iterationDone(n, l, now, e)
+		return applyIterationComplete(n, l, now, e)
 	case event.Error:
-		return attemptFailed(n, attempts(p, s, n, at), s.Stop != nil, l, now, e)
+		return applyAttemptError(n, maxAttempts(p, s, n, loc), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
-		return toolsMoved(l, now, e)
+		return applyToolEvent(l, now, e)
 	case event.Decision:
-		return decided(n, s, l, now, e)
+		return applyDecision(n, s, l, now, e)
 	case event.StrategyQuestion:
 		return expect(l, e, state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
 			l.Phase = state.PhaseAsking
 		})
 	case event.StrategyAnswer:
-		return answered(s.Stop != nil, l, now, e)
+		return applyStrategyAnswer(s.Stop != nil, l, now, e)
 	default:
-		return l, misfit(e, "it is no event of a loop")
+		return l, invalidTransition(e, "it is no event of a loop")
 	}
 }
 
 // attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
 // check, in the place of attempt_start.
-func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Location, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
-		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
+		return l, invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
 	}
 	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
 		started := e.Time
-		if l.Iteration != at.Iteration || l.IterationStartedAt == nil {
+		if l.Iteration != loc.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
 		}
-		l.Iteration = at.Iteration
+		l.Iteration = loc.Iteration
 		if l.Check == state.CheckDue {
 			l.Phase = state.PhaseDecide
 			return
 		}
-		if l.Attempt > 0 && !healing(*l) { // a retry starts over; only what a crash cut off is taken up again
+		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only what a crash cut off is taken up again
 			l.Checkpoint, l.Calls = nil, nil
 		}
 		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
-		if passesSteps(n, at) {
+		if passesSteps(n, loc) {
 			l.Phase = state.PhaseSteps
 		}
 	})
@@ -130,7 +130,7 @@ func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Location
 
 // iterationDone settles the loop at once when the agent itself reports an error (U088) or needs a person, and after a
 // pass over steps; otherwise the strategy decides.
-func iterationDone(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyIterationComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
@@ -141,16 +141,16 @@ func iterationDone(n *plan.Node, l state.Loop, now event.Location, e event.Event
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(n.Termination, d, l.Iteration-l.Before), &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(n.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
-		settled(l, d.Settlement)
+		recordSettlement(l, d.Settlement)
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
 			return
 		}
 		l.Completed, l.Injected = l.Iteration, nil
 		if passesSteps(n, now) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
-			settle(l, l.Message)
+			settleLoop(l, l.Message)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func iterationDone(n *plan.Node, l state.Loop, now event.Location, e event.Event
 // hint is what the agent asked for in so many words. After the last iteration of a fixed number a stop that its
 // history does not show asks for nothing more: the Bash engine reads none in result.json, and names the plan as the
 // reason.
-func hint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
+func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
 	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.Ask == "stop" && d.Decision != "stop" {
 		return ""
 	}
@@ -178,7 +178,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // with another call's process, uses up no try. None is made again while a call that must not be made twice
 // is open: a person is asked first, as they are about one that ended for want of their answer. A bad artifact is asked
 // for again at once, beside the tries; after that, and where steps make it, it is for the stage to be tried again.
-func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
@@ -201,8 +201,8 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 		if len(d.Faults) > 0 {
 			l.Faults = d.Faults
 		}
-		stopped := stopping && byStop(&d)
-		spared := d.Collateral && l.Uncharged < maxSpared
+		stopped := stopping && causedByStop(&d)
+		spared := d.Collateral && l.Uncharged < maxUncharged
 		again := stopped || spared || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
 		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.Heals():
@@ -211,10 +211,10 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 			settleFailed(l, &d)
 		case d.Escalate:
 			l.Phase, l.Failure = state.PhaseCutOff, &d
-		case again && mayHaveHappened(l.Calls):
+		case again && hasUncertainCall(l.Calls):
 			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
-			makeAgain(l)
+			repeatAttempt(l)
 		case spared:
 			l.Phase, l.Attempt, l.Uncharged = state.PhaseReady, l.Attempt-1, l.Uncharged+1
 		case again:
@@ -229,17 +229,17 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 // which the run stops. It
 // counts only while the run is being stopped: of a plugin that says so by itself the effect would
 // otherwise be asked for again at once, and for ever.
-func byStop(d *event.FailureData) bool {
+func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
 }
 
 func settleFailed(l *state.Loop, d *event.FailureData) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(outcomeOf(d)), d.Message, d
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(failureOutcome(d)), d.Message, d
 	l.IterationStartedAt, l.Checkpoint, l.Calls = nil, nil, nil
 }
 
 // outcomeOf is the outcome of work that failed.
-func outcomeOf(d *event.FailureData) plan.Outcome {
+func failureOutcome(d *event.FailureData) plan.Outcome {
 	switch failure.Kind(d.ErrorType) {
 	case failure.IterationTimeout:
 		return plan.OutcomeTimeout
@@ -251,7 +251,7 @@ func outcomeOf(d *event.FailureData) plan.Outcome {
 }
 
 // settle ends a loop with the outcome of its last iteration, which needs none to be a success.
-func settle(l *state.Loop, reason string) {
+func settleLoop(l *state.Loop, reason string) {
 	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, orElse(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
 	l.IterationStartedAt = nil
 	if l.Outcome != string(plan.OutcomeSuccess) {
@@ -259,7 +259,7 @@ func settle(l *state.Loop, reason string) {
 	}
 }
 
-func decided(n *plan.Node, s state.State, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyDecision(n *plan.Node, s state.State, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.DecisionData](e)
 	if err != nil {
 		return l, err
@@ -269,7 +269,7 @@ func decided(n *plan.Node, s state.State, l state.Loop, now event.Location, e ev
 		phase = state.PhaseReady
 	}
 	return expect(l, e, phase, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
-		if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
+		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was cut off, and is asked again when the run goes on
 		}
 		if d.State != nil {
@@ -283,20 +283,20 @@ func decided(n *plan.Node, s state.State, l state.Loop, now event.Location, e ev
 		l.Round, l.Question, l.Answer = 0, nil, nil
 		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
 		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
-		afterDecision(n, s.SkipDelays, l, d)
+		applyAction(n, s.SkipDelays, l, d)
 	})
 }
 
-func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionData) {
+func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionData) {
 	limit := n.Termination.Max()
 	switch {
 	case d.Action == "stop":
-		settle(l, d.Reason)
+		settleLoop(l, d.Reason)
 	case d.Action == "continue" && limit > 0 && l.Counted() >= limit:
-		settle(l, "max_iterations")
+		settleLoop(l, "max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
-	case d.Action == "continue" && (skipDelays || delay(n) <= 0):
+	case d.Action == "continue" && (skipDelays || iterationDelay(n) <= 0):
 		l.Phase = state.PhaseReady
 	case d.Action == "continue":
 		l.Phase = state.PhaseDelay
@@ -310,13 +310,13 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 	}
 }
 
-func answered(stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyStrategyAnswer(stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.StrategyAnswerData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAsking, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
-		if stopping && byStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
+		if stopping && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return
 		}
@@ -327,22 +327,22 @@ func answered(stopping bool, l state.Loop, now event.Location, e event.Event) (s
 // applyTimerFired lets the loop that waited go on.
 func applyTimerFired(s *state.State, e event.Event) error {
 	if _, armed := s.Timers[e.Key]; !armed {
-		return misfit(e, "no such timer is armed")
+		return invalidTransition(e, "no such timer is armed")
 	}
 	if s.Timers[e.Key].Purpose == state.PurposeGuardrail {
-		return applyReached(s, e)
+		return applyGuardrailReached(s, e)
 	}
 	if s.Timers[e.Key].Purpose == state.PurposeEscalation {
-		lapse(s, e.Key)
+		expireEscalation(s, e.Key)
 	}
 	delete(s.Timers, e.Key)
-	_, at, _, _ := e.Key.Parse() // only keys that parse have timers
-	n := s.Nodes[at.Outer()]
-	found, ok := loopAt(n, at)
+	_, loc, _, _ := e.Key.Parse() // only keys that parse have timers
+	n := s.Nodes[loc.Outer()]
+	found, ok := findLoop(n, loc)
 	if ok && (found.loop.Phase == state.PhaseDelay || found.loop.Phase == state.PhaseBackoff) {
 		found.loop.Phase = state.PhaseReady
-		setLoop(&n, at, found.loop)
-		s.Nodes[at.Outer()] = n
+		setLoop(&n, loc, found.loop)
+		s.Nodes[loc.Outer()] = n
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func applyTimerSet(s *state.State, e event.Event) error {
 		return err
 	}
 	if kind, _, _, ok := e.Key.Parse(); !ok || kind != event.KeyTimer {
-		return misfit(e, fmt.Sprintf("its key %q is no timer's", e.Key))
+		return invalidTransition(e, fmt.Sprintf("its key %q is no timer's", e.Key))
 	}
 	if s.Timers == nil {
 		s.Timers = map[event.Key]state.Timer{}
@@ -365,7 +365,7 @@ func applyTimerSet(s *state.State, e event.Event) error {
 // expect applies change if the loop is in the phase and waits for the key.
 func expect(l state.Loop, e event.Event, phase state.Phase, key event.Key, change func(*state.Loop)) (state.Loop, error) {
 	if l.Phase != phase || e.Key != key {
-		return l, misfit(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
+		return l, invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
 	}
 	change(&l)
 	return l, nil

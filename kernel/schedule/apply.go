@@ -13,7 +13,7 @@ import (
 // delivery, a duplicate, an event of an outdated kernel. The state is then unchanged.
 var ErrInvalidTransition = errors.New("event does not fit the state")
 
-func misfit(e event.Event, why string) error {
+func invalidTransition(e event.Event, why string) error {
 	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, why)
 }
 
@@ -22,20 +22,20 @@ func misfit(e event.Event, why string) error {
 // [ErrMisfit], or says that the event's data cannot be read; the returned state is then s.
 func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if e.Seq != 0 && e.Seq <= s.Seq {
-		return s, misfit(e, fmt.Sprintf("event %d has already been applied", s.Seq))
+		return s, invalidTransition(e, fmt.Sprintf("event %d has already been applied", s.Seq))
 	}
 	if e.Type != event.KernelStart && e.Type != event.SessionStart && e.Epoch != 0 && e.Epoch < s.Epoch {
-		return s, misfit(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
+		return s, invalidTransition(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
 	}
 	if c := e.Cursor; c != nil && c.Run > 1 && c.Run != s.Run && e.Type != event.RunStart && !e.Type.Informative() {
-		return s, misfit(e, fmt.Sprintf("it belongs to run %d of the pipeline", c.Run))
+		return s, invalidTransition(e, fmt.Sprintf("it belongs to run %d of the pipeline", c.Run))
 	}
 	next := s.Clone()
 	if err := apply(p, &next, e); err != nil {
 		return s, err
 	}
 	if next.Guarded() {
-		if err := heedGuardrails(p, s, &next, e); err != nil {
+		if err := updateGuardrails(p, s, &next, e); err != nil {
 			return s, err
 		}
 	}
@@ -47,7 +47,7 @@ func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 
 func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.RunID == "" && e.Type != event.SessionStart && e.Type != event.SessionImported && e.Type != event.KernelStart && !e.Type.Informative() {
-		return misfit(e, "no session_start came before it")
+		return invalidTransition(e, "no session_start came before it")
 	}
 	switch e.Type {
 	case event.SessionStart:
@@ -71,7 +71,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.QuestionAsked:
 		return applyQuestionAsked(s, e)
 	case event.QuestionAnswered:
-		return applyAnswered(p, s, e)
+		return applyQuestionAnswered(p, s, e)
 	case event.HookStart:
 		return applyHookStart(s, e)
 	case event.HookSkipped:
@@ -102,7 +102,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyBranchComplete(p, s, e)
 	case event.ArtifactWritten:
 		if e.Key.Kind() == event.KeySettle {
-			return applyHanded(p, s, e)
+			return applyDeliverable(p, s, e)
 		}
 		return applyArtifact(s, e)
 	case event.Retry:
@@ -128,7 +128,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 			return nil
 		}
 		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
-			return applyNotHanded(p, s, e)
+			return applyDeliverableError(p, s, e)
 		}
 		return applyLoop(p, s, e)
 	default:

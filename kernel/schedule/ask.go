@@ -10,7 +10,7 @@ import (
 )
 
 // awaitAnswer waits for a person: running, where somebody is there to be asked, else paused.
-func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) []Command {
+func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
 	if s.WaitsFor(q) {
 		return nil
 	}
@@ -18,7 +18,7 @@ func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) [
 	if q.Kind == event.QuestionEscalation {
 		kind = state.PauseEscalation
 	}
-	return record(event.New(event.SessionPaused, at, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
+	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
 }
 
 // ---- Apply
@@ -30,11 +30,11 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	}
 	switch {
 	case e.Key.Kind() == event.KeyHook:
-		if err := applyAsking(s, e, d); err != nil {
+		if err := applyHookQuestion(s, e, d); err != nil {
 			return err
 		}
-	case d.Kind == event.QuestionTool && !attempting(*s, e.Key):
-		return misfit(e, "the attempt that asks is over")
+	case d.Kind == event.QuestionTool && !isAttempting(*s, e.Key):
+		return invalidTransition(e, "the attempt that asks is over")
 	}
 	if s.Questions == nil {
 		s.Questions = map[string]state.Question{}
@@ -44,7 +44,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
 	}
 	if d.Kind == event.QuestionEscalation {
-		escalated(s, &q, d)
+		initEscalation(s, &q, d)
 	}
 	s.Questions[d.ID] = q
 	return nil
@@ -53,7 +53,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 // applyAnswered takes a person's answer. It counts only for what was shown: of a question that has been asked anew
 // the digest is another. What waits for the answer takes it up when the run goes on; a refusal without a word ends
 // the run at once.
-func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
+func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.QuestionAnsweredData](e)
 	if err != nil {
 		return err
@@ -61,34 +61,34 @@ func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	q, asked := s.Questions[d.ID]
 	switch {
 	case !asked:
-		return misfit(e, "no question "+d.ID+" is open")
+		return invalidTransition(e, "no question "+d.ID+" is open")
 	case s.Status.Final():
-		return misfit(e, "the session has ended")
+		return invalidTransition(e, "the session has ended")
 	case q.Answer != nil:
-		return misfit(e, "question "+d.ID+" has been answered already")
+		return invalidTransition(e, "question "+d.ID+" has been answered already")
 	case d.Digest != q.Digest:
-		return misfit(e, "the answer is to something that has changed since")
+		return invalidTransition(e, "the answer is to something that has changed since")
 	case !slices.Contains(q.Options, d.Answer):
-		return misfit(e, fmt.Sprintf("%q is no answer to question %s", d.Answer, d.ID))
+		return invalidTransition(e, fmt.Sprintf("%q is no answer to question %s", d.Answer, d.ID))
 	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback:
-		return misfit(e, "question "+d.ID+" takes no feedback")
+		return invalidTransition(e, "question "+d.ID+" takes no feedback")
 	}
-	if err := handle(s, e, d.Control); err != nil {
+	if err := markHandled(s, e, d.Control); err != nil {
 		return err
 	}
 	switch {
 	case q.Kind == event.QuestionTool: // the attempt has it, and journals what it makes of it
-		forget(s, d.ID)
+		removeQuestion(s, d.ID)
 	case d.Expired && q.OnTimeout == plan.ToFailed:
 		q.Answer = &state.Answer{Word: d.Answer, At: e.Time}
 		s.Questions[d.ID] = q
 	case d.Answer == event.AnswerReject && d.Text == "":
-		forget(s, d.ID)
-		s.Stop = &state.Stop{Action: "abort", Reason: refusal(q, d.Expired) + q.Text, By: d.By, Hook: true}
+		removeQuestion(s, d.ID)
+		s.Stop = &state.Stop{Action: "abort", Reason: refusalPrefix(q, d.Expired) + q.Text, By: d.By, Hook: true}
 	case q.Kind == event.QuestionEscalation:
-		forget(s, d.ID)
-		say(s, d.Text)
-		allow(p, s, q.Key)
+		removeQuestion(s, d.ID)
+		appendContext(s, d.Text)
+		approveEscalation(p, s, q.Key)
 	default:
 		q.Answer = &state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time}
 		s.Questions[d.ID] = q
@@ -97,7 +97,7 @@ func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 // refusal begins the reason of a run that a question has ended.
-func refusal(q state.Question, expired bool) string {
+func refusalPrefix(q state.Question, expired bool) string {
 	switch {
 	case expired:
 		return nobodyAnswered + ": "
@@ -109,33 +109,33 @@ func refusal(q state.Question, expired bool) string {
 }
 
 // allow lets go on what a person was asked about by escalation.
-func allow(p *plan.Plan, s *state.State, key event.Key) {
-	_, at, _, _ := key.Parse()
+func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
+	_, loc, _, _ := key.Parse()
 	if key.Kind() == event.KeyEscalate {
-		grant(p, s, at.Node)
+		approveOverride(p, s, loc.Node)
 		return
 	}
-	n, ok := s.Nodes[at.Outer()]
+	n, ok := s.Nodes[loc.Outer()]
 	if !ok {
 		return
 	}
 	if key.Kind() == event.KeyRestart {
-		if n.Restart != nil && restartKey(at.Node, n) == key {
+		if n.Restart != nil && restartKey(loc.Node, n) == key {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
 		}
 	} else {
-		eachLoop(at.Outer(), &n, func(of event.Location, l state.Loop) state.Loop {
+		updateLoops(loc.Outer(), &n, func(of event.Location, l state.Loop) state.Loop {
 			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the others were not asked about
-				return resumed(l, true)
+				return resumeLoop(l, true)
 			}
 			return l
 		})
 	}
-	s.Nodes[at.Outer()] = n
+	s.Nodes[loc.Outer()] = n
 }
 
 // say keeps a person's word for the next prompts.
-func say(s *state.State, text string) {
+func appendContext(s *state.State, text string) {
 	switch {
 	case text == "":
 	case s.Context == "":
@@ -146,7 +146,7 @@ func say(s *state.State, text string) {
 }
 
 // heard leaves of what people said what came too late for the last prompts.
-func heard(s *state.State, bytes int) {
+func consumeContext(s *state.State, bytes int) {
 	s.Context = s.Context[min(bytes, len(s.Context)):]
 	if len(s.Context) > 0 && s.Context[0] == '\n' {
 		s.Context = s.Context[1:]
@@ -154,44 +154,44 @@ func heard(s *state.State, bytes int) {
 }
 
 // handle remembers a message of somebody outside, so that it is not taken twice.
-func handle(s *state.State, e event.Event, id string) error {
+func markHandled(s *state.State, e event.Event, id string) error {
 	if id == "" {
 		return nil
 	}
 	if slices.Contains(s.Handled, id) {
-		return misfit(e, "control message "+id+" was already applied")
+		return invalidTransition(e, "control message "+id+" was already applied")
 	}
 	s.Handled = append(s.Handled, id)
-	s.Handled = s.Handled[max(0, len(s.Handled)-handledKept):]
+	s.Handled = s.Handled[max(0, len(s.Handled)-maxHandled):]
 	return nil
 }
 
 // attempting reports whether the attempt with the key is under way.
-func attempting(s state.State, key event.Key) bool {
-	_, at, _, ok := key.Parse()
+func isAttempting(s state.State, key event.Key) bool {
+	_, loc, _, ok := key.Parse()
 	if !ok {
 		return false
 	}
-	found, ok := loopAt(s.Nodes[at.Outer()], at)
-	return ok && found.loop.Phase == state.PhaseAttempt && found.at.Key(event.KeyAttempt, found.loop.Attempt) == key
+	found, ok := findLoop(s.Nodes[loc.Outer()], loc)
+	return ok && found.loop.Phase == state.PhaseAttempt && found.loc.Key(event.KeyAttempt, found.loop.Attempt) == key
 }
 
 // anyQuestion holds for all of them.
 func anyQuestion(state.Question) bool { return true }
 
 // ofNode holds for the questions that something in the node asked.
-func ofNode(path string) func(state.Question) bool {
+func inNode(path string) func(state.Question) bool {
 	return func(q state.Question) bool {
-		_, at, _, ok := q.Key.Parse()
-		return ok && at.Outer() == path
+		_, loc, _, ok := q.Key.Parse()
+		return ok && loc.Outer() == path
 	}
 }
 
 // ofLoop holds for the questions that hooks of the loop at the place asked.
-func ofLoop(at event.Location) func(state.Question) bool {
+func inLoop(loc event.Location) func(state.Question) bool {
 	return func(q state.Question) bool {
 		kind, of, _, ok := q.Key.Parse()
-		return ok && kind == event.KeyHook && of.Node == at.Node && of.Branch == at.Branch
+		return ok && kind == event.KeyHook && of.Node == loc.Node && of.Branch == loc.Branch
 	}
 }
 
@@ -199,7 +199,7 @@ func ofLoop(at event.Location) func(state.Question) bool {
 func dropQuestions(s *state.State, drop func(state.Question) bool) {
 	for id, q := range s.Questions {
 		if drop(q) {
-			forget(s, id)
+			removeQuestion(s, id)
 		}
 	}
 	if len(s.Questions) == 0 {
@@ -208,7 +208,7 @@ func dropQuestions(s *state.State, drop func(state.Question) bool) {
 }
 
 // forget forgets a question, and by when it was to be answered.
-func forget(s *state.State, id string) {
+func removeQuestion(s *state.State, id string) {
 	delete(s.Timers, s.Questions[id].Key) // only an escalation has one by its own key
 	delete(s.Questions, id)
 }

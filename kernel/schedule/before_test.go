@@ -78,8 +78,8 @@ func TestCheckBeforeInOlderJournals(t *testing.T) {
 			is.commit()
 			is.decide(first)
 			was.add(*was.due().Event) // node_start
-			at := event.Location{Node: "0", Visit: 1, Run: 1}
-			was.add(event.New(event.Decision, at.Cursor(), at.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
+			loc := event.Location{Node: "0", Visit: 1, Run: 1}
+			was.add(event.New(event.Decision, loc.Cursor(), loc.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
 			if first == "continue" {
 				begin := is.due()
 				is.complete(is.commit(), "")

@@ -22,12 +22,12 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		id := n.Providers[i].ID()
 		switch b, begun := ns.Branches[id]; {
 		case !begun:
-			cmds = append(cmds, record(branchStart(n, id))...)
+			cmds = append(cmds, record(branchStartEvent(n, id))...)
 		case b.Status != state.NodeRunning:
 			ended++
 		default:
 			due := decideBranch(p, s, n, ns, id, b)
-			if rests(due) {
+			if isResting(due) {
 				waits = append(waits, due...)
 				continue
 			}
@@ -38,7 +38,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	case ended == len(n.Providers):
 		return endBlock(p, s, n, ns)
 	case ended+len(waits) == len(n.Providers):
-		return rest(p, s, waits)
+		return decideRest(p, s, waits)
 	default:
 		return cmds
 	}
@@ -48,10 +48,10 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || failedBranches(n, ns) != nil {
-		return leaveNode(p, s, n, ns)
+		return completeNode(p, s, n, ns)
 	}
-	at := placeOf(n.Path, ns)
-	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Location: at}}
+	loc := iterationLocation(n.Path, ns)
+	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 
 // failedBranches are the ids of the providers that failed, in the order of the block.
@@ -67,36 +67,36 @@ func failedBranches(n *plan.Node, ns state.Node) []string {
 
 // decideBranch is the loop of the stage that a provider is at, or the end of its work.
 func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
-	at := placeOfBranch(n.Path, ns, id)
+	loc := branchLocation(n.Path, ns, id)
 	point := plan.PointParallelProviderStart
 	if b.Loop.Phase == state.PhaseSettled {
 		point = plan.PointParallelProviderEnd
 	}
-	if cmds, passed := ofProvider(p, s, point, n, at, b); !passed {
+	if cmds, passed := decideProviderHooks(p, s, point, n, loc, b); !passed {
 		return cmds
 	}
 	if b.Loop.Phase == state.PhaseSettled {
-		return record(branchComplete(n, id, b))
+		return record(branchCompleteEvent(n, id, b))
 	}
-	stage := StageAt(p, s, at)
+	stage := StageAt(p, s, loc)
 	if stage == nil {
-		return record(planMismatch(s))
+		return record(planMismatchEvent(s))
 	}
-	return decideLoop(p, s, stage, at, b.Loop)
+	return decideLoop(p, s, stage, loc, b.Loop)
 }
 
 // StageAt is the stage that runs at a place, nil if the plan has none: in a parallel block the stage as
 // the place's provider runs it.
-func StageAt(p *plan.Plan, s state.State, at event.Location) *plan.Node {
-	n := p.Find(at.Node)
-	if n == nil || at.Branch == "" {
+func StageAt(p *plan.Plan, s state.State, loc event.Location) *plan.Node {
+	n := p.Find(loc.Node)
+	if n == nil || loc.Branch == "" {
 		return n
 	}
-	block := p.Find(at.Outer())
+	block := p.Find(loc.Outer())
 	if block == nil {
 		return nil
 	}
-	b := block.Branch(at.Branch)
+	b := block.Branch(loc.Branch)
 	if b == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func StageAt(p *plan.Plan, s state.State, at event.Location) *plan.Node {
 	return &stage
 }
 
-func blockStart(n *plan.Node) event.Event {
+func blockStartEvent(n *plan.Node) event.Event {
 	providers, err := json.Marshal(n.Providers)
 	if err != nil { // they were read from JSON
 		panic(fmt.Sprintf("block %s: %v", n.ID, err))
@@ -127,11 +127,11 @@ func branchCursor(n *plan.Node, id string) *event.Cursor {
 	return &event.Cursor{NodePath: n.Path, NodeRun: 1, Provider: id}
 }
 
-func branchStart(n *plan.Node, id string) event.Event {
+func branchStartEvent(n *plan.Node, id string) event.Event {
 	return event.New(event.ParallelProviderStart, branchCursor(n, id), "", event.ProviderStartData{Provider: id, Stages: stageIDs(n)})
 }
 
-func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
+func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 	d, kind := event.ProviderCompleteData{Provider: id, Status: string(state.NodeComplete)}, event.ParallelProviderComplete
 	if b.Loop.Outcome != string(plan.OutcomeSuccess) {
 		d.Status, d.Failure, kind = string(state.NodeFailed), b.Loop.Failure, event.ParallelProviderFailed
@@ -141,24 +141,24 @@ func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
 
 // blockEnding is how a block ended whose providers have. One that failed fails the block, which names all that did and
 // gives the first one's reason.
-func blockEnding(n *plan.Node, ns state.Node) ending {
-	end := ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path}}
+func blockOutcome(n *plan.Node, ns state.Node) nodeOutcome {
+	outcome := nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path}}
 	failed := failedBranches(n, ns)
 	if failed == nil {
-		return end
+		return outcome
 	}
 	first := ns.Branches[failed[0]].Loop
-	end.outcome = plan.OutcomeError
+	outcome.outcome = plan.OutcomeError
 	switch o := plan.Outcome(first.Outcome); o {
 	case plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeEscalate, plan.OutcomeBudget:
-		end.outcome = o
+		outcome.outcome = o
 	}
-	if len(n.Transitions) > 0 && end.outcome == plan.OutcomeError {
-		end.outcome = plan.OutcomeFail // DIALECT B7
+	if len(n.Transitions) > 0 && outcome.outcome == plan.OutcomeError {
+		outcome.outcome = plan.OutcomeFail // DIALECT B7
 	}
-	end.failure = blockFailure(n, failed, first.Failure, first.Reason)
-	end.reason = end.failure.Message
-	return end
+	outcome.failure = blockFailure(n, failed, first.Failure, first.Reason)
+	outcome.reason = outcome.failure.Message
+	return outcome
 }
 
 func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reason string) *event.FailureData {
@@ -172,37 +172,37 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reaso
 }
 
 // placeOfBranch is the place of the iteration that a provider is at.
-func placeOfBranch(path string, n state.Node, id string) event.Location {
+func branchLocation(path string, n state.Node, id string) event.Location {
 	b := n.Branches[id]
 	return event.Location{
-		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: iterationOf(b.Loop),
+		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: currentIteration(b.Loop),
 	}
 }
 
 // ---- Apply
 
 // blockOf is the running block at the run's place, with its state.
-func blockOf(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || n.Kind != plan.KindParallel || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return nil, ns, misfit(e, "the run is not at that block")
+		return nil, ns, invalidTransition(e, "the run is not at that block")
 	}
 	return n, ns, nil
 }
 
 func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {
-	n, ns, err := blockOf(p, s, e)
+	n, ns, err := runningBlock(p, s, e)
 	if err != nil {
 		return err
 	}
 	id := e.Cursor.Provider
 	if _, begun := ns.Branches[id]; begun || n.Branch(id) == nil {
-		return misfit(e, fmt.Sprintf("the block does not wait for provider %q", id))
+		return invalidTransition(e, fmt.Sprintf("the block does not wait for provider %q", id))
 	}
 	if ns.Branches == nil {
 		ns.Branches = map[string]state.Branch{}
 	}
-	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: stageLoop(n, 0)}
+	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: newStageLoop(n, 0)}
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -212,13 +212,13 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	n, ns, err := blockOf(p, s, e)
+	n, ns, err := runningBlock(p, s, e)
 	if err != nil {
 		return err
 	}
 	b, begun := ns.Branches[e.Cursor.Provider]
 	if !begun || b.Status != state.NodeRunning || b.Loop.Phase != state.PhaseSettled {
-		return misfit(e, fmt.Sprintf("provider %q has not ended", e.Cursor.Provider))
+		return invalidTransition(e, fmt.Sprintf("provider %q has not ended", e.Cursor.Provider))
 	}
 	b.Status = state.NodeStatus(d.Status)
 	ns.Branches[e.Cursor.Provider] = b
@@ -226,7 +226,7 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 		s.NextInjected = append(s.NextInjected, b.Loop.Injected...)
 	}
 	if allComplete(n, ns) { // the last of them has heard what people said
-		heard(s, leastHeard(ns))
+		consumeContext(s, minConsumed(ns))
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func allComplete(n *plan.Node, ns state.Node) bool {
 }
 
 // leastHeard is how much of what people said every provider of the block has heard.
-func leastHeard(ns state.Node) int {
+func minConsumed(ns state.Node) int {
 	least := math.MaxInt
 	for _, b := range ns.Branches {
 		least = min(least, b.Loop.Heard)
@@ -250,15 +250,15 @@ func leastHeard(ns state.Node) int {
 }
 
 // stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
-func stageLoop(n *plan.Node, i int) state.Loop {
+func newStageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
-		return firstLoop(&n.Stages[i])
+		return newLoop(&n.Stages[i])
 	}
 	return state.Loop{Phase: state.PhaseReady}
 }
 
 // advance moves a provider that is done with a stage to the next one of the block.
-func advance(n *plan.Node, ns *state.Node, id string) {
+func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	b := ns.Branches[id]
 	if b.Loop.Phase != state.PhaseSettled || b.Loop.Outcome != string(plan.OutcomeSuccess) {
 		return
@@ -266,17 +266,17 @@ func advance(n *plan.Node, ns *state.Node, id string) {
 	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
 	if b.Stage+1 < len(n.Stages) {
 		injected, heard := b.Loop.Injected, b.Loop.Heard
-		b.Stage, b.Loop = b.Stage+1, stageLoop(n, b.Stage+1)
+		b.Stage, b.Loop = b.Stage+1, newStageLoop(n, b.Stage+1)
 		b.Loop.Injected, b.Loop.Heard = injected, heard
 	}
 	ns.Branches[id] = b
 }
 
 // reopen lets providers that failed go on where they failed; their loops are ready again.
-func reopen(branches map[string]state.Branch) {
+func reopenBranches(branches map[string]state.Branch) {
 	for id, b := range branches {
 		if b.Status == state.NodeFailed {
-			b.Status, b.Gate = state.NodeRunning, reopened(b.Gate, plan.PointParallelProviderEnd)
+			b.Status, b.Gate = state.NodeRunning, reopenCursor(b.Gate, plan.PointParallelProviderEnd)
 			branches[id] = b
 		}
 	}
@@ -289,7 +289,7 @@ func applyArtifact(s *state.State, e event.Event) error {
 	}
 	ns, entered := s.Nodes[s.At]
 	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return misfit(e, "the run is not at that node")
+		return invalidTransition(e, "the run is not at that node")
 	}
 	if ns.Artifacts == nil {
 		ns.Artifacts = map[string]event.Ref{}

@@ -51,7 +51,7 @@ type Command struct {
 // until an event that answers them is applied, and none when the run waits for effects under way,
 // for a timer, or for a person, or when it has ended.
 func Decide(p *plan.Plan, s state.State) []Command {
-	return inRun(s.Run, decide(p, s))
+	return stampRun(s.Run, decide(p, s))
 }
 
 func decide(p *plan.Plan, s state.State) []Command {
@@ -63,7 +63,7 @@ func decide(p *plan.Plan, s state.State) []Command {
 	case s.Status != state.Running:
 		return nil
 	}
-	if cmds, passed := beforeSession(p, s); !passed {
+	if cmds, passed := decideSessionStart(p, s); !passed {
 		return cmds
 	}
 	if s.At == "" {
@@ -71,12 +71,12 @@ func decide(p *plan.Plan, s state.State) []Command {
 	}
 	n := p.Find(s.At)
 	if n == nil {
-		return record(planMismatch(s))
+		return record(planMismatchEvent(s))
 	}
 	if due := armGuardrails(p, s); due != nil {
 		return due
 	}
-	return heeding(p, s, decideNode(p, s, n))
+	return enforceGuardrails(p, s, decideNode(p, s, n))
 }
 
 func record(e event.Event) []Command {

@@ -18,15 +18,15 @@ const checkRounds = 1000
 
 // measure is the command for the next check at the moment, nil when all are made. Those at the entry of a node are made
 // before its first iteration, and anew in every stage retry.
-func measure(s state.State, n *plan.Node, moment string, at event.Location, l state.Loop) []Command {
+func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location, l state.Loop) []Command {
 	if moment == plan.AtEnter {
-		at.Iteration = 0
+		loc.Iteration = 0
 	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 {
 		return nil
 	}
-	return []Command{{Kind: Check, Key: checkKey(s, at, number), Location: at, Check: c.ID}}
+	return []Command{{Kind: Check, Key: checkKey(s, loc, number), Location: loc, Check: c.ID}}
 }
 
 // nextCheck is the first check at the moment that has not been made, with its number among them from 1; 0: none is left.
@@ -39,34 +39,34 @@ func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	return plan.Check{}, 0
 }
 
-func checkKey(s state.State, at event.Location, number int) event.Key {
-	if at.Iteration == 0 {
-		number += checkRounds * s.Nodes[at.Outer()].StageAttempt
+func checkKey(s state.State, loc event.Location, number int) event.Key {
+	if loc.Iteration == 0 {
+		number += checkRounds * s.Nodes[loc.Outer()].StageAttempt
 	}
-	return at.Key(event.KeyCheck, number)
+	return loc.Key(event.KeyCheck, number)
 }
 
 // settleKey is that of the settling of the newest attempt.
-func settleKey(at event.Location, l state.Loop) event.Key {
-	return at.Key(event.KeySettle, max(l.Attempt, 1))
+func settleKey(loc event.Location, l state.Loop) event.Key {
+	return loc.Key(event.KeySettle, max(l.Attempt, 1))
 }
 
 // ---- Apply
 
 // attempted ends an attempt whose outcome is still to be settled.
-func attempted(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		l.Attempted, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
-		toMeasure(n, l)
+		startChecks(n, l)
 	})
 }
 
 // toMeasure begins the checks of an iteration, or the settling where there are none.
-func toMeasure(n *plan.Node, l *state.Loop) {
+func startChecks(n *plan.Node, l *state.Loop) {
 	l.Measured = slices.DeleteFunc(l.Measured, func(m state.Measurement) bool { return m.At != plan.AtEnter })
 	l.Phase = state.PhaseMeasure
 	if len(n.ChecksAt(plan.AtExit)) == 0 {
@@ -75,7 +75,7 @@ func toMeasure(n *plan.Node, l *state.Loop) {
 }
 
 // measured keeps what a check said. When the last one at the entry is made, a bad one ends the node before any work.
-func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil {
 		return l, err
@@ -87,10 +87,10 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e e
 	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 || c.ID != d.ID {
-		return l, misfit(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
+		return l, invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
 	return expect(l, e, phase, checkKey(s, now, number), func(l *state.Loop) {
-		if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
+		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was cut off, and is made again when the run goes on
 		}
 		l.Measured = append(l.Measured, state.Measurement{
@@ -104,12 +104,12 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e e
 			return
 		}
 		l.Phase = state.PhaseReady
-		refuseEntry(l)
+		settleFailedEntry(l)
 	})
 }
 
 // refuseEntry settles a loop whose checks at the entry did not all pass.
-func refuseEntry(l *state.Loop) {
+func settleFailedEntry(l *state.Loop) {
 	i := slices.IndexFunc(l.Measured, func(m state.Measurement) bool { return !m.Passed })
 	if i < 0 {
 		return
@@ -120,11 +120,11 @@ func refuseEntry(l *state.Loop) {
 		return
 	}
 	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+orElse(bad.Reason, "it did not pass")
-	settle(l, l.Message)
+	settleLoop(l, l.Message)
 }
 
 // settled takes over what an iteration came to.
-func settled(l *state.Loop, d event.Settlement) {
+func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
 	l.Attempted, l.Made = nil, orRef(d.Artifact, d.Partial)
 }

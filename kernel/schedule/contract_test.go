@@ -70,15 +70,15 @@ func (w *world) perform(c schedule.Command) {
 		w.tell(*c.Event)
 		w.add(*c.Event)
 	}
-	at := c.Location.Cursor()
+	cursor := c.Location.Cursor()
 	switch c.Kind {
 	case schedule.Attempt:
 		w.finish(c)
 	case schedule.Strategy:
-		w.add(event.New(event.Decision, at, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
+		w.add(event.New(event.Decision, cursor, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
 	case schedule.Check:
 		w.made = append(w.made, "check "+c.Check)
-		w.add(event.New(event.CheckResult, at, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
+		w.add(event.New(event.CheckResult, cursor, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
 		n := schedule.StageAt(w.plan, w.state, c.Location)
 		outcome := orSuccess(w.attempt(c, n.ID))
@@ -87,14 +87,14 @@ func (w *world) perform(c schedule.Command) {
 				outcome = "fail"
 			}
 		}
-		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{
+		w.add(event.New(event.IterationComplete, cursor, c.Key, event.IterationCompleteData{
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
 	case schedule.Inspect:
 		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
-		w.add(event.New(event.InputChecked, at, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
+		w.add(event.New(event.InputChecked, cursor, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
 	case schedule.PlanSteps:
-		w.add(event.New(event.StepsPlanned, at, c.Key, event.StepsPlannedData{Steps: w.steps}))
+		w.add(event.New(event.StepsPlanned, cursor, c.Key, event.StepsPlannedData{Steps: w.steps}))
 	}
 }
 
@@ -120,14 +120,14 @@ func (w *world) finish(c schedule.Command) {
 		said += fmt.Sprintf("#%d", c.Attempt)
 	}
 	w.made = append(w.made, said)
-	outcome, at := w.attempt(c, n.ID), c.Location.Cursor()
+	outcome, cursor := w.attempt(c, n.ID), c.Location.Cursor()
 	switch {
 	case outcome == "crash":
 		w.fail(c, event.FailureData{ErrorType: "provider_crashed", Code: "ACODE-ORCH-001", Message: "it crashed", Retryable: true, Usage: w.usage(c)})
 	case n.HasContract() && c.Location.Step == "":
-		w.add(event.New(event.AttemptComplete, at, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
+		w.add(event.New(event.AttemptComplete, cursor, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
 	default:
-		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
+		w.add(event.New(event.IterationComplete, cursor, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
 	}
 }
 

@@ -19,45 +19,45 @@ import (
 // by side can pass a ceiling together, and a crash loses nothing: what was under way counts as what it was expected to take.
 
 // rounding is how far sums of money may be off.
-const rounding = 1e-9
+const roundingTolerance = 1e-9
 
 // afford says whether a call at the place can be paid for. Else it waits for others to end, or the commands settle the
 // loop as over its budget.
-func afford(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, affordable bool) {
-	if passesSteps(n, at) || l.Check == state.CheckDue {
+func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
+	if passesSteps(n, loc) || l.Check == state.CheckDue {
 		return nil, true
 	}
-	_, short := reserve(p, s, at.Node)
+	_, short := reserve(p, s, loc.Node)
 	switch {
 	case short == nil:
 		return nil, true
 	case short.waits:
 		return nil, false
 	}
-	key := at.Key(event.KeyQuestion, l.Round+1)
+	key := loc.Key(event.KeyQuestion, l.Round+1)
 	if l.Phase == state.PhaseReady {
-		at.Iteration = l.Completed + 1
-		key = at.Key(event.KeyAttempt, l.Attempt+1)
+		loc.Iteration = l.Completed + 1
+		key = loc.Key(event.KeyAttempt, l.Attempt+1)
 	}
 	d := event.FailureData{
-		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: at.Step,
-		Iteration: at.Iteration, Message: short.text,
+		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
+		Iteration: loc.Iteration, Message: short.text,
 		Remedy: "policy.cost sets the ceiling; a session keeps its plan, and resume allows as much once more",
 	}
-	return record(event.New(event.Error, at.Cursor(), key, d)), false
+	return record(event.New(event.Error, loc.Cursor(), key, d)), false
 }
 
 // shortage is why nothing can be set aside.
-type shortage struct {
+type insufficientBudget struct {
 	waits bool // others hold what is left, and may give it back
 	text  string
 }
 
 // reserve is what is set aside for a call at a node, by scope; nil where nothing is limited.
-func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *shortage) {
+func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *insufficientBudget) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {
-		part, short := reserveIn(p, s, c)
+		part, short := reserveInScope(p, s, c)
 		if short != nil {
 			return nil, short
 		}
@@ -72,13 +72,13 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 	return reserved, nil
 }
 
-func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *shortage) {
-	charge, held, beside := s.Charges[c.Scope], heldIn(s, c.Scope), company(p, s)
+func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *insufficientBudget) {
+	charge, held, beside := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
-		amount, short := partOf(limits[float64]{
-			most: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls, beside: beside,
+		amount, short := share(ceilingUsage[float64]{
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls, pending: beside,
 			expected: c.Cost.ReserveUSD, dearest: charge.DearestUSD, known: charge.Attempts - charge.UnknownUSD,
-			unknown: charge.UnknownUSD, unit: "USD", tolerance: rounding, setting: "reserve_usd",
+			unknown: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
 		if short != nil {
 			return part, short
@@ -86,8 +86,8 @@ func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, 
 		part.USD = &amount
 	}
 	if c.Cost.MaxTokens > 0 {
-		amount, short := partOf(limits[int64]{
-			most: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls, beside: beside,
+		amount, short := share(ceilingUsage[int64]{
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls, pending: beside,
 			expected: c.Cost.ReserveTokens, dearest: charge.DearestTokens, known: charge.Attempts - charge.UnknownTokens,
 			unknown: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
@@ -100,22 +100,22 @@ func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, 
 }
 
 // limits is one ceiling with what is known of the calls under it.
-type limits[T int64 | float64] struct {
-	most, spent, held T
-	calls             int // that hold something
-	beside            int // calls that what is left is for, this one among them
-	expected, dearest T
-	known, unknown    int // calls that ended and said, or did not say, what they took
-	unit              string
-	tolerance         T
-	setting           string
+type ceilingUsage[T int64 | float64] struct {
+	limit, spent, held T
+	calls              int // that hold something
+	pending            int // calls that what is left is for, this one among them
+	expected, dearest  T
+	known, unknown     int // calls that ended and said, or did not say, what they took
+	unit               string
+	tolerance          T
+	setting            string
 }
 
 // partOf is what one call is to set aside, and may take. It begins where what it is expected to take is left: what the
 // author says, else as much as the dearest so far took, else, where nothing is known, all. Then it has an equal part of
 // what is left, beside those that may yet begin: a call that takes more than the ones before it is no reason to stop.
-func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
-	left := l.most - l.spent - l.held
+func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficientBudget) {
+	left := l.limit - l.spent - l.held
 	part := l.expected
 	switch {
 	case part > 0:
@@ -124,29 +124,29 @@ func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
 	case left > l.tolerance && l.calls == 0:
 		return left, nil
 	default:
-		part = l.most // nobody knows: more than what is left
+		part = l.limit // nobody knows: more than what is left
 	}
 	if part <= left+l.tolerance && left > l.tolerance {
-		return min(max(part, left/T(l.beside)), left), nil
+		return min(max(part, left/T(l.pending)), left), nil
 	}
 	of := "the session"
 	if scope != "" {
 		of = "node " + scope
 	}
-	text := fmt.Sprintf("%s of %s %s are spent in %s, and the next call does not fit", amount(l.spent), amount(l.most), l.unit, of)
+	text := fmt.Sprintf("%s of %s %s are spent in %s, and the next call does not fit", formatAmount(l.spent), formatAmount(l.limit), l.unit, of)
 	if l.unknown > 0 {
 		text += fmt.Sprintf("; %d calls did not say what they took and count as what was reserved for them (policy.cost.%s)", l.unknown, l.setting)
 	}
-	return 0, &shortage{waits: l.calls > 0 && part <= l.most-l.spent+l.tolerance, text: text}
+	return 0, &insufficientBudget{waits: l.calls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
 }
 
 // amount is a number for people: sums of money have no more than six decimals.
-func amount[T int64 | float64](n T) string {
+func formatAmount[T int64 | float64](n T) string {
 	return strconv.FormatFloat(math.Round(float64(n)*1e6)/1e6, 'f', -1, 64)
 }
 
 // company is how many calls what is left is for: the one that is about to begin, and those that may begin beside it.
-func company(p *plan.Plan, s state.State) int {
+func pendingCalls(p *plan.Plan, s state.State) int {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	waiting, holding := 0, 0
 	count := func(over bool, l state.Loop) {
@@ -176,21 +176,21 @@ func company(p *plan.Plan, s state.State) int {
 }
 
 // holding is what the calls under way have set aside in a scope.
-type holding struct {
+type reservations struct {
 	usd    float64
 	tokens int64
 	calls  int
 }
 
-func heldIn(s state.State, scope string) holding {
-	var h holding
+func sumReservations(s state.State, scope string) reservations {
+	var h reservations
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		ns := s.Nodes[path]
 		if ns.Status != state.NodeRunning {
 			continue
 		}
-		for _, seat := range seats(path, ns) {
-			part, holds := seat.loop.Reserved[scope]
+		for _, ref := range activeLoops(path, ns) {
+			part, holds := ref.loop.Reserved[scope]
 			if !holds {
 				continue
 			}
@@ -209,26 +209,26 @@ func heldIn(s state.State, scope string) holding {
 // ---- Apply
 
 // spend sets aside what a call that begins may take, and charges what one that ends took: u, as its event says.
-func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Location, e event.Event, u *event.Usage) {
+func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, loc event.Location, e event.Event, u *event.Usage) {
 	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
-		l.Reserved, _ = reserve(p, *s, at.Node)
+		l.Reserved, _ = reserve(p, *s, loc.Node)
 		return
 	}
 	s.Usage = s.Usage.Plus(u)
 	if was.Phase != state.PhaseAttempt && was.Phase != state.PhaseAsking || l.Phase == was.Phase {
 		return
 	}
-	if u == nil && neverBegan(e) {
+	if u == nil && failedBeforeCall(e) {
 		u = &event.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 	}
 	for scope, part := range was.Reserved {
-		charge(p, s, at.Node, scope, part, u, e.Seq)
+		chargeCall(p, s, loc.Node, scope, part, u, e.Seq)
 	}
 	l.Reserved = nil
 }
 
 // neverBegan reports whether an attempt, or a question, failed before an agent was called.
-func neverBegan(e event.Event) bool {
+func failedBeforeCall(e event.Event) bool {
 	kind := ""
 	switch e.Type {
 	case event.Error:
@@ -247,7 +247,7 @@ func neverBegan(e event.Event) bool {
 }
 
 // charge counts what a call took in a scope. One that did not say took what it was expected to take.
-func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
+func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
 	if s.Charges == nil {
 		s.Charges = map[string]state.Charge{}
 	}
@@ -266,17 +266,17 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 	default:
 		c.UnknownUSD++
 		if part.USD != nil {
-			c.USD += expected(*part.USD, reserveUSD, c.DearestUSD)
+			c.USD += estimate(*part.USD, reserveUSD, c.DearestUSD)
 		}
 	}
-	switch tokens, known := tokensOf(u); {
+	switch tokens, known := countTokens(u); {
 	case known:
 		c.Tokens += tokens
 		c.DearestTokens = max(c.DearestTokens, tokens)
 	default:
 		c.UnknownTokens++
 		if part.Tokens != nil {
-			c.Tokens += expected(*part.Tokens, reserveTokens, c.DearestTokens)
+			c.Tokens += estimate(*part.Tokens, reserveTokens, c.DearestTokens)
 		}
 	}
 	for _, ceiling := range p.Ceilings(path) {
@@ -289,13 +289,13 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 
 // expected is what a call counts as that did not say what it took: what the author expects, else as much as the dearest
 // so far took, else all that was set aside for it.
-func expected[T int64 | float64](part, said, dearest T) T {
+func estimate[T int64 | float64](part, said, dearest T) T {
 	return min(part, cmp.Or(said, dearest, part))
 }
 
 // tokensOf are the tokens that a ceiling counts: input and output, with what was written to a cache and without what
 // was read from one.
-func tokensOf(u *event.Usage) (tokens int64, known bool) {
+func countTokens(u *event.Usage) (tokens int64, known bool) {
 	if u == nil || u.InputTokens == nil && u.OutputTokens == nil {
 		return 0, false
 	}
@@ -310,7 +310,7 @@ func tokensOf(u *event.Usage) (tokens int64, known bool) {
 // chargeCutOff charges what a kernel that is gone had set aside.
 func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
-		charge(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
+		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
 	}
 	l.Reserved = nil
 }
@@ -321,7 +321,7 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {
 		all[c.Scope] = true
-		if _, why := reserveIn(p, *s, c); why != nil {
+		if _, why := reserveInScope(p, *s, c); why != nil {
 			short[c.Scope] = true
 		}
 	}

@@ -20,7 +20,7 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)
 	case c.Count == route.Limit:
 		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
-	case returnsTo(s, route) >= limits.Max:
+	case countReturns(s, route) >= limits.Max:
 		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
 	case s.Returns >= limits.Session:
 		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
@@ -32,7 +32,7 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 }
 
 // returnsTo is how often the target of the edge was entered again, over all edges that lead to it.
-func returnsTo(s state.State, route plan.Route) int {
+func countReturns(s state.State, route plan.Route) int {
 	of, _ := splitEdge(route.Name)
 	sum := 0
 	for name, c := range s.Cycles {
@@ -53,7 +53,7 @@ func splitEdge(name string) (embedder, edge string) {
 }
 
 // passPrint is a digest of what the nodes from the target of a back edge to its source put out.
-func passPrint(p *plan.Plan, s state.State, n *plan.Node, target string) string {
+func passHash(p *plan.Plan, s state.State, n *plan.Node, target string) string {
 	siblings, last := p.Siblings(n.Path)
 	digest := sha256.New()
 	inside := false
@@ -93,7 +93,7 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 }
 
 // forgetCycles forgets the returns inside a pipeline node that begins another run.
-func forgetCycles(s *state.State, path string) {
+func clearCycles(s *state.State, path string) {
 	for name := range s.Cycles {
 		if embedder, _ := splitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
 			delete(s.Cycles, name)

@@ -33,21 +33,21 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 }
 
 // handsOut reports whether what the pipeline came to is still to be made the artifact of the node that wraps it.
-func handsOut(n *plan.Node, ns state.Node) bool {
+func needsDeliverable(n *plan.Node, ns state.Node) bool {
 	_, handed := ns.Artifacts[event.Artifact]
 	return n.Wraps != nil && !handed
 }
 
 // handKey is that of the settling of a node that wraps a pipeline.
-func handKey(path string, ns state.Node) event.Key {
-	return placeOfNode(path, ns).Key(event.KeySettle, 1)
+func deliverableKey(path string, ns state.Node) event.Key {
+	return nodeLocation(path, ns).Key(event.KeySettle, 1)
 }
 
 // ---- Apply
 
 // handOver makes the deliverable of a plan that has come to its end the artifact of the node that embeds it. Of a node
 // that wraps it the artifact is settled.
-func handOver(p *plan.Plan, s *state.State, path string) {
+func deliver(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || n.Wraps != nil {
 		return
@@ -60,30 +60,30 @@ func handOver(p *plan.Plan, s *state.State, path string) {
 }
 
 // handing is the node that wraps a pipeline and waits for its artifact by the event's key.
-func handing(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
+func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= runs(p, n) && ns.Unfit == nil && handsOut(n, ns)
-	if !waits || e.Key != handKey(s.At, ns) {
-		return ns, misfit(e, "the run does not wait for the artifact of that node")
+	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= maxRuns(p, n) && ns.Unfit == nil && needsDeliverable(n, ns)
+	if !waits || e.Key != deliverableKey(s.At, ns) {
+		return ns, invalidTransition(e, "the run does not wait for the artifact of that node")
 	}
 	return ns, nil
 }
 
 // applyHanded gives the node that wraps a pipeline its artifact.
-func applyHanded(p *plan.Plan, s *state.State, e event.Event) error {
-	if _, err := handing(p, s, e); err != nil {
+func applyDeliverable(p *plan.Plan, s *state.State, e event.Event) error {
+	if _, err := awaitingDeliverable(p, s, e); err != nil {
 		return err
 	}
 	return applyArtifact(s, e)
 }
 
 // applyNotHanded ends the node: what the pipeline came to is not what the node has to come to.
-func applyNotHanded(p *plan.Plan, s *state.State, e event.Event) error {
+func applyDeliverableError(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return err
 	}
-	ns, err := handing(p, s, e)
+	ns, err := awaitingDeliverable(p, s, e)
 	if err != nil {
 		return err
 	}

@@ -12,30 +12,30 @@ import (
 // decideEmbedded serves a pipeline node that was entered: each run goes through the embedded plan, from
 // its first node until a transition leads back here.
 func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	most := runs(p, n)
+	most := maxRuns(p, n)
 	if ns.Runs < most {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
 	}
-	if handsOut(n, ns) {
-		at := placeOfNode(n.Path, ns)
-		return []Command{{Kind: Settle, Key: handKey(n.Path, ns), Location: at}}
+	if needsDeliverable(n, ns) {
+		loc := nodeLocation(n.Path, ns)
+		return []Command{{Kind: Settle, Key: deliverableKey(n.Path, ns), Location: loc}}
 	}
-	return leaveNode(p, s, n, ns)
+	return completeNode(p, s, n, ns)
 }
 
 // runs is how often a pipeline node goes through its plan. One inside another goes through it once: a
 // place has room for one number of runs.
-func runs(p *plan.Plan, n *plan.Node) int {
+func maxRuns(p *plan.Plan, n *plan.Node) int {
 	if p.Embedder(n.Path) != "" {
 		return 1
 	}
 	return max(n.Runs, 1)
 }
 
-func embeddedStart(p *plan.Plan, n *plan.Node) event.Event {
+func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",
-		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: runs(p, n)})
+		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: maxRuns(p, n)})
 }
 
 // ---- Apply
@@ -44,18 +44,18 @@ func embeddedStart(p *plan.Plan, n *plan.Node) event.Event {
 // never been entered.
 func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= runs(p, n) {
-		return misfit(e, "the run is not at that pipeline")
+	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= maxRuns(p, n) {
+		return invalidTransition(e, "the run is not at that pipeline")
 	}
 	if p.Embedder(s.At) == "" {
 		ns.Run++
 	}
 	if ns.Runs++; ns.Runs > 1 {
-		forgetNext(s)
+		clearCarry(s)
 	}
 	s.NextFrom = ""
-	forgetInside(p, s)
-	forgetCycles(s, s.At)
+	clearEmbedded(p, s)
+	clearCycles(s, s.At)
 	s.Nodes[s.At] = ns
 	if len(n.Plan.Nodes) > 0 {
 		s.At += "." + n.Plan.Nodes[0].Path
@@ -65,7 +65,7 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 
 // forgetInside forgets the nodes of the pipeline that the run is at, since it begins a run. The number of the run tells what
 // they do from what they did; a pipeline inside another counts none of its own, and the visits of its nodes go on counting.
-func forgetInside(p *plan.Plan, s *state.State) {
+func clearEmbedded(p *plan.Plan, s *state.State) {
 	within := s.At + "."
 	if p.Embedder(s.At) == "" {
 		maps.DeleteFunc(s.PriorVisits, func(path string, _ int) bool { return strings.HasPrefix(path, within) })
@@ -86,7 +86,7 @@ func forgetInside(p *plan.Plan, s *state.State) {
 
 // runOf is the number of the run that a node about to be entered belongs to: that of the outermost
 // pipeline node around it, or of the whole pipeline.
-func runOf(p *plan.Plan, s *state.State, path string) int {
+func runNumber(p *plan.Plan, s *state.State, path string) int {
 	outermost := ""
 	for outer := p.Embedder(path); outer != ""; outer = p.Embedder(outer) {
 		outermost = outer

@@ -20,8 +20,8 @@ func PassedOver(p *plan.Plan, s state.State, path string) string {
 		if exit >= 0 && exit < i && endedWell(s.Nodes[siblings[exit].Path]) {
 			return "the pipeline was complete after " + siblings[exit].ID
 		}
-		if embedder == "" && i < indexOf(siblings, startOf(p)) {
-			return "the run began with " + startOf(p)
+		if embedder == "" && i < indexOf(siblings, startNode(p)) {
+			return "the run began with " + startNode(p)
 		}
 	}
 	return ""
@@ -34,7 +34,7 @@ func endedWell(n state.Node) bool {
 }
 
 // startOf is the id of the node that the command line lets the run begin with, "" where it says nothing.
-func startOf(p *plan.Plan) string {
+func startNode(p *plan.Plan) string {
 	if o := p.Pipeline.Overrides; o != nil {
 		return o.Start
 	}

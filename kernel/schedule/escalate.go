@@ -14,9 +14,9 @@ import (
 const nobodyAnswered = "nobody answered in time"
 
 // need is what a person is needed for.
-type need struct {
+type escalation struct {
 	key    event.Key // of what waits for the answer
-	at     *event.Cursor
+	cursor *event.Cursor
 	code   string // of what made a person needed, "" for none
 	text   string
 	remedy string
@@ -24,26 +24,26 @@ type need struct {
 }
 
 // escalate asks a person about the node or a part of it, and waits.
-func escalate(p *plan.Plan, s state.State, n *plan.Node, of need) []Command {
+func escalate(p *plan.Plan, s state.State, n *plan.Node, of escalation) []Command {
 	id := event.QuestionID(of.key)
 	q, asked := s.Questions[id]
 	switch {
 	case !asked:
-		return record(event.New(event.QuestionAsked, of.at, of.key, question(p, s, n, of)))
+		return record(event.New(event.QuestionAsked, of.cursor, of.key, newQuestion(p, s, n, of)))
 	case q.Answer != nil:
 		return failUnanswered(p, s, n, q)
 	case q.Lapsed && q.OnTimeout != plan.ToPause:
-		return record(event.New(event.QuestionAnswered, of.at, "", event.QuestionAnsweredData{
+		return record(event.New(event.QuestionAnswered, of.cursor, "", event.QuestionAnsweredData{
 			ID: id, Answer: event.AnswerReject, Digest: q.Digest, Expired: true,
 		}))
 	default:
-		return awaitAnswer(s, of.at, id, q)
+		return awaitAnswer(s, of.cursor, id, q)
 	}
 }
 
 // question asks about the need, under the policy of the node. Where the policy does not let the run wait, it has a limit
 // only if it names one and somebody waits all the same.
-func question(p *plan.Plan, s state.State, n *plan.Node, of need) event.QuestionAskedData {
+func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event.QuestionAskedData {
 	digest := of.text
 	for _, ref := range of.shown {
 		digest += "\n" + ref.Path + " " + ref.SHA256
@@ -76,30 +76,30 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 		Code: orElse(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
 		Message: nobodyAnswered + ": " + q.Text, Remedy: orElse(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
 	}
-	last := event.New(event.NodeComplete, placeOf(s.At, ns).Cursor(), "", event.NodeCompleteData{
+	last := event.New(event.NodeComplete, iterationLocation(s.At, ns).Cursor(), "", event.NodeCompleteData{
 		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
 	})
 	if n.Path != s.At || len(ns.Order) > 0 { // what else runs in the node ends first
 		return record(last)
 	}
-	return leaveSession(p, s, last)
+	return completeSession(p, s, last)
 }
 
 // rests reports whether the commands let the run end or pause for want of a person.
-func rests(cmds []Command) bool {
+func isResting(cmds []Command) bool {
 	return len(cmds) == 1 && cmds[0].Event != nil && (cmds[0].Event.Type == event.SessionPaused || cmds[0].Event.Type == event.NodeComplete)
 }
 
 // rest lets the run end or pause for the first of those that need a person, once nothing else can go on.
-func rest(p *plan.Plan, s state.State, waits []Command) []Command {
+func decideRest(p *plan.Plan, s state.State, waits []Command) []Command {
 	if waits[0].Event.Type == event.NodeComplete {
-		return leaveSession(p, s, *waits[0].Event)
+		return completeSession(p, s, *waits[0].Event)
 	}
 	return waits[:1]
 }
 
 // shownOf are the files that a person looks at who is asked about a node: what it made last, and what is said of that.
-func shownOf(l state.Loop) []event.Ref {
+func shownFiles(l state.Loop) []event.Ref {
 	var shown []event.Ref
 	for _, ref := range []*event.Ref{l.Made, l.Feedback} {
 		if ref != nil {
@@ -112,7 +112,7 @@ func shownOf(l state.Loop) []event.Ref {
 // ---- Apply
 
 // escalated gives an escalation its name and the time by which it is to be answered.
-func escalated(s *state.State, q *state.Question, d event.QuestionAskedData) {
+func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {
 	s.Escalation = state.EscalationName(s.Escalation, q.AskedAt)
 	q.Escalation, q.Remedy, q.Waits, q.OnTimeout = s.Escalation, d.Remedy, d.Waits, d.OnTimeout
 	if d.Within <= 0 {
@@ -127,7 +127,7 @@ func escalated(s *state.State, q *state.Question, d event.QuestionAskedData) {
 }
 
 // lapse marks the escalation whose time is over.
-func lapse(s *state.State, key event.Key) {
+func expireEscalation(s *state.State, key event.Key) {
 	for id, q := range s.Questions {
 		if q.Key == key && q.Kind == event.QuestionEscalation {
 			q.Lapsed = true
@@ -138,7 +138,7 @@ func lapse(s *state.State, key event.Key) {
 
 // unbind takes the limits from escalations that nobody waits for any more: a run that rests may rest as long as it likes
 // (K9).
-func unbind(s *state.State) {
+func clearDeadlines(s *state.State) {
 	for id, q := range s.Questions {
 		if q.Kind == event.QuestionEscalation && q.Due != nil {
 			delete(s.Timers, q.Key)

@@ -184,13 +184,13 @@ func TestRepeatedEscalation(t *testing.T) {
 // Names count up within a second, and go on doing so in a further run of the session.
 func TestEscalationNames(t *testing.T) {
 	w := needy(t, nil)
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var names []string
-	ask := func(n int, at time.Time) {
+	ask := func(n int, now time.Time) {
 		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
 		key := place.Key(event.KeyAttempt, 1)
 		e := event.New(event.QuestionAsked, place.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
-		e.Time = at
+		e.Time = now
 		next, err := schedule.Apply(w.plan, w.state, e)
 		if err != nil {
 			t.Fatal(err)
@@ -198,10 +198,10 @@ func TestEscalationNames(t *testing.T) {
 		w.state = next
 		names = append(names, next.Questions[event.QuestionID(key)].Escalation)
 	}
-	ask(1, at)
-	ask(2, at)
-	ask(3, at.Add(999*time.Millisecond))
-	ask(4, at.Add(time.Second))
+	ask(1, now)
+	ask(2, now)
+	ask(3, now.Add(999*time.Millisecond))
+	ask(4, now.Add(time.Second))
 	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline"})
 	start.RunID = "PL-2"
 	next, err := schedule.Apply(w.plan, w.state, start)
@@ -209,7 +209,7 @@ func TestEscalationNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.state = next
-	ask(1, at.Add(time.Second))
+	ask(1, now.Add(time.Second))
 	want := []string{"ESC-20260301120000", "ESC-20260301120000-2", "ESC-20260301120000-3", "ESC-20260301120001", "ESC-20260301120001-2"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

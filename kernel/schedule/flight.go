@@ -9,65 +9,65 @@ import (
 )
 
 // flight is an effect that is under way as far as the state shows it: that of a strategy it does not show.
-type flight struct {
+type inFlightEffect struct {
 	key event.Key
-	at  event.Location
+	loc event.Location
 }
 
 // inFlight are the cancel commands for what is under way, in the order of node paths and branches.
-func inFlight(s state.State) []Command {
+func cancelInFlight(s state.State) []Command {
 	var cmds []Command
-	add := func(flights ...flight) {
+	add := func(flights ...inFlightEffect) {
 		for _, f := range flights {
-			cmds = append(cmds, Command{Kind: Cancel, Key: f.key, Location: f.at})
+			cmds = append(cmds, Command{Kind: Cancel, Key: f.key, Location: f.loc})
 		}
 	}
-	add(firing(event.Location{}, s.Gate)...)
+	add(firingHook(event.Location{}, s.Gate)...)
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		if n := s.Nodes[path]; n.Status == state.NodeRunning {
-			add(flightsOf(path, n)...)
+			add(inFlightEffects(path, n)...)
 		}
 	}
 	return cmds
 }
 
 // flightsOf is what is under way in a node that runs.
-func flightsOf(path string, n state.Node) []flight {
-	at := placeOfNode(path, n)
-	at.Iteration = n.Gate.Iteration
-	flights := firing(at, n.Gate)
-	for _, seat := range seats(path, n) {
-		if seat.at.Branch != "" {
-			at, gate := seat.at, n.Branches[seat.at.Branch].Gate
-			at.Iteration = gate.Iteration
-			flights = append(flights, firing(at, gate)...)
+func inFlightEffects(path string, n state.Node) []inFlightEffect {
+	loc := nodeLocation(path, n)
+	loc.Iteration = n.Gate.Iteration
+	flights := firingHook(loc, n.Gate)
+	for _, ref := range activeLoops(path, n) {
+		if ref.loc.Branch != "" {
+			loc, gate := ref.loc, n.Branches[ref.loc.Branch].Gate
+			loc.Iteration = gate.Iteration
+			flights = append(flights, firingHook(loc, gate)...)
 		}
-		if key, busy := underWay(seat); busy {
-			flights = append(flights, flight{key, seat.at})
+		if key, busy := pendingEffect(ref); busy {
+			flights = append(flights, inFlightEffect{key, ref.loc})
 		}
 	}
 	return flights
 }
 
 // firing is the hook that is being called at a gate, if one is.
-func firing(at event.Location, g state.HookCursor) []flight {
+func firingHook(loc event.Location, g state.HookCursor) []inFlightEffect {
 	if g.Firing == 0 {
 		return nil
 	}
-	return []flight{{hookKey(at, g, g.Firing), at}}
+	return []inFlightEffect{{hookKey(loc, g, g.Firing), loc}}
 }
 
 // underWay is the key of the effect that a loop waits for, as far as the state shows it.
-func underWay(s seat) (event.Key, bool) {
+func pendingEffect(s loopRef) (event.Key, bool) {
 	if s.loop.Gate.Firing > 0 {
-		s.at.Iteration = s.loop.Gate.Iteration
-		return hookKey(s.at, s.loop.Gate, s.loop.Gate.Firing), true
+		s.loc.Iteration = s.loop.Gate.Iteration
+		return hookKey(s.loc, s.loop.Gate, s.loop.Gate.Firing), true
 	}
 	switch s.loop.Phase {
 	case state.PhaseAttempt:
-		return s.at.Key(event.KeyAttempt, s.loop.Attempt), true
+		return s.loc.Key(event.KeyAttempt, s.loop.Attempt), true
 	case state.PhaseAsking:
-		return s.at.Key(event.KeyQuestion, s.loop.Round+1), true
+		return s.loc.Key(event.KeyQuestion, s.loop.Round+1), true
 	default:
 		return "", false
 	}
@@ -75,7 +75,7 @@ func underWay(s seat) (event.Key, bool) {
 
 // Firing reports whether a hook is being called.
 func Firing(s state.State) bool {
-	for _, c := range inFlight(s) {
+	for _, c := range cancelInFlight(s) {
 		if c.Key.Kind() == event.KeyHook {
 			return true
 		}

@@ -16,22 +16,22 @@ import (
 // the session: a pause or a crash moves it on. A timer that has run out stays in the state, marked, until
 // what it bounds is over.
 type guardrail struct {
-	at     event.Location // what it bounds: see [event.Place.Holds]
+	loc    event.Location // what it bounds: see [event.Place.Holds]
 	number int            // of its timer at that place: 1, of an embedded pipeline's runs 2
 	limit  *plan.Guardrails
 }
 
-func (g guardrail) key() event.Key { return g.at.Key(event.KeyTimer, g.number) }
+func (g guardrail) key() event.Key { return g.loc.Key(event.KeyTimer, g.number) }
 
 // ofRun reports whether the guardrail bounds the whole run.
-func (g guardrail) ofRun() bool { return g.at == event.Location{} }
+func (g guardrail) boundsRun() bool { return g.loc == event.Location{} }
 
 // guardrails are those that hold where the run is, the widest first.
-func guardrails(p *plan.Plan, s state.State) []guardrail {
+func activeGuardrails(p *plan.Plan, s state.State) []guardrail {
 	var all []guardrail
-	add := func(at event.Location, number int, limit *plan.Guardrails) {
+	add := func(loc event.Location, number int, limit *plan.Guardrails) {
 		if limit != nil {
-			all = append(all, guardrail{at, number, limit})
+			all = append(all, guardrail{loc, number, limit})
 		}
 	}
 	add(event.Location{}, 1, p.Pipeline.Guardrails)
@@ -41,22 +41,22 @@ func guardrails(p *plan.Plan, s state.State) []guardrail {
 		if c != '.' || n == nil || ns.Status != state.NodeRunning {
 			continue
 		}
-		at := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
-		visit := at
+		loc := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
+		visit := loc
 		if n.Kind == plan.KindPipeline && p.Embedder(path) == "" {
 			visit.Run = s.Run // its own runs count up within a visit
 		}
 		add(visit, 1, n.Guardrails)
 		if n.Plan != nil && path != s.At {
-			add(at, 2, n.Plan.Pipeline.Guardrails)
+			add(loc, 2, n.Plan.Pipeline.Guardrails)
 		}
 		if n.Kind != plan.KindParallel {
 			continue
 		}
-		for _, seat := range seats(path, ns) {
-			if stage := p.Find(seat.at.Node); stage != nil {
-				seat.at.Iteration = 0
-				add(seat.at, 1, stage.Guardrails)
+		for _, ref := range activeLoops(path, ns) {
+			if stage := p.Find(ref.loc.Node); stage != nil {
+				ref.loc.Iteration = 0
+				add(ref.loc, 1, stage.Guardrails)
 			}
 		}
 	}
@@ -64,17 +64,17 @@ func guardrails(p *plan.Plan, s state.State) []guardrail {
 }
 
 // whose is what the guardrail bounds, for messages.
-func (g guardrail) whose(p *plan.Plan) string {
-	n := p.Find(g.at.Node)
+func (g guardrail) subject(p *plan.Plan) string {
+	n := p.Find(g.loc.Node)
 	switch {
-	case g.ofRun():
+	case g.boundsRun():
 		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
 	case n == nil: // the plan that the guardrail is from has it
-		return g.at.Node
+		return g.loc.Node
 	case g.number == 2:
 		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)
-	case g.at.Branch != "":
-		return fmt.Sprintf("stage %q of provider %s", n.ID, g.at.Branch)
+	case g.loc.Branch != "":
+		return fmt.Sprintf("stage %q of provider %s", n.ID, g.loc.Branch)
 	default:
 		return fmt.Sprintf("node %q", n.ID)
 	}
@@ -82,13 +82,13 @@ func (g guardrail) whose(p *plan.Plan) string {
 
 // armGuardrails sets the timer of a guardrail that has none yet.
 func armGuardrails(p *plan.Plan, s state.State) []Command {
-	for _, g := range guardrails(p, s) {
+	for _, g := range activeGuardrails(p, s) {
 		if _, armed := s.Timers[g.key()]; armed {
 			continue
 		}
 		var c *event.Cursor
-		if !g.ofRun() {
-			c = g.at.Cursor()
+		if !g.boundsRun() {
+			c = g.loc.Cursor()
 		}
 		return record(event.New(event.TimerSet, c, g.key(), event.TimerSetData{Purpose: state.PurposeGuardrail, After: g.limit.Limit()}))
 	}
@@ -97,53 +97,53 @@ func armGuardrails(p *plan.Plan, s state.State) []Command {
 
 // heeding are the commands that are due, with those that cancel what is under way beyond a guardrail. Whether
 // a strategy is at work the state does not show: where none is, the decision is made for it.
-func heeding(p *plan.Plan, s state.State, due []Command) []Command {
+func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	if !s.Guarded() {
 		return due
 	}
 	var cmds []Command
-	for _, seat := range seats(s.At, s.Nodes[s.At]) {
-		g, reached := reachedAt(p, s, seat.at)
+	for _, ref := range activeLoops(s.At, s.Nodes[s.At]) {
+		g, reached := reachedGuardrail(p, s, ref.loc)
 		if !reached {
 			continue
 		}
-		d := g.failure(p, s, seat.at)
-		if seat.loop.Gate.Firing > 0 {
+		d := g.failure(p, s, ref.loc)
+		if ref.loop.Gate.Firing > 0 {
 			continue
 		}
-		if key, busy := underWay(seat); busy {
-			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
+		if key, busy := pendingEffect(ref); busy {
+			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
 		}
-		cmds = append(cmds, cancelChecks(due, seat, d)...)
-		if seat.loop.Phase != state.PhaseDecide {
+		cmds = append(cmds, cancelChecks(due, ref, d)...)
+		if ref.loop.Phase != state.PhaseDecide {
 			continue
 		}
-		key := seat.at.Key(event.KeyDecide, seat.loop.Round+1)
+		key := ref.loc.Key(event.KeyDecide, ref.loop.Round+1)
 		due = slices.DeleteFunc(due, func(c Command) bool { return c.Key == key })
-		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
-		cmds = append(cmds, record(event.New(event.Decision, seat.at.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
+		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
+		cmds = append(cmds, record(event.New(event.Decision, ref.loc.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
 	}
 	return append(cmds, due...)
 }
 
 // cancelChecks cancels the check of a loop that is being made, of those that are due.
-func cancelChecks(due []Command, of seat, cause *event.FailureData) []Command {
-	if of.loop.Phase != state.PhaseEnter && of.loop.Phase != state.PhaseMeasure {
+func cancelChecks(due []Command, ref loopRef, cause *event.FailureData) []Command {
+	if ref.loop.Phase != state.PhaseEnter && ref.loop.Phase != state.PhaseMeasure {
 		return nil
 	}
 	var cmds []Command
 	for _, c := range due {
-		if c.Kind == Check && c.Location.Node == of.at.Node && c.Location.Branch == of.at.Branch {
-			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: of.at, Cause: cause})
+		if c.Kind == Check && c.Location.Node == ref.loc.Node && c.Location.Branch == ref.loc.Branch {
+			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: ref.loc, Cause: cause})
 		}
 	}
 	return cmds
 }
 
 // reachedAt is the widest guardrail that has been reached and bounds the place.
-func reachedAt(p *plan.Plan, s state.State, at event.Location) (guardrail, bool) {
-	for _, g := range guardrails(p, s) {
-		if s.Timers[g.key()].Reached != nil && g.at.Holds(at) {
+func reachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (guardrail, bool) {
+	for _, g := range activeGuardrails(p, s) {
+		if s.Timers[g.key()].Reached != nil && g.loc.Holds(loc) {
 			return g, true
 		}
 	}
@@ -151,24 +151,24 @@ func reachedAt(p *plan.Plan, s state.State, at event.Location) (guardrail, bool)
 }
 
 // failure says which limit was reached, where it was set, how long the work took, and how to go on.
-func (g guardrail) failure(p *plan.Plan, s state.State, at event.Location) *event.FailureData {
+func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *event.FailureData {
 	ran := g.limit.Limit()
 	if t := s.Timers[g.key()]; t.Reached != nil {
 		ran += max(0, t.Reached.Sub(t.Due))
 	}
 	resume, anew := "agent-pipelines resume "+s.Session, "resume, which gives it the time anew"
-	if g.ofRun() {
+	if g.boundsRun() {
 		resume += " --force"
 		anew = resume + ", which gives it the time once more"
 	}
 	d := &event.FailureData{
-		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: at.Iteration,
+		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: loc.Iteration,
 		Message: fmt.Sprintf("%s has used up its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
-			g.whose(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
+			g.subject(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
 		Remedy:        fmt.Sprintf("%s; or change the number and start anew: a session keeps its plan", anew),
 		ResumeCommand: resume,
 	}
-	if n := StageAt(p, s, at); n != nil {
+	if n := StageAt(p, s, loc); n != nil {
 		d.Node, d.Stage = n.ID, n.ID
 	}
 	return d
@@ -187,9 +187,9 @@ func (o *Overrun) Unwrap() error {
 
 // Reached says of a guardrail's timer that has run out what that means, nil for any other key.
 func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
-	for _, g := range guardrails(p, s) {
+	for _, g := range activeGuardrails(p, s) {
 		if g.key() == key && s.Timers[key].Reached != nil {
-			return g.failure(p, s, g.at)
+			return g.failure(p, s, g.loc)
 		}
 	}
 	return nil
@@ -206,26 +206,26 @@ func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
 // ---- Apply
 
 // applyReached marks a guardrail's timer as run out.
-func applyReached(s *state.State, e event.Event) error {
+func applyGuardrailReached(s *state.State, e event.Event) error {
 	t := s.Timers[e.Key]
 	if t.Reached != nil {
-		return misfit(e, "that guardrail has been reached already")
+		return invalidTransition(e, "that guardrail has been reached already")
 	}
-	at := e.Time
-	t.Reached = &at
+	now := e.Time
+	t.Reached = &now
 	s.Timers[e.Key] = t
 	return nil
 }
 
 // heedGuardrails is what every event means for the guardrails: their timers stand still while nobody works,
 // end with what they bound, and one that has run out fails the work that nothing has to be waited for.
-func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
-	if err := wake(before.Status, s, e); err != nil {
+func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
+	if err := shiftTimers(before.Status, s, e); err != nil {
 		return err
 	}
 	holding := map[event.Key]bool{}
 	if !s.Status.Final() {
-		for _, g := range guardrails(p, *s) {
+		for _, g := range activeGuardrails(p, *s) {
 			holding[g.key()] = true
 		}
 	}
@@ -238,13 +238,13 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 		return nil
 	}
 	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
-		eachLoop(s.At, &n, func(at event.Location, l state.Loop) state.Loop {
-			if l.Gate.Firing > 0 || n.Branches[at.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
+		updateLoops(s.At, &n, func(loc event.Location, l state.Loop) state.Loop {
+			if l.Gate.Firing > 0 || n.Branches[loc.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
 				return l
 			}
-			next := overrun(p, before, *s, e, at, l)
-			if next.Phase == state.PhaseSettled && before.LoopAt(at).Phase != state.PhaseSettled { // nobody waits for their answers
-				dropQuestions(s, ofLoop(at))
+			next := settleOverrun(p, before, *s, e, loc, l)
+			if next.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled { // nobody waits for their answers
+				dropQuestions(s, inLoop(loc))
 			}
 			return next
 		})
@@ -255,7 +255,7 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 
 // wake moves the timers on by the time that nobody worked, which ends with the event. Who resumes a run that
 // rested gives what was reached its time anew, but the run itself only if they said so.
-func wake(before state.Status, s *state.State, e event.Event) error {
+func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	rested := before != state.Running && s.Status == state.Running
 	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {
 		return nil
@@ -279,9 +279,9 @@ func wake(before state.Status, s *state.State, e event.Event) error {
 
 // overrun settles a loop beyond a guardrail, once nothing of it is under way and nobody has to be asked. An
 // attempt or a decision that ends badly after the guardrail was reached was cancelled for it.
-func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Location, l state.Loop) state.Loop {
-	g, reached := reachedAt(p, s, at)
-	was := before.LoopAt(at)
+func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l state.Loop) state.Loop {
+	g, reached := reachedGuardrail(p, s, loc)
+	was := before.LoopAt(loc)
 	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt
 	switch l.Phase {
 	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
@@ -293,7 +293,7 @@ func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Locati
 	if !reached {
 		return l
 	}
-	d := g.failure(p, s, at)
+	d := g.failure(p, s, loc)
 	if attempt { // whose own event has told of it
 		d.Attempt = was.Attempt
 	}

@@ -332,13 +332,13 @@ func TestRestsDoNotCount(t *testing.T) {
 			if c := h.commit(); c.Kind != schedule.Attempt {
 				t.Fatalf("due: %s", asJSON(c))
 			}
-			at := event.Location{Node: "0"}
-			left, _ := h.state.Remaining(at, h.state.AliveAt)
+			loc := event.Location{Node: "0"}
+			left, _ := h.state.Remaining(loc, h.state.AliveAt)
 			if left < 15*time.Second || left > 30*time.Second {
 				t.Errorf("the node has %s left, want somewhat less than 30s", left)
 			}
 			delete(h.state.Timers, "timer:0/v1/r1/-/-/i0#1")
-			if left, _ = h.state.Remaining(at, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
+			if left, _ = h.state.Remaining(loc, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
 				t.Errorf("the run has %s left, want somewhat less than 80s", left)
 			}
 		})

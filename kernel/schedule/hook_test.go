@@ -63,9 +63,9 @@ func reply(q event.QuestionAskedData, answer, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: q.ID, Digest: q.Digest, Answer: answer, Text: text, By: "ada"})
 }
 
-func texts(s state.State, at event.Location) string {
+func texts(s state.State, loc event.Location) string {
 	var all []string
-	for _, ref := range schedule.Injected(s, at) {
+	for _, ref := range schedule.Injected(s, loc) {
 		all = append(all, ref.Path)
 	}
 	return strings.Join(all, " ")

@@ -219,17 +219,17 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 	p := hooked(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},
 	}}}, plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd})
-	at := event.Location{Node: "0", Visit: 1, Run: 1}
+	loc := event.Location{Node: "0", Visit: 1, Run: 1}
 	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": {
 		Visit: 1, Run: 1, Status: state.NodeRunning, Gate: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
 		Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Iteration: 1, Attempt: 1}}},
 	}}}
-	again := event.New(event.Retry, at.Cursor(), at.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
+	again := event.New(event.Retry, loc.Cursor(), loc.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
 	s, err := schedule.Apply(p, s, again)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins := event.New(event.HookStart, at.Cursor(), at.Key(event.KeyHook, 2), event.HookStartData{Hook: 2, Point: string(plan.PointStageEnd)})
+	begins := event.New(event.HookStart, loc.Cursor(), loc.Key(event.KeyHook, 2), event.HookStartData{Hook: 2, Point: string(plan.PointStageEnd)})
 	if _, err := schedule.Apply(p, s, begins); !errors.Is(err, schedule.ErrInvalidTransition) {
 		t.Errorf("it is taken: %v\n%s", err, asJSON(s))
 	}

@@ -9,38 +9,38 @@ import (
 // What comes before all work at a node that demands something of its input artifact, or may be skipped because of it.
 
 // inspect has the input artifact looked at.
-func inspect(n *plan.Node, ns state.Node) []Command {
-	at := placeOfNode(n.Path, ns)
-	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: at}}
+func inspectInput(n *plan.Node, ns state.Node) []Command {
+	loc := nodeLocation(n.Path, ns)
+	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: loc}}
 }
 
 func inputKey(path string, ns state.Node) event.Key {
-	return placeOfNode(path, ns).Key(event.KeyInput, 1)
+	return nodeLocation(path, ns).Key(event.KeyInput, 1)
 }
 
 // passOver ends a node that is skipped: entered, so that it is seen, and left at once. Its edge leads forward, or ends the
 // run.
-func passOver(p *plan.Plan, s state.State, n *plan.Node, at *event.Cursor, reason string) []Command {
+func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
 	}
 	if d.To != plan.ToFailed {
-		return record(event.New(event.NodeComplete, at, "", d))
+		return record(event.New(event.NodeComplete, cursor, "", d))
 	}
-	d.Status, d.Failure = string(state.NodeFailed), failureOf(n, s.Nodes[n.Path], ending{outcome: plan.OutcomeSkip, reason: reason})
-	return leaveSession(p, s, event.New(event.NodeComplete, at, "", d))
+	d.Status, d.Failure = string(state.NodeFailed), outcomeFailure(n, s.Nodes[n.Path], nodeOutcome{outcome: plan.OutcomeSkip, reason: reason})
+	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
 // inspectAgain lets a node whose input artifact was not what it has to be look at it once more.
-func inspectAgain(n *plan.Node, ns *state.Node) {
+func reinspectInput(n *plan.Node, ns *state.Node) {
 	if ns.Runs > 0 { // a pipeline that came to its end, and whose artifact was not what it has to be
 		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
 		return
 	}
 	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.HookCursor{Round: ns.Gate.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
-		ns.Loop = firstLoop(n)
+		ns.Loop = newLoop(n)
 	}
 }
 
@@ -54,9 +54,9 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || ns.Status != state.NodeRunning || !ns.Inspect || e.Key != inputKey(s.At, ns) {
-		return misfit(e, "the run does not wait for the input of that node")
+		return invalidTransition(e, "the run does not wait for the input of that node")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
+	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 		return nil // it was cut off, and is looked at again when the run goes on
 	}
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input

@@ -15,87 +15,87 @@ import (
 // How a node is left: by a stage retry, by a question to a person, or by one line that commits where the run goes.
 
 // ending is how a node ended, before anything is made of it.
-type ending struct {
+type nodeOutcome struct {
 	outcome plan.Outcome
 	reason  string
 	failure *event.FailureData
-	at      *event.Cursor // of the line that commits it
+	cursor  *event.Cursor // of the line that commits it
 }
 
 // endingOf is how a node ended whose work is over, with the check of a hook at its end, which makes it worse.
-func endingOf(s state.State, n *plan.Node, ns state.Node) ending {
-	var end ending
+func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
+	var outcome nodeOutcome
 	switch {
 	case ns.Unfit != nil:
-		return ending{outcome: outcomeOf(ns.Unfit), reason: ns.Unfit.Message, failure: ns.Unfit, at: placeOfNode(n.Path, ns).Cursor()}
+		return nodeOutcome{outcome: failureOutcome(ns.Unfit), reason: ns.Unfit.Message, failure: ns.Unfit, cursor: nodeLocation(n.Path, ns).Cursor()}
 	case n.Kind == plan.KindParallel:
-		end = blockEnding(n, ns)
+		outcome = blockOutcome(n, ns)
 	case n.Kind == plan.KindPipeline:
-		end = ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
+		outcome = nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
 	default:
 		l := ns.Loop
-		end = ending{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, at: endOf(s, n.Path, ns)}
+		outcome = nodeOutcome{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, cursor: completionCursor(s, n.Path, ns)}
 	}
-	if f := ns.Failure; f != nil && end.outcome == plan.OutcomeSuccess {
-		end.outcome, end.reason, end.failure = plan.OutcomeFail, f.Message, f
+	if f := ns.Failure; f != nil && outcome.outcome == plan.OutcomeSuccess {
+		outcome.outcome, outcome.reason, outcome.failure = plan.OutcomeFail, f.Message, f
 	}
-	return end
+	return outcome
 }
 
 // leaveNode leaves a node whose work is over: first the stage retries, then the hooks of its end, then the transition.
 // Where that ends the run, badly, the hooks of the session's end come too.
-func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	end := endingOf(s, n, ns)
-	route := p.RouteOf(n, end.outcome)
+func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+	outcome := determineOutcome(s, n, ns)
+	route := p.RouteOf(n, outcome.outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
-	if cmds, passed := newCrossing(plan.PointStageEnd, n, placeOf(n.Path, ns), ns.Gate).due(p, s); !passed {
+	if cmds, passed := newHookPoint(plan.PointStageEnd, n, iterationLocation(n.Path, ns), ns.Gate).dueCommands(p, s); !passed {
 		return cmds
 	}
 	d := event.NodeCompleteData{
-		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
-		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
+		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: outcome.reason,
+		Outcome: string(outcome.outcome), To: route.To, Failure: outcome.failure,
 	}
 	if route.Name != "" {
-		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passPrint(p, s, n, route.To)
+		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
 	}
-	if stop := barred(p, s, n, ns, end, route, d.Print); stop != nil {
+	if stop := blockedBy(p, s, n, ns, outcome, route, d.Print); stop != nil {
 		if stop.action == plan.ToPause {
-			of := need{key: escalationKey(n.Path, ns), at: end.at, code: stop.code, text: stop.text, shown: shownOf(ns.Loop)}
-			if end.failure != nil {
-				of.remedy = end.failure.Remedy
+			of := escalation{key: escalationKey(n.Path, ns), cursor: outcome.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
+			if outcome.failure != nil {
+				of.remedy = outcome.failure.Remedy
 			}
 			return escalate(p, s, n, of)
 		}
 		d.To, d.Edge, d.Cycle, d.Limit, d.Print = stop.action, "", 0, 0, ""
-		d.Failure = stop.failure(n, end)
+		d.Failure = stop.failure(n, outcome)
 		d.Reason = d.Failure.Message
 	}
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 		if d.Failure == nil {
-			d.Failure = failureOf(n, ns, end)
+			d.Failure = outcomeFailure(n, ns, outcome)
 		}
-		return leaveSession(p, s, event.New(event.NodeComplete, end.at, "", d))
+		return completeSession(p, s, event.New(event.NodeComplete, outcome.cursor, "", d))
 	}
-	return record(event.New(event.NodeComplete, end.at, "", d))
+	return record(event.New(event.NodeComplete, outcome.cursor, "", d))
 }
 
 // retryStage begins the node's work once more in the same visit, where its outcome leads to that and stage retries
 // are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
-	most := stageRetries(p, n)
+	most := maxStageRetries(p, n)
 	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
-	at := placeOfNode(n.Path, ns)
-	e := event.New(event.Retry, placeOf(n.Path, ns).Cursor(), at.Key(event.KeyRestart, ns.StageAttempt+2),
+	loc := nodeLocation(n.Path, ns)
+	e := event.New(event.Retry, iterationLocation(n.Path, ns).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
 		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: most + 1})
 	return record(e)
 }
 
-func stageRetries(p *plan.Plan, n *plan.Node) int {
+func maxStageRetries(p *plan.Plan, n *plan.Node) int {
 	if r := p.PolicyOf(n).Retry; r != nil && r.Stage > 0 {
 		return r.Stage
 	}
@@ -104,76 +104,76 @@ func stageRetries(p *plan.Plan, n *plan.Node) int {
 
 // barrier is why a node cannot be left the way that its outcome leads, and what is done instead: pause, failed or
 // abort.
-type barrier struct {
-	action string
-	code   string
-	kind   failure.Kind // "" for that of the node's own failure
-	text   string       // for a person
-	brief  string       // without what a person can do
+type blockReason struct {
+	action   string
+	code     string
+	kind     failure.Kind // "" for that of the node's own failure
+	question string       // for a person
+	summary  string       // without what a person can do
 }
 
 // barred is what bars the way, nil if it is open.
-func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending, route plan.Route, pass string) *barrier {
-	why := orElse(end.reason, "it gave no reason")
-	if len(why) > maxWhy {
-		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
+func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, outcome nodeOutcome, route plan.Route, pass string) *blockReason {
+	why := orElse(outcome.reason, "it gave no reason")
+	if len(why) > maxReason {
+		why = strings.ToValidUTF8(why[:maxReason], "") + "…"
 	}
 	const again = "going on begins it anew, with what you say in its prompt"
-	b := barrier{action: plan.ToPause, code: codeOf(end)}
+	b := blockReason{action: plan.ToPause, code: escalationCode(outcome)}
 	switch {
 	case route.To == plan.ToRetry && ns.StageAttempt > 0:
-		b.action = onLimit(p, n, route)
-		b.brief = fmt.Sprintf("%s ended as %s %d times, with all its stage retries: %s", n.ID, end.outcome, ns.StageAttempt+1, why)
-		b.text = b.brief + "; " + again
+		b.action = limitAction(p, n, route)
+		b.summary = fmt.Sprintf("%s ended as %s %d times, with all its stage retries: %s", n.ID, outcome.outcome, ns.StageAttempt+1, why)
+		b.question = b.summary + "; " + again
 	case route.To == plan.ToRetry:
-		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
-		b.text = b.brief + "; " + again
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
-		b.brief = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
-		b.text = b.brief + "; going on allows as much once more"
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
-		b.brief = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
-		b.text = b.brief + "; " + again
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
+		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, why)
+		b.question = b.summary + "; " + again
+	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
+		b.summary = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
+		b.question = b.summary + "; going on allows as much once more"
+	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeBudget:
+		b.summary = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
+		b.question = b.summary + "; " + again
+	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
 		b.action, b.kind = plan.ToFailed, failure.CycleLimit
-		b.brief = fmt.Sprintf("%s needs a person once more, after %d times, the most that policy.cycles.max allows: %s", n.ID, ns.Escalations, why)
+		b.summary = fmt.Sprintf("%s needs a person once more, after %d times, the most that policy.cycles.max allows: %s", n.ID, ns.Escalations, why)
 		return &b
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
-		b.brief = fmt.Sprintf("%s needs a person: %s", n.ID, why)
-		b.text = b.brief + "; " + again
+	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeEscalate:
+		b.summary = fmt.Sprintf("%s needs a person: %s", n.ID, why)
+		b.question = b.summary + "; " + again
 	case route.To == plan.ToPause:
-		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
-		b.text = b.brief + "; " + again
+		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, why)
+		b.question = b.summary + "; " + again
 	case route.Name != "" && !ns.Granted:
 		limit := overLimit(p, s, n, route, pass)
 		if limit == "" {
 			return nil
 		}
-		b.action, b.kind, b.code = onLimit(p, n, route), failure.CycleLimit, failure.CycleLimit.Code()
-		b.brief = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, end.outcome, limit, why)
-		b.text = fmt.Sprintf("%s; going on takes %s once more, with what you say in the prompt of %s", b.brief, route.Name, route.Edge.To)
+		b.action, b.kind, b.code = limitAction(p, n, route), failure.CycleLimit, failure.CycleLimit.Code()
+		b.summary = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, outcome.outcome, limit, why)
+		b.question = fmt.Sprintf("%s; going on takes %s once more, with what you say in the prompt of %s", b.summary, route.Name, route.Edge.To)
 	default:
 		return nil
 	}
-	b.text += "; reject ends the run"
+	b.question += "; reject ends the run"
 	return &b
 }
 
 // maxWhy is how much of a reason a question to a person repeats, in bytes.
-const maxWhy = 1000
+const maxReason = 1000
 
 // codeEscalated is the code of a run that needs a person because its own means are used up.
 const codeEscalated = "ACODE-ORCH-004"
 
-func codeOf(end ending) string {
-	if end.outcome == plan.OutcomeBudget {
+func escalationCode(outcome nodeOutcome) string {
+	if outcome.outcome == plan.OutcomeBudget {
 		return failure.BudgetExceeded.Code()
 	}
 	return codeEscalated
 }
 
 // onLimit is what happens when an edge or a ladder is used up.
-func onLimit(p *plan.Plan, n *plan.Node, route plan.Route) string {
+func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	general := ""
 	if e := p.PolicyOf(n).Escalation; e != nil {
 		general = e.OnLimit
@@ -182,33 +182,33 @@ func onLimit(p *plan.Plan, n *plan.Node, route plan.Route) string {
 }
 
 // failure is the record of a run that ends at the barrier.
-func (b barrier) failure(n *plan.Node, end ending) *event.FailureData {
+func (b blockReason) failure(n *plan.Node, outcome nodeOutcome) *event.FailureData {
 	kind := b.kind
-	if kind == "" && end.failure != nil {
-		f := *end.failure
-		f.Message, f.Usage, f.Collateral = b.brief, nil, false
+	if kind == "" && outcome.failure != nil {
+		f := *outcome.failure
+		f.Message, f.Usage, f.Collateral = b.summary, nil, false
 		return &f
 	}
 	kind = cmp.Or(kind, failure.CheckFailed)
-	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.brief, Node: n.ID, Stage: n.ID}
+	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.summary, Node: n.ID, Stage: n.ID}
 }
 
 // failureOf is the record of a node that ended badly without a failure of its own: what was measured or judged to be
 // wrong.
-func failureOf(n *plan.Node, ns state.Node, end ending) *event.FailureData {
+func outcomeFailure(n *plan.Node, ns state.Node, outcome nodeOutcome) *event.FailureData {
 	kind := failure.AgentError
 	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
 		kind = failure.CheckFailed
 	}
 	return &event.FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
-		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, orElse(end.reason, "it gave no reason")),
+		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, orElse(outcome.reason, "it gave no reason")),
 	}
 }
 
 // escalationKey is that of the question what becomes of a node that cannot be left.
 func escalationKey(path string, ns state.Node) event.Key {
-	return placeOfNode(path, ns).Key(event.KeyEscalate, 1)
+	return nodeLocation(path, ns).Key(event.KeyEscalate, 1)
 }
 
 // ---- Apply
@@ -220,35 +220,35 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != placeOfNode(s.At, ns).Key(event.KeyRestart, d.N) {
-		return misfit(e, "the node does not wait for a stage retry")
+	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != nodeLocation(s.At, ns).Key(event.KeyRestart, d.N) {
+		return invalidTransition(e, "the node does not wait for a stage retry")
 	}
 	if n.Kind == plan.KindStage && ns.Loop.Phase != state.PhaseSettled {
-		return misfit(e, "the node has not ended")
+		return invalidTransition(e, "the node has not ended")
 	}
 	ns.StageAttempt++
-	beginAgain(n, &ns)
-	dropQuestions(s, ofNode(s.At))
+	prepareStageRetry(n, &ns)
+	dropQuestions(s, inNode(s.At))
 	s.Nodes[s.At] = ns
 	return nil
 }
 
 // beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
 // done, unless it was all done and the node failed nevertheless; and no number of an iteration is used again.
-func beginAgain(n *plan.Node, ns *state.Node) {
+func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	ns.Gate, ns.Failure = state.HookCursor{Round: ns.Gate.Round + 1}, nil
 	if n.Kind == plan.KindParallel {
 		for id, b := range ns.Branches {
 			if b.Status == state.NodeFailed {
-				b.Loop = resumed(b.Loop, false)
+				b.Loop = resumeLoop(b.Loop, false)
 				ns.Branches[id] = b
 			}
 		}
-		reopen(ns.Branches)
+		reopenBranches(ns.Branches)
 		return
 	}
 	old := ns.Loop
-	ns.Loop = loopFrom(firstLoop(n), max(old.Iteration, old.Completed))
+	ns.Loop = startAfter(newLoop(n), max(old.Iteration, old.Completed))
 	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.Heard, old.Injected, old.Feedback, old.Failure, old.Faults
 	retrySteps(ns)
 	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // what they came to was not good enough
@@ -257,30 +257,30 @@ func beginAgain(n *plan.Node, ns *state.Node) {
 }
 
 // loopFrom is a loop that begins behind an iteration.
-func loopFrom(l state.Loop, last int) state.Loop {
+func startAfter(l state.Loop, last int) state.Loop {
 	l.Before, l.Completed, l.Iteration = last, last, last
 	return l
 }
 
 // grant lets a node go on that a person was asked about: over its edge once more, from where it could not be paid for, or
 // from its beginning.
-func grant(p *plan.Plan, s *state.State, path string) {
+func approveOverride(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || ns.Status != state.NodeRunning {
 		return
 	}
-	end := endingOf(*s, n, ns)
-	if end.outcome == plan.OutcomeBudget {
+	outcome := determineOutcome(*s, n, ns)
+	if outcome.outcome == plan.OutcomeBudget {
 		renewCeilings(p, s, path)
 	}
 	switch {
-	case p.RouteOf(n, end.outcome).Name != "":
+	case p.RouteOf(n, outcome.outcome).Name != "":
 		ns.Granted = true
-	case end.outcome == plan.OutcomeBudget:
-		goOn(n, &ns)
+	case outcome.outcome == plan.OutcomeBudget:
+		resumeOverBudget(n, &ns)
 	default:
-		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
-		if end.outcome == plan.OutcomeEscalate {
+		ns.Restart = &state.Restart{Reason: outcome.reason, Granted: true}
+		if outcome.outcome == plan.OutcomeEscalate {
 			ns.Escalations++
 		}
 	}
@@ -288,10 +288,10 @@ func grant(p *plan.Plan, s *state.State, path string) {
 }
 
 // goOn lets a node go on where it could not be paid for: what it has done so far is not paid for twice.
-func goOn(n *plan.Node, ns *state.Node) {
+func resumeOverBudget(n *plan.Node, ns *state.Node) {
 	if n.Kind == plan.KindStage && n.Steps == nil {
-		ns.Loop, ns.Gate = resumed(ns.Loop, false), reopened(ns.Gate, plan.PointStageEnd)
+		ns.Loop, ns.Gate = resumeLoop(ns.Loop, false), reopenCursor(ns.Gate, plan.PointStageEnd)
 		return
 	}
-	beginAgain(n, ns)
+	prepareStageRetry(n, ns)
 }

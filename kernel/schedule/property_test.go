@@ -101,15 +101,15 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 			if e.Type != event.IterationComplete {
 				continue
 			}
-			_, at, _, _ := e.Key.Parse()
+			_, loc, _, _ := e.Key.Parse()
 			d, err := event.Decode[event.IterationCompleteData](e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if done[at] {
-				t.Fatalf("%v completed twice", at)
+			if done[loc] {
+				t.Fatalf("%v completed twice", loc)
 			}
-			done[at] = d.Ask != "error"
+			done[loc] = d.Ask != "error"
 		}
 	})
 }

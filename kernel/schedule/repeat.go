@@ -12,7 +12,7 @@ import (
 // left, and then the session is complete.
 func decideEnd(p *plan.Plan, s state.State) []Command {
 	if s.Run >= s.Runs {
-		return leaveSession(p, s, sessionComplete(p, s))
+		return completeSession(p, s, sessionCompleteEvent(p, s))
 	}
 	next := s.Run + 1
 	return record(event.New(event.RunStart, &event.Cursor{NodePath: p.First(), Run: next}, "",
@@ -20,7 +20,7 @@ func decideEnd(p *plan.Plan, s state.State) []Command {
 }
 
 // inRun says in the commands' events which run of the whole pipeline they belong to, from the second one on.
-func inRun(run int, cmds []Command) []Command {
+func stampRun(run int, cmds []Command) []Command {
 	for _, c := range cmds {
 		if run > 1 && c.Event != nil && c.Event.Cursor != nil {
 			c.Event.Cursor.Run = max(c.Event.Cursor.Run, run)
@@ -39,7 +39,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	if s.Status != state.Running || s.At != "" || s.Run >= s.Runs || d.N != s.Run+1 {
-		return misfit(e, fmt.Sprintf("run %d of the pipeline is not due", d.N))
+		return invalidTransition(e, fmt.Sprintf("run %d of the pipeline is not due", d.N))
 	}
 	s.Run++
 	for path, n := range s.Nodes {
@@ -54,6 +54,6 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	clear(s.Nodes)
 	s.PriorVisits = nil
 	s.Cycles, s.Returns, s.At = nil, 0, p.First()
-	forgetNext(s)
+	clearCarry(s)
 	return nil
 }

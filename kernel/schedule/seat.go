@@ -9,8 +9,8 @@ import (
 )
 
 // seat is where an iteration loop is: in a stage node itself, in one of its steps, or in a branch of a parallel block.
-type seat struct {
-	at   event.Location // of the iteration that the loop is at
+type loopRef struct {
+	loc  event.Location // of the iteration that the loop is at
 	loop state.Loop
 }
 
@@ -19,32 +19,32 @@ func isBlock(n state.Node) bool { return n.Loop.Phase == "" }
 
 // seats are the loops of a node that was entered: its own, then those of its steps in their order; in a block in the
 // order of the branches' names. A branch or step that has ended has none.
-func seats(path string, n state.Node) []seat {
-	var all []seat
+func activeLoops(path string, n state.Node) []loopRef {
+	var all []loopRef
 	if !isBlock(n) {
-		all = append(all, seat{placeOf(path, n), n.Loop})
+		all = append(all, loopRef{iterationLocation(path, n), n.Loop})
 		for _, id := range n.Order {
 			if st := n.Steps[id]; st.Status == state.StepRunning {
-				all = append(all, seat{placeOfStep(path, n, id), st.Loop})
+				all = append(all, loopRef{stepLocation(path, n, id), st.Loop})
 			}
 		}
 		return all
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
 		if b := n.Branches[id]; b.Status == state.NodeRunning {
-			all = append(all, seat{placeOfBranch(path, n, id), b.Loop})
+			all = append(all, loopRef{branchLocation(path, n, id), b.Loop})
 		}
 	}
 	return all
 }
 
 // eachLoop replaces every loop of the node in a stable order, also those of branches that failed.
-func eachLoop(path string, n *state.Node, change func(event.Location, state.Loop) state.Loop) {
+func updateLoops(path string, n *state.Node, change func(event.Location, state.Loop) state.Loop) {
 	if !isBlock(*n) {
-		n.Loop = change(placeOf(path, *n), n.Loop)
+		n.Loop = change(iterationLocation(path, *n), n.Loop)
 		for _, id := range n.Order {
 			if st := n.Steps[id]; st.Status == state.StepRunning {
-				st.Loop = change(placeOfStep(path, *n, id), st.Loop)
+				st.Loop = change(stepLocation(path, *n, id), st.Loop)
 				n.Steps[id] = st
 			}
 		}
@@ -52,57 +52,57 @@ func eachLoop(path string, n *state.Node, change func(event.Location, state.Loop
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
 		if b := n.Branches[id]; b.Status != state.NodeComplete {
-			b.Loop = change(placeOfBranch(path, *n, id), b.Loop)
+			b.Loop = change(branchLocation(path, *n, id), b.Loop)
 			n.Branches[id] = b
 		}
 	}
 }
 
 // loopAt is the loop at a place of a node; false if nothing runs there.
-func loopAt(n state.Node, at event.Location) (seat, bool) {
-	for _, s := range seats(at.Outer(), n) {
-		if s.at.Node == at.Node && s.at.Branch == at.Branch && s.at.Step == at.Step && s.at.Visit == at.Visit && s.at.Run == at.Run {
+func findLoop(n state.Node, loc event.Location) (loopRef, bool) {
+	for _, s := range activeLoops(loc.Outer(), n) {
+		if s.loc.Node == loc.Node && s.loc.Branch == loc.Branch && s.loc.Step == loc.Step && s.loc.Visit == loc.Visit && s.loc.Run == loc.Run {
 			return s, true
 		}
 	}
-	return seat{}, false
+	return loopRef{}, false
 }
 
 // setLoop puts a loop back where it was found.
-func setLoop(n *state.Node, at event.Location, l state.Loop) {
+func setLoop(n *state.Node, loc event.Location, l state.Loop) {
 	switch {
-	case at.Step != "":
-		st := n.Steps[at.Step]
+	case loc.Step != "":
+		st := n.Steps[loc.Step]
 		st.Loop = l
-		n.Steps[at.Step] = st
+		n.Steps[loc.Step] = st
 		return
-	case at.Branch == "":
+	case loc.Branch == "":
 		n.Loop = l
 		return
 	}
-	b := n.Branches[at.Branch]
+	b := n.Branches[loc.Branch]
 	b.Loop = l
-	n.Branches[at.Branch] = b
+	n.Branches[loc.Branch] = b
 }
 
 // placeOf is the place of the iteration that a stage node is at.
-func placeOf(path string, n state.Node) event.Location {
-	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Iteration: iterationOf(n.Loop)}
+func iterationLocation(path string, n state.Node) event.Location {
+	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Iteration: currentIteration(n.Loop)}
 }
 
 // placeOfStep is the place of the iteration that a step is at.
-func placeOfStep(path string, n state.Node, id string) event.Location {
-	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Step: id, Iteration: iterationOf(n.Steps[id].Loop)}
+func stepLocation(path string, n state.Node, id string) event.Location {
+	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Step: id, Iteration: currentIteration(n.Steps[id].Loop)}
 }
 
 // placeOfNode is a node as a whole.
-func placeOfNode(path string, n state.Node) event.Location {
+func nodeLocation(path string, n state.Node) event.Location {
 	return event.Location{Node: path, Visit: n.Visit, Run: n.Run}
 }
 
 // iterationOf is the iteration that a loop is at: while its strategy is asked, the one that was completed,
 // 0 before the first.
-func iterationOf(l state.Loop) int {
+func currentIteration(l state.Loop) int {
 	switch l.Phase {
 	case state.PhaseDecide, state.PhaseQuestion, state.PhaseAsking:
 		return l.Completed

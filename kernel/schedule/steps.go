@@ -18,14 +18,14 @@ const codeStepTimeout = "ACODE-EXEC-006"
 
 // passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
 // itself.
-func passesSteps(n *plan.Node, at event.Location) bool { return n.Steps != nil && at.Step == "" }
+func passesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil && loc.Step == "" }
 
 // decideSteps serves a pass over the steps of a node: each step is begun when all that it depends on is done, in the
 // order of the plan. A step that waits for a person pauses the run when nothing else of the pass can go on.
 func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if ns.Order == nil {
-		at := placeOf(n.Path, ns)
-		return []Command{{Kind: PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}}
+		loc := iterationLocation(n.Path, ns)
+		return []Command{{Kind: PlanSteps, Key: loc.Key(event.KeyPlan, 1), Location: loc}}
 	}
 	var cmds, waits []Command
 	running := 0
@@ -36,7 +36,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		}
 		running++
 		due := decideStep(p, s, n, ns, i)
-		if rests(due) {
+		if isResting(due) {
 			waits = append(waits, due...)
 			continue
 		}
@@ -44,7 +44,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	cmds = append(cmds, beginSteps(n, ns, running)...)
 	if len(cmds) == 0 && len(waits) > 0 && len(waits) == running {
-		return rest(p, s, waits)
+		return decideRest(p, s, waits)
 	}
 	return cmds
 }
@@ -53,9 +53,9 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
 	id := ns.Order[i]
 	st := ns.Steps[id]
-	at := placeOfStep(n.Path, ns, id)
+	loc := stepLocation(n.Path, ns, id)
 	if st.Loop.Phase != state.PhaseSettled {
-		return decideLoop(p, s, n, at, st.Loop)
+		return decideLoop(p, s, n, loc, st.Loop)
 	}
 	d := event.StepCompleteData{
 		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,
@@ -66,7 +66,7 @@ func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int)
 	} else {
 		d.Status = string(state.StepFailed)
 	}
-	return record(event.New(event.StepComplete, at.Cursor(), "", d))
+	return record(event.New(event.StepComplete, loc.Cursor(), "", d))
 }
 
 func stepsDone(ns state.Node) int {
@@ -91,13 +91,13 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		if st.Status != state.StepPending {
 			continue
 		}
-		at := placeOfStep(n.Path, ns, id)
-		switch by, ready := waitsFor(ns, st); {
+		loc := stepLocation(n.Path, ns, id)
+		switch by, ready := checkDependencies(ns, st); {
 		case by != "":
-			cmds = append(cmds, record(event.New(event.StepBlocked, at.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
+			cmds = append(cmds, record(event.New(event.StepBlocked, loc.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
 		case ready && running < most:
 			running++
-			cmds = append(cmds, record(event.New(event.StepStart, at.Cursor(), "",
+			cmds = append(cmds, record(event.New(event.StepStart, loc.Cursor(), "",
 				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Of: len(ns.Order)}))...)
 		}
 	}
@@ -105,7 +105,7 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 }
 
 // waitsFor says which step that failed or is blocked blocks another, and else whether all that it depends on is done.
-func waitsFor(ns state.Node, st state.Step) (by string, ready bool) {
+func checkDependencies(ns state.Node, st state.Step) (by string, ready bool) {
 	ready = true
 	for _, id := range st.DependsOn {
 		switch before := ns.Steps[id].Status; {
@@ -121,21 +121,21 @@ func waitsFor(ns state.Node, st state.Step) (by string, ready bool) {
 // ---- Apply
 
 // stepsAt is the running node whose steps the event is about.
-func stepsAt(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	switch {
 	case n == nil || n.Steps == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At:
-		return nil, ns, misfit(e, "the run is not at that node")
+		return nil, ns, invalidTransition(e, "the run is not at that node")
 	case ns.Loop.Phase != state.PhaseSteps:
-		return nil, ns, misfit(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
+		return nil, ns, invalidTransition(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
 	}
 	return n, ns, nil
 }
 
 // stepEvent is what an event says of the steps of the running node.
-func stepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
+func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
 	if d, err = event.Decode[T](e); err == nil {
-		n, ns, err = stepsAt(p, s, e)
+		n, ns, err = runningSteps(p, s, e)
 	}
 	return d, n, ns, err
 }
@@ -143,14 +143,14 @@ func stepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan
 // applyStepsPlanned takes the steps of the visit. What an earlier visit has done of them stays done if nobody wants
 // it made again; where that leaves nothing to do, all of them are made again.
 func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepsPlannedData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepsPlannedData](p, s, e)
 	if err != nil {
 		return err
 	}
-	if want := placeOf(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
-		return misfit(e, "the node does not wait for its steps")
+	if want := iterationLocation(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
+		return invalidTransition(e, "the node does not wait for its steps")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
+	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 		return nil
 	}
 	if d.Failure == nil && len(d.Steps) == 0 {
@@ -173,9 +173,9 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 		}
 		ns.Steps[step.ID] = st
 	}
-	ns.Order = inOrder(d.Steps)
+	ns.Order = sortSteps(d.Steps)
 	if len(ns.Order) < len(d.Steps) {
-		return misfit(e, "its steps depend on each other in a circle")
+		return invalidTransition(e, "its steps depend on each other in a circle")
 	}
 	if stepsDone(ns) == len(ns.Order) {
 		repeatSteps(&ns, nil)
@@ -188,7 +188,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 
 // inOrder are the ids of steps so that each comes after those that it depends on, and else as the plan has them.
 // Steps in a circle are left out.
-func inOrder(steps []event.StepData) []string {
+func sortSteps(steps []event.StepData) []string {
 	var order []string
 	placed := map[string]bool{}
 	for len(order) < len(steps) {
@@ -205,29 +205,29 @@ func inOrder(steps []event.StepData) []string {
 }
 
 func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
-	d, _, ns, err := stepEvent[event.StepStartData](p, s, e)
+	d, _, ns, err := decodeStepEvent[event.StepStartData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if _, ready := waitsFor(ns, st); !known || st.Status != state.StepPending || !ready {
-		return misfit(e, fmt.Sprintf("step %q cannot begin", d.Step))
+	if _, ready := checkDependencies(ns, st); !known || st.Status != state.StepPending || !ready {
+		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
 	}
 	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = loopFrom(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
+	st.Loop = startAfter(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
 	ns.Steps[d.Step] = st
 	s.Nodes[s.At] = ns
 	return nil
 }
 
 func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepCompleteData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepCompleteData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
 	if !known || st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
-		return misfit(e, fmt.Sprintf("step %q has not ended", d.Step))
+		return invalidTransition(e, fmt.Sprintf("step %q has not ended", d.Step))
 	}
 	st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
 	if st.Status == state.StepFailed {
@@ -242,13 +242,13 @@ func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepBlockedData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepBlockedData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if by, _ := waitsFor(ns, st); !known || st.Status != state.StepPending || by == "" {
-		return misfit(e, fmt.Sprintf("step %q is not blocked", d.Step))
+	if by, _ := checkDependencies(ns, st); !known || st.Status != state.StepPending || by == "" {
+		return invalidTransition(e, fmt.Sprintf("step %q is not blocked", d.Step))
 	}
 	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
 	ns.Steps[d.Step] = st
@@ -270,7 +270,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 		}
 	}
 	if failed == nil {
-		toMeasure(n, &ns.Loop)
+		startChecks(n, &ns.Loop)
 		return
 	}
 	l := &ns.Loop
@@ -323,12 +323,12 @@ func repeatSteps(ns *state.Node, named []string) {
 
 // goWithoutFailed lets a node go on, in the same visit, without the steps that failed. It reports whether a node whose
 // work was over has any.
-func goWithoutFailed(n *plan.Node, ns *state.Node) bool {
+func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
 		return false
 	}
 	ns.StageAttempt, ns.Granted, ns.Restart = 0, false, nil
-	beginAgain(n, ns)
+	prepareStageRetry(n, ns)
 	return true
 }
 

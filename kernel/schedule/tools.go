@@ -10,7 +10,7 @@ import (
 
 // toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform. A checkpoint has in it what
 // became of the calls that are over: those with a result, and those that were not to be made.
-func toolsMoved(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyToolEvent(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
 		return l, err
@@ -43,26 +43,26 @@ func finishCall(l *state.Loop, e event.Event) {
 }
 
 // mayHaveHappened reports whether a call that must not be made twice was cut off.
-func mayHaveHappened(calls []state.Call) bool { return slices.ContainsFunc(calls, unknown) }
+func hasUncertainCall(calls []state.Call) bool { return slices.ContainsFunc(calls, isUncertain) }
 
 // unknown reports whether nobody knows if the call was made, and it must not be made twice.
-func unknown(c state.Call) bool {
+func isUncertain(c state.Call) bool {
 	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
 }
 
 // unsettled names, for a person, the calls of which nobody knows whether they were made; "" for none.
-func unsettled(calls []state.Call) string {
+func describeUncertain(calls []state.Call) string {
 	var names []string
 	for _, c := range calls {
-		if unknown(c) {
+		if isUncertain(c) {
 			names = append(names, strings.TrimSpace(c.Call.Tool+" "+c.Call.Command))
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUnsettled)
+	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUncertainText)
 }
 
 // maxUnsettled is how many bytes of a question's text name calls.
-const maxUnsettled = 300
+const maxUncertainText = 300

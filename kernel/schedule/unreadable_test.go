@@ -88,16 +88,16 @@ func TestToolCallsAreKept(t *testing.T) {
 func TestMisfits(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
-	at := c.Location.Cursor()
+	cursor := c.Location.Cursor()
 	for name, e := range map[string]event.Event{
-		"a node that is at work":       event.New(event.NodeStart, at, "", nil),
+		"a node that is at work":       event.New(event.NodeStart, cursor, "", nil),
 		"another node's start":         event.New(event.NodeStart, &event.Cursor{NodePath: "7"}, "", nil),
 		"another node's end":           event.New(event.NodeComplete, &event.Cursor{NodePath: "7"}, "", event.NodeCompleteData{}),
-		"a way to nowhere":             event.New(event.NodeComplete, at, "", event.NodeCompleteData{To: "7", Status: "complete"}),
-		"a decision without iteration": event.New(event.Decision, at, c.Location.Key(event.KeyDecide, 1), event.DecisionData{Action: "stop"}),
+		"a way to nowhere":             event.New(event.NodeComplete, cursor, "", event.NodeCompleteData{To: "7", Status: "complete"}),
+		"a decision without iteration": event.New(event.Decision, cursor, c.Location.Key(event.KeyDecide, 1), event.DecisionData{Action: "stop"}),
 		"a timer that was not set":     event.New(event.TimerFired, nil, "timer:0/v1/r1/-/-/i1#1", nil),
-		"an answer to no question":     event.New(event.StrategyAnswer, at, c.Location.Key(event.KeyQuestion, 1), event.StrategyAnswerData{}),
-		"a failure of another attempt": event.New(event.Error, at, c.Location.Key(event.KeyAttempt, 5), event.FailureData{ErrorType: string(failure.ProviderCrashed)}),
+		"an answer to no question":     event.New(event.StrategyAnswer, cursor, c.Location.Key(event.KeyQuestion, 1), event.StrategyAnswerData{}),
+		"a failure of another attempt": event.New(event.Error, cursor, c.Location.Key(event.KeyAttempt, 5), event.FailureData{ErrorType: string(failure.ProviderCrashed)}),
 	} {
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
 		after, err := schedule.Apply(h.plan, h.state, e)

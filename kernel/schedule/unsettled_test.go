@@ -25,11 +25,11 @@ func TestUnsettled(t *testing.T) {
 		{append(sure, call("run", "once", "run_terminal", "deploy it")), ": nobody knows whether this was done: run_terminal deploy it"},
 		{[]state.Call{call("run", "once", "send", ""), call("run", "", "run_terminal", "deploy")}, ": nobody knows whether this was done: send, run_terminal deploy"},
 	} {
-		if got := unsettled(c.calls); got != c.want || (got != "") != mayHaveHappened(c.calls) {
+		if got := describeUncertain(c.calls); got != c.want || (got != "") != hasUncertainCall(c.calls) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if got := unsettled([]state.Call{call("run", "once", "run_terminal", strings.Repeat("x", 8192))}); len(got) > maxUnsettled || !strings.HasSuffix(got, "…") {
+	if got := describeUncertain([]state.Call{call("run", "once", "run_terminal", strings.Repeat("x", 8192))}); len(got) > maxUncertainText || !strings.HasSuffix(got, "…") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }

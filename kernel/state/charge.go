@@ -8,7 +8,7 @@ type Amount struct {
 
 // Within is the smaller of two amounts, member by member.
 func (a Amount) Within(b Amount) Amount {
-	return Amount{least(a.USD, b.USD), least(a.Tokens, b.Tokens)}
+	return Amount{minLimit(a.USD, b.USD), minLimit(a.Tokens, b.Tokens)}
 }
 
 // Allowance is what the call that the loop makes may consume: the least that is set aside for it in any scope; nil where
@@ -25,7 +25,7 @@ func (l Loop) Allowance() *Amount {
 }
 
 // least is the smaller one of two limits, of which nil is none.
-func least[N int64 | float64](a, b *N) *N {
+func minLimit[N int64 | float64](a, b *N) *N {
 	if a == nil || b != nil && *b < *a {
 		return b
 	}

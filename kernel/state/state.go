@@ -194,13 +194,13 @@ func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
 
 // LoopAt is the iteration loop at a place: of the node, of one of its steps, or of a provider in a parallel block,
 // which has one loop at a time. The zero loop if nothing has begun there.
-func (s State) LoopAt(at event.Location) Loop {
-	n := s.Nodes[at.Outer()]
+func (s State) LoopAt(loc event.Location) Loop {
+	n := s.Nodes[loc.Outer()]
 	switch {
-	case at.Branch != "":
-		return n.Branches[at.Branch].Loop
-	case at.Step != "":
-		return n.Steps[at.Step].Loop
+	case loc.Branch != "":
+		return n.Branches[loc.Branch].Loop
+	case loc.Step != "":
+		return n.Steps[loc.Step].Loop
 	default:
 		return n.Loop
 	}

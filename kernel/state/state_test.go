@@ -64,9 +64,9 @@ func TestLoopAt(t *testing.T) {
 		"0": {Loop: Loop{Iteration: 1}},
 		"1": {Branches: map[string]Branch{"a": {Loop: Loop{Iteration: 2}}, "b": {Loop: Loop{Iteration: 3}}}},
 	}}
-	for want, at := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
-		if got := s.LoopAt(at).Iteration; got != want {
-			t.Errorf("loop at %+v is in iteration %d, want %d", at, got, want)
+	for want, loc := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
+		if got := s.LoopAt(loc).Iteration; got != want {
+			t.Errorf("loop at %+v is in iteration %d, want %d", loc, got, want)
 		}
 	}
 	if l := s.LoopAt(event.Location{Node: "1.0", Branch: "c"}); l.Phase != "" || l.Iteration != 0 {

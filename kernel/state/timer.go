@@ -34,10 +34,10 @@ func (s State) Guarded() bool {
 
 // Remaining is the time that the guardrails leave for the work at a place that runs at now, not less than
 // none; false if there are no guardrails.
-func (s State) Remaining(at event.Location, now time.Time) (least time.Duration, bounded bool) {
+func (s State) Remaining(loc event.Location, now time.Time) (least time.Duration, bounded bool) {
 	for key, t := range s.Timers {
-		_, of, _, ok := key.Parse()
-		if t.Purpose != PurposeGuardrail || !ok || !of.Holds(at) {
+		_, bound, _, ok := key.Parse()
+		if t.Purpose != PurposeGuardrail || !ok || !bound.Holds(loc) {
 			continue
 		}
 		if left := max(0, t.Due.Sub(now)); !bounded || left < least {
