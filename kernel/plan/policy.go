@@ -1,6 +1,11 @@
 package plan
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
 
 // Policy holds limits and safety settings of a pipeline or a node; a node's own win field by field.
 // Zero values mean "not said". Durations are seconds.
@@ -166,3 +171,75 @@ const (
 	ApprovalEscalate Approval = "escalate" // the session pauses for a person
 	ApprovalFail     Approval = "fail"     // the run ends
 )
+
+// The modes: where the models of a run may be (REQUIREMENTS K4).
+const (
+	ModeOpen      = "open"       // anywhere; the same as no word
+	ModeBurst     = "burst"      // anywhere, with twice the time and twice the attempts
+	ModeLocalOnly = "local-only" // on this machine, or where the user's configuration of a provider says is local
+	ModeAirgapped = "airgapped"  // the same, and no tool that reaches the network
+)
+
+// Modes are all words, the weakest first.
+func Modes() []string { return []string{ModeOpen, ModeBurst, ModeLocalOnly, ModeAirgapped} }
+
+// StricterMode is the stricter of two modes; "" says nothing.
+func StricterMode(a, b string) string { return stricter(a, b, Modes()) }
+
+// LocalMode reports whether a mode allows local models alone.
+func LocalMode(mode string) bool { return mode == ModeLocalOnly || mode == ModeAirgapped }
+
+// DefaultAttempts is how often a plain node's attempt is made in all (K6).
+const DefaultAttempts = 2
+
+// patient is the policy under [ModeBurst]: twice the limits of time, and twice the attempts of a plain node.
+func (p Policy) inBurst() Policy {
+	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
+	p.Retry = (&Retry{Attempts: 2 * attemptsOf(p.Retry)}).withDefaults(p.Retry)
+	return p
+}
+
+func attemptsOf(r *Retry) int {
+	if r == nil || r.Attempts == 0 {
+		return DefaultAttempts
+	}
+	return r.Attempts
+}
+
+// Guardrails bound the running time of a run, or of a visit of a node: the time in which a kernel holds the
+// session. Those of a node are the node's own, else its stage's.
+type Guardrails struct {
+	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0
+	At                string  `json:"at,omitempty"`        // where that was said, file:line:column
+}
+
+// longest is a running time that nobody lives to see and that can be added to any date of ours.
+const maxRuntime = 100 * 365 * 24 * time.Hour
+
+// Limit is the longest running time, at most 100 years.
+func (g *Guardrails) Limit() time.Duration {
+	return time.Duration(math.Min(g.MaxRuntimeSeconds, maxRuntime.Seconds()) * float64(time.Second))
+}
+
+// SecretPatterns are the patterns of secrets of all policies in the plan and the plans that it embeds, each once: what
+// is a secret in one node is one in all that is written of the session.
+func (p *Plan) SecretPatterns() []string {
+	var all []string
+	add := func(policy *Policy) {
+		if policy != nil && policy.Secrets != nil {
+			all = append(all, policy.Secrets.Patterns...)
+		}
+	}
+	add(p.Pipeline.Policy)
+	for n := range p.All() {
+		add(n.Policy)
+		for i := range n.Stages {
+			add(n.Stages[i].Policy)
+		}
+		if n.Plan != nil {
+			add(n.Plan.Pipeline.Policy)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

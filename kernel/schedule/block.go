@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -162,7 +163,7 @@ func blockOutcome(n *plan.Node, ns state.Node) nodeOutcome {
 }
 
 func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reason string) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(reason, "it gave no reason")}
 	if first != nil {
 		f = *first
 	}

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -119,12 +120,12 @@ func settleFailedEntry(l *state.Loop) {
 		settleFailed(l, f)
 		return
 	}
-	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+orElse(bad.Reason, "it did not pass")
+	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+cmp.Or(bad.Reason, "it did not pass")
 	settleLoop(l, l.Message)
 }
 
 // settled takes over what an iteration came to.
 func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
-	l.Attempted, l.Made = nil, orRef(d.Artifact, d.Partial)
+	l.Attempted, l.Made = nil, cmp.Or(d.Artifact, d.Partial)
 }

@@ -227,7 +227,7 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 	}
 	key := restartKey(n.Path, ns)
 	return escalate(p, s, n, escalation{key: key, cursor: nodeLocation(n.Path, ns).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
-		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most)})
+		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "it gave no reason"), most)})
 }
 
 func restartKey(path string, ns state.Node) event.Key {

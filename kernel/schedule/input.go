@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -67,7 +68,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 			settleFailed(&ns.Loop, d.Failure)
 		}
 	case d.Skip:
-		ns.Skip = orElse(d.Reason, "skip_when holds")
+		ns.Skip = cmp.Or(d.Reason, "skip_when holds")
 		if d.Artifact != nil {
 			ns.Artifacts = map[string]event.Ref{event.Artifact: *d.Artifact}
 		}

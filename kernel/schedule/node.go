@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -120,7 +121,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
 		clearCarry(s)
 		if old.Restart != nil && n.Feedback == nil {
-			n.Feedback, n.Cause = orRef(old.Loop.Feedback, old.Feedback), orElse(n.Cause, old.Cause)
+			n.Feedback, n.Cause = cmp.Or(old.Loop.Feedback, old.Feedback), cmp.Or(n.Cause, old.Cause)
 		}
 		n.Steps, n.Artifacts = old.Steps, old.Artifacts
 	}
@@ -180,13 +181,6 @@ func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 // forgetNext forgets what was kept for the node that is entered next, since everything begins anew.
 func clearCarry(s *state.State) {
 	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
-}
-
-func orRef(ref, other *event.Ref) *event.Ref {
-	if ref == nil {
-		return other
-	}
-	return ref
 }
 
 // follow moves the run to the transition's target. A failed run stays at its node, so that a resume

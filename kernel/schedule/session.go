@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -342,7 +343,7 @@ func applyAborted(s *state.State, e event.Event) error {
 	}
 	dropQuestions(s, anyQuestion)
 	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
-	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: orElse(d.Reason, "aborted")}
+	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: cmp.Or(d.Reason, "aborted")}
 	return nil
 }
 
@@ -356,13 +357,13 @@ func applyControl(s *state.State, e event.Event) error {
 	}
 	switch d.Action {
 	case "pause":
-		kind := state.PauseKind(orElse(d.Kind, string(state.PauseUser)))
+		kind := state.PauseKind(cmp.Or(d.Kind, string(state.PauseUser)))
 		if s.Status == state.Running && (s.Stop == nil || s.Stop.Action != "abort") {
 			s.Stop = &state.Stop{Action: "pause", Kind: kind, Reason: d.Reason, By: d.By, Hook: s.Stop != nil && s.Stop.Hook}
 		}
 	case "abort":
 		if !s.Status.Final() && !abortedByHook(*s) {
-			s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "User requested"), By: d.By}
+			s.Stop = &state.Stop{Action: "abort", Reason: cmp.Or(d.Reason, "User requested"), By: d.By}
 		}
 	case "feedback":
 		if !s.Status.Final() {
@@ -396,11 +397,4 @@ func setStatus(s *state.State, e event.Event, next state.Status) error {
 	now := e.Time
 	s.Status, s.EndedAt = next, &now
 	return nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -281,7 +282,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 
 // stepFailure is the failure of the node that a step failed.
 func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(st.Reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(st.Reason, "it gave no reason")}
 	if st.Loop.Failure != nil {
 		f = *st.Loop.Failure
 	}

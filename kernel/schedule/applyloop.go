@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -168,7 +169,7 @@ func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int)
 func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData {
 	return &event.FailureData{
 		Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError),
-		Message: orElse(d.Reason, orElse(d.Summary, "the agent reported an error")),
+		Message: cmp.Or(d.Reason, d.Summary, "the agent reported an error"),
 		Stage:   d.Stage, Node: d.Stage, Iteration: e.Cursor.Iteration,
 	}
 }
@@ -252,10 +253,10 @@ func failureOutcome(d *event.FailureData) plan.Outcome {
 
 // settle ends a loop with the outcome of its last iteration, which needs none to be a success.
 func settleLoop(l *state.Loop, reason string) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, orElse(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, cmp.Or(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
 	l.IterationStartedAt = nil
 	if l.Outcome != string(plan.OutcomeSuccess) {
-		l.Reason = orElse(l.Message, reason)
+		l.Reason = cmp.Or(l.Message, reason)
 	}
 }
 
@@ -305,7 +306,7 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	default:
 		settleFailed(l, &event.FailureData{
 			Code: failure.StrategyFailed.Code(), ErrorType: string(failure.StrategyFailed), Node: n.ID, Stage: n.ID,
-			Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, orElse(d.Reason, "it answered "+d.Action)),
+			Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, cmp.Or(d.Reason, "it answered "+d.Action)),
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -171,7 +172,7 @@ func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteDat
 	case d.Answer == event.HookPause && (s.Stop == nil || s.Stop.Action != "abort"):
 		s.Stop = &state.Stop{Action: "pause", Kind: state.PauseHook, Reason: d.Reason, By: by, Hook: true}
 	case d.Answer == event.HookAbort:
-		s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "a hook ended the run"), By: by, Hook: true}
+		s.Stop = &state.Stop{Action: "abort", Reason: cmp.Or(d.Reason, "a hook ended the run"), By: by, Hook: true}
 	}
 	if d.Outcome != "" && plan.HookPoint(d.Point) == plan.PointStageEnd {
 		n.Failure = d.Failure

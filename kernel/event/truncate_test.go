@@ -2,6 +2,11 @@ package event_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,4 +55,52 @@ func TestBriefFits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each constant of type.go is known, so that a new type cannot be forgotten.
+func TestKnown(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "type.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for n := range ast.Preorder(file) {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			continue
+		}
+		name, err := strconv.Unquote(lit.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+		if !event.Type(name).Known() {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	if found < 50 {
+		t.Errorf("found only %d types in type.go", found)
+	}
+	if event.Type("later_invention").Known() {
+		t.Error("an unknown type is known")
+	}
+}
+
+// What nobody said is not there, and not 0.
+func TestTokens(t *testing.T) {
+	count := func(n int64) *int64 { return &n }
+	u := event.Usage{InputTokens: count(5), CacheReadTokens: count(0), ReasoningTokens: count(7)}
+	var told []string
+	for kind, n := range u.Tokens() {
+		told = append(told, fmt.Sprint(kind, " ", n))
+	}
+	if diff := cmp.Diff([]string{"input 5", "cache_read 0", "reasoning 7"}, told); diff != "" {
+		t.Error(diff)
+	}
+	for kind := range u.Tokens() {
+		if kind != "input" {
+			t.Errorf("%s after the end", kind)
+		}
+		break
+	}
 }

@@ -114,7 +114,7 @@ type blockReason struct {
 
 // barred is what bars the way, nil if it is open.
 func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, outcome nodeOutcome, route plan.Route, pass string) *blockReason {
-	why := orElse(outcome.reason, "it gave no reason")
+	why := cmp.Or(outcome.reason, "it gave no reason")
 	if len(why) > maxReason {
 		why = strings.ToValidUTF8(why[:maxReason], "") + "…"
 	}
@@ -202,7 +202,7 @@ func outcomeFailure(n *plan.Node, ns state.Node, outcome nodeOutcome) *event.Fai
 	}
 	return &event.FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
-		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, orElse(outcome.reason, "it gave no reason")),
+		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, cmp.Or(outcome.reason, "it gave no reason")),
 	}
 }
 

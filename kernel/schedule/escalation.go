@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -64,7 +65,7 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event
 		d.Within = seconds(plan.DefaultEscalationTimeout)
 	}
 	if d.Within > 0 {
-		d.OnTimeout = orElse(e.OnTimeout, plan.ToAbort)
+		d.OnTimeout = cmp.Or(e.OnTimeout, plan.ToAbort)
 	}
 	return d
 }
@@ -73,8 +74,8 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event
 func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question) []Command {
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{
-		Code: orElse(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
-		Message: nobodyAnswered + ": " + q.Text, Remedy: orElse(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
+		Code: cmp.Or(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
+		Message: nobodyAnswered + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
 	}
 	last := event.New(event.NodeComplete, iterationLocation(s.At, ns).Cursor(), "", event.NodeCompleteData{
 		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
