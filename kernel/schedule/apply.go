@@ -9,17 +9,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ErrMisfit is wrapped by the errors of [Apply] for an event that does not fit the state: a late
-// delivery, a duplicate, an event of an outdated kernel. The state is then unchanged.
+// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state: a late delivery,
+// a duplicate, or an event of an outdated kernel. The state is then unchanged.
 var ErrInvalidTransition = errors.New("event does not fit the state")
 
 func invalidTransition(e event.Event, why string) error {
 	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, why)
 }
 
-// Apply returns the state after the event; s itself is not changed. Events that only inform, and
-// unknown ones that do not say must, change nothing but the sequence number. An error wraps
-// [ErrMisfit], or says that the event's data cannot be read; the returned state is then s.
+// Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not
+// critical, change only the sequence number. An error wraps [ErrInvalidTransition], or means that the event's data
+// cannot be read; the returned state is then s.
 func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if e.Seq != 0 && e.Seq <= s.Seq {
 		return s, invalidTransition(e, fmt.Sprintf("event %d has already been applied", s.Seq))
@@ -87,7 +87,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 }
 
-// applyWork applies what happens in a node.
+// applyWork applies an event of a node.
 func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	switch e.Type {
 	case event.NodeStart:
@@ -124,7 +124,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)
 	case event.Error:
-		if e.Key == "" { // tells of a failure, belongs to no attempt
+		if e.Key == "" { // it reports a failure and belongs to no attempt
 			return nil
 		}
 		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
@@ -136,7 +136,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 }
 
-// applyOther lets through what later parts of the dialect fold and what nobody here knows.
+// applyOther accepts events that the scheduler does not fold, unless they are critical.
 func applyOther(e event.Event) error {
 	if e.Critical {
 		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
@@ -144,8 +144,8 @@ func applyOther(e event.Event) error {
 	return nil
 }
 
-// Fold applies events in order from the empty state. Events that do not fit are left out and
-// returned as errors, one for each.
+// Fold applies events in order from the empty state. Events that do not fit are skipped and returned as one error
+// each.
 func Fold(p *plan.Plan, events []event.Event) (state.State, []error) {
 	var s state.State
 	var errs []error

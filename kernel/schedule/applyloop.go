@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// applyLoop applies an event that is about the loop of a running node. Its key has to be the one the
-// loop waits for: anything else is a late delivery.
+// applyLoop applies an event of an iteration loop of the running node. Its key must be the one that the loop waits
+// for; any other event is a late delivery.
 func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	_, loc, _, ok := e.Key.Parse()
 	if !ok {
@@ -29,7 +29,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	end := decodeAttemptResult(e)
 	accountUsage(p, s, &l, found.loop, loc, e, end.Usage)
 	setLoop(&ns, loc, l)
-	if l.Phase == state.PhaseSteps && ns.Order != nil { // of a pass that has nothing to do
+	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
 		endPass(n, &ns)
 	}
 	if attemptEnded(e) {
@@ -40,10 +40,10 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 				ns.Steps[loc.Step] = st
 			}
 		}
-		if loc.Branch == "" && e.Type != event.Error { // in a block it is for every provider: see applyBranchComplete
+		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
 			consumeContext(s, found.loop.Heard)
 		}
-		// The attempt asks nobody any more.
+		// The attempt asks no questions any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
 	if e.Type == event.IterationComplete && loc.Branch == "" && end.Artifact != nil {
@@ -56,7 +56,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// keepArtifact makes the artifact of an iteration the node's.
+// setArtifact stores the artifact of an iteration as the node's.
 func setArtifact(ns *state.Node, artifact event.Ref) {
 	if ns.Artifacts == nil {
 		ns.Artifacts = map[string]event.Ref{}
@@ -64,7 +64,7 @@ func setArtifact(ns *state.Node, artifact event.Ref) {
 	ns.Artifacts[event.Artifact] = artifact
 }
 
-// attemptEnded reports whether the event ends an attempt: its iteration may still be to be settled.
+// attemptEnded reports whether the event ends an attempt. Its iteration may still have to be settled.
 func attemptEnded(e event.Event) bool {
 	switch e.Type {
 	case event.AttemptComplete, event.IterationComplete, event.Error:
@@ -102,8 +102,8 @@ func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, was loopRef, loc eve
 	}
 }
 
-// attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
-// check, in the place of attempt_start.
+// applyAttemptStart begins an attempt, or the check before it. In older journals iteration_start follows the check,
+// in place of attempt_start.
 func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Location, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
@@ -119,7 +119,7 @@ func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Loca
 			l.Phase = state.PhaseDecide
 			return
 		}
-		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only what a crash cut off is taken up again
+		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only an interrupted attempt continues
 			l.Checkpoint, l.Calls = nil, nil
 		}
 		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
@@ -129,7 +129,7 @@ func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Loca
 	})
 }
 
-// iterationDone settles the loop at once when the agent itself reports an error (U088) or needs a person, and after a
+// applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
 // pass over steps; otherwise the strategy decides.
 func applyIterationComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
@@ -156,8 +156,8 @@ func applyIterationComplete(n *plan.Node, l state.Loop, now event.Location, e ev
 	})
 }
 
-// hint is what the agent asked for in so many words. After the last iteration of a fixed number a stop that its
-// history does not show asks for nothing more: the Bash engine reads none in result.json, and names the plan as the
+// agentHint returns the decision that the agent itself asked for. After the last of a fixed number of iterations it
+// drops a stop that the history does not show: the Bash engine reads none in result.json and reports the plan as the
 // reason.
 func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
 	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.Ask == "stop" && d.Decision != "stop" {
@@ -174,11 +174,13 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 	}
 }
 
-// attemptFailed retries transient failures within the attempts that the node has, unless the service wants
-// to be left alone for longer than anybody would wait. An attempt that was stopped on request, or that fell
-// with another call's process, uses up no try. None is made again while a call that must not be made twice
-// is open: a person is asked first, as they are about one that ended for want of their answer. A bad artifact is asked
-// for again at once, beside the tries; after that, and where steps make it, it is for the stage to be tried again.
+// applyAttemptError retries transient failures within the node's attempts, unless the service asks for a longer wait
+// than maxRetryAfter.
+//
+// An attempt that was stopped on request, or that failed with the process of another call, is not charged. No attempt
+// is repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
+// invalid artifact is requested again at once without charge; after that, or if steps produced it, the stage is
+// retried.
 func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
@@ -186,17 +188,17 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 	}
 	phase, key := state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt)
 	switch {
-	case e.Key.Kind() == event.KeySettle: // a bad artifact
+	case e.Key.Kind() == event.KeySettle: // an invalid artifact
 		phase, key = state.PhaseSettle, settleKey(now, l)
 	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
 		now.Iteration = l.Completed + 1
 		phase, key = state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1)
-	case l.Phase == state.PhaseQuestion: // a question that is not put
+	case l.Phase == state.PhaseQuestion: // a question that is not asked
 		phase, key = state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1)
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		if stopping && d.System && phase == state.PhaseSettle {
-			return // the work is done and kept: it is settled again when the run goes on
+			return // the work is done and stored: it is settled again after the resume
 		}
 		l.Attempted = nil
 		if len(d.Faults) > 0 {
@@ -226,10 +228,11 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 	})
 }
 
-// byStop reports whether a failure has a kind by which effects say that they were told to stop, or is the machine's, for
-// which the run stops. It
-// counts only while the run is being stopped: of a plugin that says so by itself the effect would
-// otherwise be asked for again at once, and for ever.
+// causedByStop reports whether the failure has a kind by which effects report that they were stopped, or is a failure
+// of the machine, for which the run stops.
+//
+// It counts only while the run is being stopped: if a plugin reported it by itself, the effect would be requested
+// again at once and forever.
 func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
 }
@@ -239,7 +242,7 @@ func settleFailed(l *state.Loop, d *event.FailureData) {
 	l.IterationStartedAt, l.Checkpoint, l.Calls = nil, nil, nil
 }
 
-// outcomeOf is the outcome of work that failed.
+// failureOutcome returns the outcome of failed work.
 func failureOutcome(d *event.FailureData) plan.Outcome {
 	switch failure.Kind(d.ErrorType) {
 	case failure.IterationTimeout:
@@ -251,7 +254,7 @@ func failureOutcome(d *event.FailureData) plan.Outcome {
 	}
 }
 
-// settle ends a loop with the outcome of its last iteration, which needs none to be a success.
+// settleLoop ends a loop with the outcome of its last iteration; no outcome means success.
 func settleLoop(l *state.Loop, reason string) {
 	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, cmp.Or(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
 	l.IterationStartedAt = nil
@@ -271,7 +274,7 @@ func applyDecision(n *plan.Node, s state.State, l state.Loop, now event.Location
 	}
 	return expect(l, e, phase, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-			return // it was cut off, and is asked again when the run goes on
+			return // it was interrupted; the strategy is asked again after the resume
 		}
 		if d.State != nil {
 			l.Strategy = d.State
@@ -325,7 +328,7 @@ func applyStrategyAnswer(stopping bool, l state.Loop, now event.Location, e even
 	})
 }
 
-// applyTimerFired lets the loop that waited go on.
+// applyTimerFired continues the loop that waited for the timer.
 func applyTimerFired(s *state.State, e event.Event) error {
 	if _, armed := s.Timers[e.Key]; !armed {
 		return invalidTransition(e, "no such timer is armed")

@@ -13,9 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decideBlock lets every provider go on, each by itself. When all have ended, the manifest is written,
-// unless one failed, and the transition is committed. A provider that waits for a person pauses the run
-// when the others have ended or wait too.
+// decideBlock advances every provider independently. When all have succeeded, the manifest is written and the
+// transition committed. A provider that waits for the user pauses the run once the others have ended or wait too.
 func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	var cmds, waits []Command
 	ended := 0
@@ -45,7 +44,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 }
 
-// endBlock serves a block whose providers have all ended.
+// endBlock completes a block whose providers have all ended.
 func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || failedBranches(n, ns) != nil {
@@ -55,7 +54,7 @@ func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comman
 	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 
-// failedBranches are the ids of the providers that failed, in the order of the block.
+// failedBranches returns the ids of the providers that failed, in the order of the block.
 func failedBranches(n *plan.Node, ns state.Node) []string {
 	var failed []string
 	for i := range n.Providers {
@@ -66,7 +65,7 @@ func failedBranches(n *plan.Node, ns state.Node) []string {
 	return failed
 }
 
-// decideBranch is the loop of the stage that a provider is at, or the end of its work.
+// decideBranch continues the loop of the provider's current stage, or ends the provider's work.
 func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
 	loc := branchLocation(n.Path, ns, id)
 	point := plan.PointParallelProviderStart
@@ -86,8 +85,8 @@ func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id s
 	return decideLoop(p, s, stage, loc, b.Loop)
 }
 
-// StageAt is the stage that runs at a place, nil if the plan has none: in a parallel block the stage as
-// the place's provider runs it.
+// StageAt returns the stage that runs at a location, nil if the plan has none. In a parallel block it has the
+// provider's settings.
 func StageAt(p *plan.Plan, s state.State, loc event.Location) *plan.Node {
 	n := p.Find(loc.Node)
 	if n == nil || loc.Branch == "" {
@@ -123,7 +122,7 @@ func stageIDs(n *plan.Node) []string {
 	return ids
 }
 
-// branchCursor is the place of a provider as a whole.
+// branchCursor returns the cursor of a provider as a whole.
 func branchCursor(n *plan.Node, id string) *event.Cursor {
 	return &event.Cursor{NodePath: n.Path, NodeRun: 1, Provider: id}
 }
@@ -140,8 +139,8 @@ func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 	return event.New(kind, branchCursor(n, id), "", d)
 }
 
-// blockEnding is how a block ended whose providers have. One that failed fails the block, which names all that did and
-// gives the first one's reason.
+// blockOutcome returns the outcome of a block whose providers have all ended. One failed provider fails the block;
+// the failure names all of them and gives the first one's reason.
 func blockOutcome(n *plan.Node, ns state.Node) nodeOutcome {
 	outcome := nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path}}
 	failed := failedBranches(n, ns)
@@ -172,7 +171,7 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reaso
 	return &f
 }
 
-// placeOfBranch is the place of the iteration that a provider is at.
+// branchLocation returns the location of a provider's current iteration.
 func branchLocation(path string, n state.Node, id string) event.Location {
 	b := n.Branches[id]
 	return event.Location{
@@ -180,9 +179,7 @@ func branchLocation(path string, n state.Node, id string) event.Location {
 	}
 }
 
-// ---- Apply
-
-// blockOf is the running block at the run's place, with its state.
+// runningBlock returns the block that the run is at, with its state.
 func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || n.Kind != plan.KindParallel || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
@@ -223,10 +220,10 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	b.Status = state.NodeStatus(d.Status)
 	ns.Branches[e.Cursor.Provider] = b
-	if d.Status == string(state.NodeComplete) { // what no further iteration came for
+	if d.Status == string(state.NodeComplete) { // texts left over after the last iteration
 		s.NextInjected = append(s.NextInjected, b.Loop.Injected...)
 	}
-	if allComplete(n, ns) { // the last of them has heard what people said
+	if allComplete(n, ns) { // every provider has received the user's context
 		consumeContext(s, minConsumed(ns))
 	}
 	return nil
@@ -241,7 +238,7 @@ func allComplete(n *plan.Node, ns state.Node) bool {
 	return true
 }
 
-// leastHeard is how much of what people said every provider of the block has heard.
+// minConsumed returns the number of context bytes that every provider of the block has received.
 func minConsumed(ns state.Node) int {
 	least := math.MaxInt
 	for _, b := range ns.Branches {
@@ -250,7 +247,7 @@ func minConsumed(ns state.Node) int {
 	return least
 }
 
-// stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
+// newStageLoop returns the initial loop of a block's stage. A plan without the stage is detected when it runs.
 func newStageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
 		return newLoop(&n.Stages[i])
@@ -258,7 +255,7 @@ func newStageLoop(n *plan.Node, i int) state.Loop {
 	return state.Loop{Phase: state.PhaseReady}
 }
 
-// advance moves a provider that is done with a stage to the next one of the block.
+// nextBranchStage moves a provider that has finished a stage to the next one of the block.
 func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	b := ns.Branches[id]
 	if b.Loop.Phase != state.PhaseSettled || b.Loop.Outcome != string(plan.OutcomeSuccess) {
@@ -273,7 +270,7 @@ func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	ns.Branches[id] = b
 }
 
-// reopen lets providers that failed go on where they failed; their loops are ready again.
+// reopenBranches lets failed providers continue where they failed; their loops are ready again.
 func reopenBranches(branches map[string]state.Branch) {
 	for id, b := range branches {
 		if b.Status == state.NodeFailed {

@@ -11,14 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What a node's contract adds to an iteration: checks before the agent works, and after its attempt checks and the
-// settling of artifact and outcome.
+// A node's contract adds to an iteration: checks before the agent works, checks after its attempt, and the settling
+// of artifact and outcome.
 
-// checkRounds sets the keys of checks apart that are made again in a stage retry, before an iteration has begun.
+// checkRounds separates the keys of checks that are repeated in a stage retry before an iteration has begun.
 const checkRounds = 1000
 
-// measure is the command for the next check at the moment, nil when all are made. Those at the entry of a node are made
-// before its first iteration, and anew in every stage retry.
+// decideCheck returns the command for the next check at the moment, nil if all have run. The entry checks of a node
+// run before its first iteration and again in every stage retry.
 func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location, l state.Loop) []Command {
 	if moment == plan.AtEnter {
 		loc.Iteration = 0
@@ -30,7 +30,7 @@ func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location,
 	return []Command{{Kind: Check, Key: checkKey(s, loc, number), Location: loc, Check: c.ID}}
 }
 
-// nextCheck is the first check at the moment that has not been made, with its number among them from 1; 0: none is left.
+// nextCheck returns the first check at the moment that has not run, with its number from 1; 0 if none is left.
 func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	for i, c := range n.ChecksAt(moment) {
 		if !slices.ContainsFunc(l.Measured, func(m state.Measurement) bool { return m.ID == c.ID && m.At == moment }) {
@@ -47,14 +47,12 @@ func checkKey(s state.State, loc event.Location, number int) event.Key {
 	return loc.Key(event.KeyCheck, number)
 }
 
-// settleKey is that of the settling of the newest attempt.
+// settleKey returns the key for settling the latest attempt.
 func settleKey(loc event.Location, l state.Loop) event.Key {
 	return loc.Key(event.KeySettle, max(l.Attempt, 1))
 }
 
-// ---- Apply
-
-// attempted ends an attempt whose outcome is still to be settled.
+// applyAttemptComplete ends an attempt whose outcome must still be settled.
 func applyAttemptComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil {
@@ -66,7 +64,7 @@ func applyAttemptComplete(n *plan.Node, l state.Loop, now event.Location, e even
 	})
 }
 
-// toMeasure begins the checks of an iteration, or the settling where there are none.
+// startChecks begins the checks of an iteration, or the settling if there are none.
 func startChecks(n *plan.Node, l *state.Loop) {
 	l.Measured = slices.DeleteFunc(l.Measured, func(m state.Measurement) bool { return m.At != plan.AtEnter })
 	l.Phase = state.PhaseMeasure
@@ -75,7 +73,8 @@ func startChecks(n *plan.Node, l *state.Loop) {
 	}
 }
 
-// measured keeps what a check said. When the last one at the entry is made, a bad one ends the node before any work.
+// applyCheckResult stores the result of a check. If an entry check failed, the last one ends the node before any
+// work.
 func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil {
@@ -92,7 +91,7 @@ func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Locat
 	}
 	return expect(l, e, phase, checkKey(s, now, number), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-			return // it was cut off, and is made again when the run goes on
+			return // it was interrupted; the check runs again after the resume
 		}
 		l.Measured = append(l.Measured, state.Measurement{
 			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, LeftOut: d.LeftOut, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
@@ -109,7 +108,7 @@ func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Locat
 	})
 }
 
-// refuseEntry settles a loop whose checks at the entry did not all pass.
+// settleFailedEntry settles a loop whose entry checks did not all pass.
 func settleFailedEntry(l *state.Loop) {
 	i := slices.IndexFunc(l.Measured, func(m state.Measurement) bool { return !m.Passed })
 	if i < 0 {
@@ -124,7 +123,7 @@ func settleFailedEntry(l *state.Loop) {
 	settleLoop(l, l.Message)
 }
 
-// settled takes over what an iteration came to.
+// recordSettlement stores the outcome of an iteration.
 func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
 	l.Attempted, l.Made = nil, cmp.Or(d.Artifact, d.Partial)

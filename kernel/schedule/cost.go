@@ -14,15 +14,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What attempts and questions of strategies may consume. Before one begins, its part of what is left is set aside in
-// every scope that has a ceiling; when it ends, what it really took is charged instead. So nothing that runs side
-// by side can pass a ceiling together, and a crash loses nothing: what was under way counts as what it was expected to take.
+// Attempts and questions of strategies have a budget. Before one begins, its share of the rest is reserved in every
+// scope that has a ceiling; when it ends, its real usage is charged instead. So concurrent calls cannot exceed a
+// ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
 
-// rounding is how far sums of money may be off.
+// roundingTolerance is the error that sums of money may have.
 const roundingTolerance = 1e-9
 
-// afford says whether a call at the place can be paid for. Else it waits for others to end, or the commands settle the
-// loop as over its budget.
+// checkBudget reports whether a call at the location is affordable. If not, it waits for others to end, or the
+// commands settle the loop as over its budget.
 func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
 	if passesSteps(n, loc) || l.Check == state.CheckDue {
 		return nil, true
@@ -47,13 +47,13 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	return record(event.New(event.Error, loc.Cursor(), key, d)), false
 }
 
-// shortage is why nothing can be set aside.
+// insufficientBudget is the reason why nothing can be reserved.
 type insufficientBudget struct {
-	waits bool // others hold what is left, and may give it back
+	waits bool // other calls have reserved the rest and may release it
 	text  string
 }
 
-// reserve is what is set aside for a call at a node, by scope; nil where nothing is limited.
+// reserve returns the amounts to reserve for a call at a node, by scope; nil if nothing is limited.
 func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *insufficientBudget) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {
@@ -99,21 +99,22 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 	return part, nil
 }
 
-// limits is one ceiling with what is known of the calls under it.
+// ceilingUsage is one ceiling with the usage under it.
 type ceilingUsage[T int64 | float64] struct {
 	limit, spent, held T
-	calls              int // that hold something
-	pending            int // calls that what is left is for, this one among them
+	calls              int // number of calls with a reservation
+	pending            int // calls that share the rest, this one included
 	expected, dearest  T
-	known, unknown     int // calls that ended and said, or did not say, what they took
+	known, unknown     int // calls that ended and reported, or did not report, their usage
 	unit               string
 	tolerance          T
 	setting            string
 }
 
-// partOf is what one call is to set aside, and may take. It begins where what it is expected to take is left: what the
-// author says, else as much as the dearest so far took, else, where nothing is known, all. Then it has an equal part of
-// what is left, beside those that may yet begin: a call that takes more than the ones before it is no reason to stop.
+// share returns the amount to reserve for one call, which is also its allowance.
+//
+// A call begins if its expected usage is left: the author's number, else the highest usage so far, else everything.
+// It then gets an equal share of the rest among the pending calls, so that a call may use more than earlier ones.
 func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficientBudget) {
 	left := l.limit - l.spent - l.held
 	part := l.expected
@@ -124,7 +125,7 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficient
 	case left > l.tolerance && l.calls == 0:
 		return left, nil
 	default:
-		part = l.limit // nobody knows: more than what is left
+		part = l.limit // unknown: more than the rest
 	}
 	if part <= left+l.tolerance && left > l.tolerance {
 		return min(max(part, left/T(l.pending)), left), nil
@@ -140,12 +141,12 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficient
 	return 0, &insufficientBudget{waits: l.calls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
 }
 
-// amount is a number for people: sums of money have no more than six decimals.
+// formatAmount formats a number for messages, with at most six decimals.
 func formatAmount[T int64 | float64](n T) string {
 	return strconv.FormatFloat(math.Round(float64(n)*1e6)/1e6, 'f', -1, 64)
 }
 
-// company is how many calls what is left is for: the one that is about to begin, and those that may begin beside it.
+// pendingCalls returns the number of calls that share the remaining budget, the next one included.
 func pendingCalls(p *plan.Plan, s state.State) int {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	waiting, holding := 0, 0
@@ -175,7 +176,7 @@ func pendingCalls(p *plan.Plan, s state.State) int {
 	return max(waiting, 1)
 }
 
-// holding is what the calls under way have set aside in a scope.
+// reservations sums the reservations of the calls in flight in a scope.
 type reservations struct {
 	usd    float64
 	tokens int64
@@ -206,9 +207,7 @@ func sumReservations(s state.State, scope string) reservations {
 	return h
 }
 
-// ---- Apply
-
-// spend sets aside what a call that begins may take, and charges what one that ends took: u, as its event says.
+// accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
 func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, loc event.Location, e event.Event, u *event.Usage) {
 	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
 		l.Reserved, _ = reserve(p, *s, loc.Node)
@@ -227,12 +226,12 @@ func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, l
 	l.Reserved = nil
 }
 
-// neverBegan reports whether an attempt, or a question, failed before an agent was called.
+// failedBeforeCall reports whether an attempt or a question failed before an agent was called.
 func failedBeforeCall(e event.Event) bool {
 	kind := ""
 	switch e.Type {
 	case event.Error:
-		d, _ := event.Decode[event.FailureData](e) // whoever applied it has read it already
+		d, _ := event.Decode[event.FailureData](e) // apply has decoded it already
 		kind = d.ErrorType
 	case event.StrategyAnswer:
 		d, _ := event.Decode[event.StrategyAnswerData](e)
@@ -246,7 +245,7 @@ func failedBeforeCall(e event.Event) bool {
 	}
 }
 
-// charge counts what a call took in a scope. One that did not say took what it was expected to take.
+// chargeCall adds the usage of a call to a scope. A call with unknown usage is charged its estimate.
 func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
 	if s.Charges == nil {
 		s.Charges = map[string]state.Charge{}
@@ -287,14 +286,14 @@ func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amo
 	s.Charges[scope] = c
 }
 
-// expected is what a call counts as that did not say what it took: what the author expects, else as much as the dearest
-// so far took, else all that was set aside for it.
+// estimate returns the charge of a call with unknown usage: the author's number, else the highest usage so far, else
+// its whole reservation.
 func estimate[T int64 | float64](part, said, dearest T) T {
 	return min(part, cmp.Or(said, dearest, part))
 }
 
-// tokensOf are the tokens that a ceiling counts: input and output, with what was written to a cache and without what
-// was read from one.
+// countTokens returns the tokens that count against a ceiling: input and output, including cache writes, without
+// cache reads.
 func countTokens(u *event.Usage) (tokens int64, known bool) {
 	if u == nil || u.InputTokens == nil && u.OutputTokens == nil {
 		return 0, false
@@ -307,7 +306,7 @@ func countTokens(u *event.Usage) (tokens int64, known bool) {
 	return tokens, true
 }
 
-// chargeCutOff charges what a kernel that is gone had set aside.
+// chargeCutOff charges the reservations of a kernel that has died.
 func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
 		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
@@ -315,8 +314,8 @@ func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	l.Reserved = nil
 }
 
-// renewCeilings allows as much once more in the scopes of a node in which nothing more fits; where that is none, since an
-// agent stopped short of what it was allowed, in all of them.
+// renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If none is exhausted, because
+// an agent stopped short of its allowance, it renews all of them.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {
@@ -338,23 +337,23 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	}
 }
 
-// closing is what an event that ends an attempt, a question or an iteration says of it, whatever its type.
+// attemptResult holds the fields shared by the events that end an attempt, a question or an iteration.
 type attemptResult struct {
-	// Output is what the agent said.
+	// Output is the agent's output.
 	Output *event.Ref `json:"output"`
-	// Usage is what it used, nil for nothing. A failed attempt has used something too.
+	// Usage is the consumption, nil for none. Failed attempts consume too.
 	Usage *event.Usage `json:"usage"`
-	// Artifact is what an iteration made for other nodes.
+	// Artifact is the iteration's artifact for other nodes.
 	Artifact *event.Ref `json:"artifact"`
 }
 
-// closingOf is empty for events that end nothing.
+// decodeAttemptResult returns the zero value for events that end nothing.
 func decodeAttemptResult(e event.Event) attemptResult {
 	switch e.Type {
 	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
-		d, _ := event.Decode[attemptResult](e) // whoever applied it has read it already
+		d, _ := event.Decode[attemptResult](e) // apply has decoded it already
 		if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
-			d.Usage = nil // what is settled tells the use of its attempt once more
+			d.Usage = nil // the settlement repeats the usage of its attempt
 		}
 		return d
 	default:

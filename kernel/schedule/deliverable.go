@@ -6,10 +6,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// What a pipeline comes to, and how the node that embeds it gets that.
+// The deliverable of a pipeline is its final artifact; the node that embeds the pipeline receives it.
 
-// Deliverable is the artifact of the last node, in the order of the list, that ended well with one, and the node's path:
-// of the plan that the node at embedder stands for, of the outermost one for "". It is false where there is none.
+// Deliverable returns the artifact of the last node in list order that ended well and has one, with the node's path.
+// embedder is the path of the node that embeds the plan, "" for the outermost plan. has is false if there is none.
 func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref event.Ref, has bool) {
 	list, prefix := p.Nodes, ""
 	if embedder != "" {
@@ -32,21 +32,20 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 	return "", event.Ref{}, false
 }
 
-// handsOut reports whether what the pipeline came to is still to be made the artifact of the node that wraps it.
+// needsDeliverable reports whether the pipeline's deliverable must still become the artifact of the node that wraps
+// it.
 func needsDeliverable(n *plan.Node, ns state.Node) bool {
 	_, handed := ns.Artifacts[event.Artifact]
 	return n.Wraps != nil && !handed
 }
 
-// handKey is that of the settling of a node that wraps a pipeline.
+// deliverableKey returns the key for settling a node that wraps a pipeline.
 func deliverableKey(path string, ns state.Node) event.Key {
 	return nodeLocation(path, ns).Key(event.KeySettle, 1)
 }
 
-// ---- Apply
-
-// handOver makes the deliverable of a plan that has come to its end the artifact of the node that embeds it. Of a node
-// that wraps it the artifact is settled.
+// deliver stores the deliverable of a finished plan as the artifact of the node that embeds it. A node that wraps the
+// pipeline settles its artifact instead.
 func deliver(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || n.Wraps != nil {
@@ -59,7 +58,7 @@ func deliver(p *plan.Plan, s *state.State, path string) {
 	s.Nodes[path] = ns
 }
 
-// handing is the node that wraps a pipeline and waits for its artifact by the event's key.
+// awaitingDeliverable returns the node that wraps a pipeline and waits for its artifact under the event's key.
 func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= maxRuns(p, n) && ns.Unfit == nil && needsDeliverable(n, ns)
@@ -69,7 +68,7 @@ func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Nod
 	return ns, nil
 }
 
-// applyHanded gives the node that wraps a pipeline its artifact.
+// applyDeliverable stores the artifact of the node that wraps a pipeline.
 func applyDeliverable(p *plan.Plan, s *state.State, e event.Event) error {
 	if _, err := awaitingDeliverable(p, s, e); err != nil {
 		return err
@@ -77,7 +76,7 @@ func applyDeliverable(p *plan.Plan, s *state.State, e event.Event) error {
 	return applyArtifact(s, e)
 }
 
-// applyNotHanded ends the node: what the pipeline came to is not what the node has to come to.
+// applyDeliverableError ends the node: the pipeline's deliverable is not a valid artifact of the node.
 func applyDeliverableError(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {

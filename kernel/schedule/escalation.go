@@ -8,23 +8,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What the engine may not decide is put to a person. The run pauses for it, or goes on running until it is answered or its
-// time is over: policy.escalation of the node that it is about.
+// An escalation asks the user when the engine may not decide. The run pauses for it, or keeps running until the
+// answer or the deadline, as policy.escalation of the node says.
 
-// nobodyAnswered is why a run ends that waited for a person in vain.
+// nobodyAnswered is the reason of a run whose escalation expired.
 const nobodyAnswered = "nobody answered in time"
 
-// need is what a person is needed for.
+// escalation describes a question to the user about stuck work.
 type escalation struct {
-	key    event.Key // of what waits for the answer
+	key    event.Key // of the loop or node that waits for the answer
 	cursor *event.Cursor
-	code   string // of what made a person needed, "" for none
+	code   string // of the cause, "" for none
 	text   string
 	remedy string
-	shown  []event.Ref // the files that it is about
+	shown  []event.Ref // the files that the question is about
 }
 
-// escalate asks a person about the node or a part of it, and waits.
+// escalate asks the user about the node or a part of it, and waits.
 func escalate(p *plan.Plan, s state.State, n *plan.Node, of escalation) []Command {
 	id := event.QuestionID(of.key)
 	q, asked := s.Questions[id]
@@ -42,8 +42,8 @@ func escalate(p *plan.Plan, s state.State, n *plan.Node, of escalation) []Comman
 	}
 }
 
-// question asks about the need, under the policy of the node. Where the policy does not let the run wait, it has a limit
-// only if it names one and somebody waits all the same.
+// newQuestion returns the question under the policy of the node. If the policy does not let the run wait, the
+// question has a deadline only if the policy sets one and the session waits anyway.
 func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event.QuestionAskedData {
 	digest := of.text
 	for _, ref := range of.shown {
@@ -70,7 +70,7 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event
 	return d
 }
 
-// failUnanswered ends the run as failed because nobody answered, where its node says so.
+// failUnanswered fails the run because nobody answered, if the policy says so.
 func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question) []Command {
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{
@@ -80,18 +80,18 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 	last := event.New(event.NodeComplete, iterationLocation(s.At, ns).Cursor(), "", event.NodeCompleteData{
 		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
 	})
-	if n.Path != s.At || len(ns.Order) > 0 { // what else runs in the node ends first
+	if n.Path != s.At || len(ns.Order) > 0 { // other work in the node ends first
 		return record(last)
 	}
 	return completeSession(p, s, last)
 }
 
-// rests reports whether the commands let the run end or pause for want of a person.
+// isResting reports whether the commands end or pause the run because the user is needed.
 func isResting(cmds []Command) bool {
 	return len(cmds) == 1 && cmds[0].Event != nil && (cmds[0].Event.Type == event.SessionPaused || cmds[0].Event.Type == event.NodeComplete)
 }
 
-// rest lets the run end or pause for the first of those that need a person, once nothing else can go on.
+// decideRest ends or pauses the run for the first of the waiting commands, once nothing else can continue.
 func decideRest(p *plan.Plan, s state.State, waits []Command) []Command {
 	if waits[0].Event.Type == event.NodeComplete {
 		return completeSession(p, s, *waits[0].Event)
@@ -99,7 +99,7 @@ func decideRest(p *plan.Plan, s state.State, waits []Command) []Command {
 	return waits[:1]
 }
 
-// shownOf are the files that a person looks at who is asked about a node: what it made last, and what is said of that.
+// shownFiles returns the files for a question about a node: its last artifact and its feedback.
 func shownFiles(l state.Loop) []event.Ref {
 	var shown []event.Ref
 	for _, ref := range []*event.Ref{l.Made, l.Feedback} {
@@ -110,9 +110,7 @@ func shownFiles(l state.Loop) []event.Ref {
 	return shown
 }
 
-// ---- Apply
-
-// escalated gives an escalation its name and the time by which it is to be answered.
+// initEscalation sets the name and the deadline of an escalation.
 func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {
 	s.Escalation = state.EscalationName(s.Escalation, q.AskedAt)
 	q.Escalation, q.Remedy, q.Waits, q.OnTimeout = s.Escalation, d.Remedy, d.Waits, d.OnTimeout
@@ -127,7 +125,7 @@ func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData
 	s.Timers[q.Key] = state.Timer{Purpose: state.PurposeEscalation, Due: due}
 }
 
-// lapse marks the escalation whose time is over.
+// expireEscalation marks the escalation whose deadline has passed.
 func expireEscalation(s *state.State, key event.Key) {
 	for id, q := range s.Questions {
 		if q.Key == key && q.Kind == event.QuestionEscalation {
@@ -137,8 +135,7 @@ func expireEscalation(s *state.State, key event.Key) {
 	}
 }
 
-// unbind takes the limits from escalations that nobody waits for any more: a run that rests may rest as long as it likes
-// (K9).
+// clearDeadlines removes the deadlines of escalations: a paused run may rest without limit (K9).
 func clearDeadlines(s *state.State) {
 	for id, q := range s.Questions {
 		if q.Kind == event.QuestionEscalation && q.Due != nil {

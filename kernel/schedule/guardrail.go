@@ -12,21 +12,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// guardrail is a limit of running time that holds where the run is. Its timer counts while a kernel holds
-// the session: a pause or a crash moves it on. A timer that has run out stays in the state, marked, until
-// what it bounds is over.
+// guardrail is a limit of running time at the run's location. Its timer counts while a kernel holds the session: a
+// pause or a crash postpones it. A timer that has fired stays in the state, marked, until the guarded work is over.
 type guardrail struct {
-	loc    event.Location // what it bounds: see [event.Place.Holds]
-	number int            // of its timer at that place: 1, of an embedded pipeline's runs 2
+	loc    event.Location // the guarded work: see [event.Location.Holds]
+	number int            // of its timer at that location: 1, for an embedded pipeline's runs 2
 	limit  *plan.Guardrails
 }
 
 func (g guardrail) key() event.Key { return g.loc.Key(event.KeyTimer, g.number) }
 
-// ofRun reports whether the guardrail bounds the whole run.
+// boundsRun reports whether the guardrail bounds the whole run.
 func (g guardrail) boundsRun() bool { return g.loc == event.Location{} }
 
-// guardrails are those that hold where the run is, the widest first.
+// activeGuardrails returns the guardrails at the run's location, the widest first.
 func activeGuardrails(p *plan.Plan, s state.State) []guardrail {
 	var all []guardrail
 	add := func(loc event.Location, number int, limit *plan.Guardrails) {
@@ -63,13 +62,13 @@ func activeGuardrails(p *plan.Plan, s state.State) []guardrail {
 	return all
 }
 
-// whose is what the guardrail bounds, for messages.
+// subject names the guarded work for messages.
 func (g guardrail) subject(p *plan.Plan) string {
 	n := p.Find(g.loc.Node)
 	switch {
 	case g.boundsRun():
 		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
-	case n == nil: // the plan that the guardrail is from has it
+	case n == nil: // the plan that sets the guardrail has it
 		return g.loc.Node
 	case g.number == 2:
 		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)
@@ -80,7 +79,7 @@ func (g guardrail) subject(p *plan.Plan) string {
 	}
 }
 
-// armGuardrails sets the timer of a guardrail that has none yet.
+// armGuardrails sets the first missing timer of a guardrail.
 func armGuardrails(p *plan.Plan, s state.State) []Command {
 	for _, g := range activeGuardrails(p, s) {
 		if _, armed := s.Timers[g.key()]; armed {
@@ -95,8 +94,8 @@ func armGuardrails(p *plan.Plan, s state.State) []Command {
 	return nil
 }
 
-// heeding are the commands that are due, with those that cancel what is under way beyond a guardrail. Whether
-// a strategy is at work the state does not show: where none is, the decision is made for it.
+// enforceGuardrails adds to the due commands those that cancel work beyond a guardrail. The state does not show
+// whether a strategy is working, so its decision is recorded as an error as well.
 func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	if !s.Guarded() {
 		return due
@@ -126,7 +125,7 @@ func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	return append(cmds, due...)
 }
 
-// cancelChecks cancels the check of a loop that is being made, of those that are due.
+// cancelChecks returns cancel commands for the checks of the loop among those that are due.
 func cancelChecks(due []Command, ref loopRef, cause *event.FailureData) []Command {
 	if ref.loop.Phase != state.PhaseEnter && ref.loop.Phase != state.PhaseMeasure {
 		return nil
@@ -140,7 +139,7 @@ func cancelChecks(due []Command, ref loopRef, cause *event.FailureData) []Comman
 	return cmds
 }
 
-// reachedAt is the widest guardrail that has been reached and bounds the place.
+// reachedGuardrail returns the widest guardrail that has been reached and bounds the location.
 func reachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (guardrail, bool) {
 	for _, g := range activeGuardrails(p, s) {
 		if s.Timers[g.key()].Reached != nil && g.loc.Holds(loc) {
@@ -150,7 +149,7 @@ func reachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (guardrai
 	return guardrail{}, false
 }
 
-// failure says which limit was reached, where it was set, how long the work took, and how to go on.
+// failure describes the limit that was reached, where it was set, how long the work took, and how to continue.
 func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *event.FailureData {
 	ran := g.limit.Limit()
 	if t := s.Timers[g.key()]; t.Reached != nil {
@@ -174,18 +173,18 @@ func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *eve
 	return d
 }
 
-// Overrun is why what is under way beyond a guardrail is cancelled: a [failure.Error] by its chain.
+// Overrun is the cancellation cause of work beyond a guardrail. It unwraps to a [failure.Error].
 type Overrun struct{ Failure *event.FailureData }
 
-// Error is the message alone.
+// Error returns the failure's message.
 func (o *Overrun) Error() string { return o.Failure.Message }
 
-// Unwrap is the failure as an error.
+// Unwrap returns the failure as a [failure.Error].
 func (o *Overrun) Unwrap() error {
 	return failure.New(failure.Kind(o.Failure.ErrorType), "%s", o.Failure.Message).WithHint("%s", o.Failure.Remedy)
 }
 
-// Reached says of a guardrail's timer that has run out what that means, nil for any other key.
+// Reached returns the failure of a guardrail whose timer has the key and has fired, nil for any other key.
 func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
 	for _, g := range activeGuardrails(p, s) {
 		if g.key() == key && s.Timers[key].Reached != nil {
@@ -195,7 +194,7 @@ func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
 	return nil
 }
 
-// UsedUp says why a run that rests can only go on if its guardrail is renewed, nil if it can without.
+// UsedUp returns why a stopped run can only continue if its guardrail is renewed, nil if it can without.
 func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
 	if s.Status == state.Running {
 		return nil
@@ -203,9 +202,7 @@ func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
 	return Reached(p, s, guardrail{number: 1}.key())
 }
 
-// ---- Apply
-
-// applyReached marks a guardrail's timer as run out.
+// applyGuardrailReached marks a guardrail's timer as fired.
 func applyGuardrailReached(s *state.State, e event.Event) error {
 	t := s.Timers[e.Key]
 	if t.Reached != nil {
@@ -217,8 +214,8 @@ func applyGuardrailReached(s *state.State, e event.Event) error {
 	return nil
 }
 
-// heedGuardrails is what every event means for the guardrails: their timers stand still while nobody works,
-// end with what they bound, and one that has run out fails the work that nothing has to be waited for.
+// updateGuardrails updates the guardrails after an event: their timers stand still while nobody works and end with
+// the guarded work; a fired one fails the work that has nothing in flight.
 func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
 	if err := shiftTimers(before.Status, s, e); err != nil {
 		return err
@@ -239,11 +236,11 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 	}
 	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
 		updateLoops(s.At, &n, func(loc event.Location, l state.Loop) state.Loop {
-			if l.Gate.Firing > 0 || n.Branches[loc.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
+			if l.Gate.Firing > 0 || n.Branches[loc.Branch].Gate.Firing > 0 { // a hook has its own timeout (REQUIREMENTS U249)
 				return l
 			}
 			next := settleOverrun(p, before, *s, e, loc, l)
-			if next.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled { // nobody waits for their answers
+			if next.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled { // nothing waits for their answers
 				dropQuestions(s, inLoop(loc))
 			}
 			return next
@@ -253,8 +250,8 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 	return nil
 }
 
-// wake moves the timers on by the time that nobody worked, which ends with the event. Who resumes a run that
-// rested gives what was reached its time anew, but the run itself only if they said so.
+// shiftTimers postpones the timers by the idle time that ends with the event. Resuming a stopped run renews the
+// guardrails that were reached; that of the run itself only on request.
 func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	rested := before != state.Running && s.Status == state.Running
 	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {
@@ -277,8 +274,8 @@ func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	return nil
 }
 
-// overrun settles a loop beyond a guardrail, once nothing of it is under way and nobody has to be asked. An
-// attempt or a decision that ends badly after the guardrail was reached was cancelled for it.
+// settleOverrun settles a loop beyond a guardrail once nothing of it is in flight and no question is open. An attempt
+// or a decision that fails after the guardrail was reached was cancelled for it.
 func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l state.Loop) state.Loop {
 	g, reached := reachedGuardrail(p, s, loc)
 	was := before.LoopAt(loc)
@@ -294,7 +291,7 @@ func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event
 		return l
 	}
 	d := g.failure(p, s, loc)
-	if attempt { // whose own event has told of it
+	if attempt { // its own event has reported it
 		d.Attempt = was.Attempt
 	}
 	settleFailed(&l, d)

@@ -11,29 +11,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// roundStep sets the keys of a hook apart that is called again in the same place.
+// roundStep separates the keys of a hook that is called again at the same location.
 const roundStep = 10_000
 
-// defaultRestarts is how often hooks may send a node back (REQUIREMENTS K31).
+// defaultRestarts is how often hooks may restart a node (REQUIREMENTS K31).
 const defaultRestarts = 3
 
-// CallbackNumber is the number of the i-th callback of the program that holds the session, from 0: callbacks
-// come after the hooks of the pipeline.
+// CallbackNumber returns the hook number of the i-th callback, counted from 0, of the program that holds the session.
+// Callbacks follow the hooks of the pipeline.
 func CallbackNumber(i int) int { return plan.MaxHooks + 1 + i }
 
-// crossing is a hook point in a place of the run.
+// hookPoint is a hook point at a location of the run.
 type hookPoint struct {
 	point  plan.HookPoint
 	node   *plan.Node // the stage, block or pipeline; nil at the session's points
 	loc    event.Location
-	cursor state.HookCursor // how far the calling of the point's hooks has come
+	cursor state.HookCursor // progress through the point's hooks
 }
 
 func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, gate state.HookCursor) hookPoint {
 	return hookPoint{point, n, loc, cursorFor(gate, point, loc.Iteration)}
 }
 
-// entered is the gate, or a new one if it belongs to another point, of the same round.
+// cursorFor returns the cursor, or a new one of the same round if it belongs to another point.
 func cursorFor(g state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
 	if g.Point != string(point) || g.Iteration != iteration {
 		return state.HookCursor{Point: string(point), Iteration: iteration, Round: g.Round}
@@ -41,8 +41,8 @@ func cursorFor(g state.HookCursor, point plan.HookPoint, iteration int) state.Ho
 	return g
 }
 
-// due are the commands of the hook that is next. The run goes on past the point when it is passed; otherwise
-// it waits, for a hook or for a person.
+// dueCommands returns the command for the next hook. passed is true when no hook is left; otherwise the run waits for
+// a hook or for the user.
 func (c hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
 	number, found := c.nextHook(p, s)
 	if !found {
@@ -60,7 +60,7 @@ func hookKey(loc event.Location, g state.HookCursor, number int) event.Key {
 	return loc.Key(event.KeyHook, g.Round*roundStep+number)
 }
 
-// next is the number of the first hook that applies and has not answered.
+// nextHook returns the number of the first hook that applies and has not answered.
 func (c hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool) {
 	for _, h := range c.hooks(p) {
 		if h.Number > c.cursor.Done {
@@ -75,7 +75,7 @@ func (c hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool
 	return 0, false
 }
 
-// hooks are those of the plan in whose list the node stands that are for this point and node.
+// hooks returns the hooks for this point and node, from the plan that contains the node.
 func (c hookPoint) hooks(p *plan.Plan) []plan.Hook {
 	holder := p
 	if c.node != nil {
@@ -90,8 +90,8 @@ func (c hookPoint) hooks(p *plan.Plan) []plan.Hook {
 	return hooks
 }
 
-// isOf reports whether the crossing is one of the node with the id. What happens in a parallel block is of the
-// block and of its stage.
+// matches reports whether the hook point belongs to the node with the id. In a parallel block it belongs to the block
+// and to its stage.
 func (c hookPoint) matches(p *plan.Plan, id string) bool {
 	if c.node == nil || c.node.ID == id {
 		return c.node != nil
@@ -107,7 +107,7 @@ func (c hookPoint) isProviderPoint() bool {
 	return c.point == plan.PointParallelProviderStart || c.point == plan.PointParallelProviderEnd
 }
 
-// FindHook is the hook with the number that is called at a place, nil for a callback or where there is none.
+// FindHook returns the hook with the number at a location, nil for a callback or if there is none.
 func FindHook(p *plan.Plan, loc event.Location, number int) *plan.Hook {
 	holder := p
 	if loc.Node != "" {
@@ -120,8 +120,8 @@ func FindHook(p *plan.Plan, loc event.Location, number int) *plan.Hook {
 	return nil
 }
 
-// NodeOf is the node that a hook at the point in the place is about: inside a parallel block the stage as its
-// provider runs it, at the provider's own points the block; nil at the session's points.
+// NodeAt returns the node that a hook at the point and location is about: in a parallel block the stage with its
+// provider's settings, at the provider's own points the block, nil at the session's points.
 func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoint) *plan.Node {
 	switch point {
 	case plan.PointSessionStart, plan.PointSessionEnd:
@@ -133,9 +133,7 @@ func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoin
 	}
 }
 
-// ---- the points, in the order of a run
-
-// beforeSession is the session's start, until its first node is entered.
+// decideSessionStart returns the session_start hooks that are due before the first node is entered.
 func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
 	if len(s.Nodes) > 0 || s.Run > 1 || s.Gate.Point == string(plan.PointSessionEnd) {
 		return nil, true
@@ -143,7 +141,7 @@ func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed boo
 	return newHookPoint(plan.PointSessionStart, nil, event.Location{}, s.Gate).dueCommands(p, s)
 }
 
-// leaveSession commits the run's last event, once the hooks of its end have been called.
+// completeSession commits the run's last event once the session_end hooks have been called.
 func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
 	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.Gate).dueCommands(p, s); !passed {
 		return cmds
@@ -151,7 +149,7 @@ func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
 	return record(last)
 }
 
-// enterNode are the hooks of a node that was entered and has not begun.
+// decideStartHooks returns the stage_start hooks of a node that was entered and has not begun.
 func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
 	if hasBegun(ns) {
 		return nil, true
@@ -159,17 +157,17 @@ func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) 
 	return newHookPoint(plan.PointStageStart, n, nodeLocation(n.Path, ns), ns.Gate).dueCommands(p, s)
 }
 
-// begun reports whether anything of a node that was entered has begun.
+// hasBegun reports whether any work of a node that was entered has begun.
 func hasBegun(n state.Node) bool {
 	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !isFresh(n.Loop)
 }
 
-// fresh reports whether nothing of the loop has begun.
+// isFresh reports whether nothing of the loop has begun.
 func isFresh(l state.Loop) bool {
 	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
 }
 
-// beforeIteration are the hooks before a new iteration; a retry is none.
+// beforeIteration returns the hooks before a new iteration; a retry has none.
 func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Attempt > 0 {
 		return nil, true
@@ -178,7 +176,7 @@ func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locati
 	return newHookPoint(plan.PointIterationStart, n, loc, l.Gate).dueCommands(p, s)
 }
 
-// afterIteration are the hooks after an iteration, before the strategy is asked about it.
+// afterIteration returns the hooks after an iteration, before the strategy is asked about it.
 func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
 		return nil, true
@@ -187,8 +185,8 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	return newHookPoint(plan.PointIterationEnd, n, loc, l.Gate).dueCommands(p, s)
 }
 
-// atEnd reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
-// goes on with the next of them.
+// endHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
+// continues with the next hook.
 func endHooksBegun(s state.State, loc event.Location, g state.HookCursor) bool {
 	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
 		return false
@@ -202,7 +200,7 @@ func endHooksBegun(s state.State, loc event.Location, g state.HookCursor) bool {
 	return g.Done > 0
 }
 
-// ofProvider are the hooks before or after the work of a provider in a block.
+// decideProviderHooks returns the hooks before or after the work of a provider in a block.
 func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
 	if point == plan.PointParallelProviderStart {
 		if b.Stage > 0 || !isFresh(b.Loop) {
@@ -213,10 +211,8 @@ func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *p
 	return newHookPoint(point, n, loc, b.Gate).dueCommands(p, s)
 }
 
-// ---- a stage that begins anew
-
-// decideRestart enters the node once more when nothing of it is under way any more. Beyond the limit a person
-// has to say so: a hook that never lets a stage go on would cost a night.
+// decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
+// a hook that never lets a stage pass could run all night.
 func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if len(inFlightEffects(n.Path, ns)) > 0 {
 		return nil
@@ -234,7 +230,7 @@ func restartKey(path string, ns state.Node) event.Key {
 	return nodeLocation(path, ns).Key(event.KeyRestart, 1)
 }
 
-// restarts is how often a node may be sent back without a person being asked.
+// maxRestarts returns how often a node may be restarted without asking the user.
 func maxRestarts(p *plan.Plan, n *plan.Node) int {
 	f := p.PolicyOf(n).Feedback
 	switch {

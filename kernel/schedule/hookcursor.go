@@ -9,15 +9,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// What happens at a hook point: Apply's half.
+// This file applies the events of hooks.
 
-// gateSlot is a gate in the state, with the way back into it.
+// cursorSlot is a hook cursor of the state with a function that stores it.
 type cursorSlot struct {
 	cursor state.HookCursor
 	put    func(state.HookCursor)
 }
 
-// gateAt is where the gate of a point is kept, if the run is there.
+// findCursor returns the slot of a point's cursor, false if the run is not at the point.
 func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (cursorSlot, bool) {
 	if point == plan.PointSessionStart || point == plan.PointSessionEnd {
 		return cursorSlot{cursorFor(s.Gate, point, 0), func(g state.HookCursor) { s.Gate = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
@@ -65,7 +65,7 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 	}
 }
 
-// waitingGate is the gate at which the event's hook is called, which has not answered yet.
+// pendingCursor returns the slot of the cursor at which the event's hook is called and has not answered.
 func pendingCursor(s *state.State, e event.Event, point string, number int) (cursorSlot, event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
 	if !ok || kind != event.KeyHook || n%roundStep != number {
@@ -84,7 +84,7 @@ func pendingCursor(s *state.State, e event.Event, point string, number int) (cur
 	return slot, loc, nil
 }
 
-// atGate changes the gate at which the event's hook is called.
+// updateCursor changes the cursor at which the event's hook is called.
 func updateCursor(s *state.State, e event.Event, point string, number int, change func(*state.HookCursor)) error {
 	slot, _, err := pendingCursor(s, e, point, number)
 	if err != nil {
@@ -111,13 +111,13 @@ func applyHookSkipped(s *state.State, e event.Event) error {
 	return updateCursor(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Done, g.Firing = d.Hook, 0 })
 }
 
-// applyAsking serves the question that a confirm asks: its action is over until somebody answers.
+// applyHookQuestion records the question of a confirm hook: its action is over until the answer arrives.
 func applyHookQuestion(s *state.State, e event.Event, d event.QuestionAskedData) error {
 	return updateCursor(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Firing = 0 })
 }
 
-// applyHookEnd is the end of a hook: its text goes where it is for, and the run goes on as it answered. A hook that
-// was cancelled because the run stops is called again when it goes on.
+// applyHookEnd applies the end of a hook: it stores the hook's text and acts on its answer. A hook that was cancelled
+// because the run stops is called again after the resume.
 func applyHookEnd(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.HookCompleteData](e)
 	if err != nil {
@@ -139,13 +139,13 @@ func applyHookEnd(p *plan.Plan, s *state.State, e event.Event) error {
 		delete(s.Questions, d.Question)
 	}
 	if plan.HookPoint(d.Point) == plan.PointSessionEnd {
-		return nil // nothing is left to do anything to
+		return nil // the session is over: an answer has no effect
 	}
 	applyHookAnswer(s, loc, d)
 	return nil
 }
 
-// takeAnswer keeps what a person said beside the answer, and whose stage was approved.
+// applyApproval keeps the text of the user's approval and the name of the approved stage.
 func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Question) {
 	if q.Answer == nil || q.Answer.Word != event.AnswerApprove {
 		return
@@ -156,7 +156,7 @@ func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Que
 	}
 }
 
-// follows is what a hook's answer means for the run.
+// applyHookAnswer applies a hook's answer to the run.
 func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteData) {
 	by := fmt.Sprintf("hook %s at %s", d.Action, d.Point)
 	n, entered := s.Nodes[s.At]
@@ -182,8 +182,8 @@ func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteDat
 	}
 }
 
-// inject puts a hook's text where it is for: what a start opens, or what comes after an end. The text of a stage that
-// begins anew is for its next visit.
+// addInjection stores a hook's text: at a start for the work that begins, at an end for the next node. The text for a
+// restarted stage is for its next visit.
 func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text event.Ref, restart bool) {
 	n := s.Nodes[s.At]
 	switch {
@@ -210,8 +210,8 @@ func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text
 	s.Nodes[s.At] = n
 }
 
-// Injected are the texts that hooks gave for the prompts of an iteration at the place, in the order of their scope: of
-// the session, of the nodes around the place, of the place.
+// Injected returns the texts of hooks for the prompts of an iteration at the location, the widest scope first:
+// session, enclosing nodes, location.
 func Injected(s state.State, loc event.Location) []event.Ref {
 	n := s.Nodes[loc.Outer()]
 	texts := append([]event.Ref{}, s.Injected...)
@@ -226,7 +226,7 @@ func Injected(s state.State, loc event.Location) []event.Ref {
 	return append(texts, s.LoopAt(loc).Injected...)
 }
 
-// unfire takes back what a kernel that is gone had begun.
+// clearFiring clears the hook calls of a kernel that has died.
 func clearFiring(s *state.State) {
 	s.Gate.Firing = 0
 	for path, n := range s.Nodes {
@@ -242,7 +242,7 @@ func clearFiring(s *state.State) {
 	}
 }
 
-// reopened is the gate of an end that failed and may come again.
+// reopenCursor returns the cursor for another round of an end that failed and may come again.
 func reopenCursor(g state.HookCursor, point plan.HookPoint) state.HookCursor {
 	if g.Point != string(point) {
 		return g

@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// flight is an effect that is under way as far as the state shows it: that of a strategy it does not show.
+// inFlightEffect is an effect in flight as far as the state shows it. The state does not show calls of a strategy.
 type inFlightEffect struct {
 	key event.Key
 	loc event.Location
 }
 
-// inFlight are the cancel commands for what is under way, in the order of node paths and branches.
+// cancelInFlight returns the cancel commands for everything in flight, ordered by node path and branch.
 func cancelInFlight(s state.State) []Command {
 	var cmds []Command
 	add := func(flights ...inFlightEffect) {
@@ -31,7 +31,7 @@ func cancelInFlight(s state.State) []Command {
 	return cmds
 }
 
-// flightsOf is what is under way in a node that runs.
+// inFlightEffects returns the effects in flight in a running node.
 func inFlightEffects(path string, n state.Node) []inFlightEffect {
 	loc := nodeLocation(path, n)
 	loc.Iteration = n.Gate.Iteration
@@ -49,7 +49,7 @@ func inFlightEffects(path string, n state.Node) []inFlightEffect {
 	return flights
 }
 
-// firing is the hook that is being called at a gate, if one is.
+// firingHook returns the hook that is being called at a cursor, if any.
 func firingHook(loc event.Location, g state.HookCursor) []inFlightEffect {
 	if g.Firing == 0 {
 		return nil
@@ -57,7 +57,7 @@ func firingHook(loc event.Location, g state.HookCursor) []inFlightEffect {
 	return []inFlightEffect{{hookKey(loc, g, g.Firing), loc}}
 }
 
-// underWay is the key of the effect that a loop waits for, as far as the state shows it.
+// pendingEffect returns the key of the effect that a loop waits for, as far as the state shows it.
 func pendingEffect(s loopRef) (event.Key, bool) {
 	if s.loop.Gate.Firing > 0 {
 		s.loc.Iteration = s.loop.Gate.Iteration

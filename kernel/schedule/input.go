@@ -7,9 +7,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// What comes before all work at a node that demands something of its input artifact, or may be skipped because of it.
+// This file handles the input artifact of a node that requires fields of it or may be skipped because of it: before
+// all work.
 
-// inspect has the input artifact looked at.
+// inspectInput returns the command that inspects the input artifact.
 func inspectInput(n *plan.Node, ns state.Node) []Command {
 	loc := nodeLocation(n.Path, ns)
 	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: loc}}
@@ -19,8 +20,8 @@ func inputKey(path string, ns state.Node) event.Key {
 	return nodeLocation(path, ns).Key(event.KeyInput, 1)
 }
 
-// passOver ends a node that is skipped: entered, so that it is seen, and left at once. Its edge leads forward, or ends the
-// run.
+// skipNode completes a node without running it; it was entered, so that it is visible. Its edge leads forward or ends
+// the run.
 func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
@@ -33,9 +34,9 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
-// inspectAgain lets a node whose input artifact was not what it has to be look at it once more.
+// reinspectInput makes a node whose input artifact was invalid inspect it again.
 func reinspectInput(n *plan.Node, ns *state.Node) {
-	if ns.Runs > 0 { // a pipeline that came to its end, and whose artifact was not what it has to be
+	if ns.Runs > 0 { // a pipeline node that ended with an invalid artifact
 		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
 		return
 	}
@@ -45,9 +46,7 @@ func reinspectInput(n *plan.Node, ns *state.Node) {
 	}
 }
 
-// ---- Apply
-
-// applyInputChecked lets the node begin, skips it, or ends it.
+// applyInputChecked lets the node begin, skips it, or fails it.
 func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.InputCheckedData](e)
 	if err != nil {
@@ -58,7 +57,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, "the run does not wait for the input of that node")
 	}
 	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-		return nil // it was cut off, and is looked at again when the run goes on
+		return nil // it was interrupted; the input is inspected again after the resume
 	}
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input
 	switch {

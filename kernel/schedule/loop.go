@@ -19,18 +19,18 @@ const (
 	defaultDelay        = 3.0 // seconds between iterations (U089)
 	firstBackoff        = 2.0 // seconds, doubled for each further attempt (U100)
 	maxBackoff          = 30.0
-	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; a session that has to wait longer fails, and is resumed then
-	maxUncharged        = 5        // attempts of one iteration that may fall with another call's process
-	maxRounds           = 4        // questions of one decision (DESIGN 4)
+	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; beyond it the session fails and can be resumed later
+	maxUncharged        = 5        // attempts of one iteration that may fail with the process of another call
+	maxRounds           = 4        // questions per decision (DESIGN 4)
 )
 
 // ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
 var ladderBackoff = []float64{1, 2, 4}
 
-// purposeBackoff is what a timer before a retry is for.
+// purposeBackoff is the purpose of a timer before a retry.
 const purposeBackoff = "backoff"
 
-// decideLoop is one iteration loop: attempt, decide, delay, and again.
+// decideLoop returns the next commands of an iteration loop: attempt, decide, delay, repeat.
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseEnter:
@@ -48,7 +48,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 	case state.PhaseSettle:
 		return []Command{{Kind: Settle, Key: settleKey(loc, l), Location: loc, Attempt: l.Attempt}}
 	case state.PhaseBackoff:
-		return setTimer(s, loc, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
+		return setTimer(s, loc, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // the number of the next attempt
 	case state.PhaseDelay:
 		return setTimer(s, loc, "delay", 1, iterationDelay(n))
 	case state.PhaseDecide:
@@ -63,13 +63,13 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 		return putQuestion(loc, l)
 	case state.PhaseCutOff:
 		return askAboutCutOff(p, s, n, loc, l)
-	default: // an effect is under way
+	default: // an effect is in flight
 		return nil
 	}
 }
 
-// startAttempt begins the next iteration, or the next attempt of the unfinished one. An iteration that the
-// strategy is asked about first begins without an attempt.
+// startAttempt begins the next iteration, or the next attempt of the unfinished one. Under check_before an iteration
+// begins without an attempt.
 func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l state.Loop) []Command {
 	loc.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
@@ -101,7 +101,7 @@ func iterationStartEvent(n *plan.Node, name string, loc event.Location, key even
 	return event.New(event.IterationStart, loc.Cursor(), key, d)
 }
 
-// stageIndex is the position of the block's stage that the place is in.
+// stageIndex returns the position of the location's stage in its block.
 func stageIndex(loc event.Location) *int {
 	i, err := strconv.Atoi(strings.TrimPrefix(loc.Node, loc.Outer()+"."))
 	if err != nil {
@@ -110,7 +110,7 @@ func stageIndex(loc event.Location) *int {
 	return &i
 }
 
-// setTimer arms the loop's timer, once.
+// setTimer arms the loop's timer once.
 func setTimer(s state.State, loc event.Location, purpose string, i int, after time.Duration) []Command {
 	key := loc.Key(event.KeyTimer, i)
 	if _, armed := s.Timers[key]; armed {
@@ -126,9 +126,8 @@ func putQuestion(loc event.Location, l state.Loop) []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Location: loc, Round: l.Round}}
 }
 
-// askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
-// run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
-// and got no answer.
+// askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
+// twice, or with an unanswered question. Resuming the paused run also approves the repeat.
 func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
 	of := n.ID
 	if loc.Step != "" {
@@ -143,7 +142,7 @@ func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	return escalate(p, s, n, escalation{key: cutOffKey(loc, l), cursor: loc.Cursor(), text: text, remedy: remedy})
 }
 
-// cutOffKey is the key of the attempt that was cut off.
+// cutOffKey returns the key of the interrupted attempt.
 func cutOffKey(loc event.Location, l state.Loop) event.Key {
 	return loc.Key(event.KeyAttempt, l.Attempt)
 }
@@ -155,8 +154,8 @@ func iterationDelay(n *plan.Node) time.Duration {
 	return seconds(*n.Delay)
 }
 
-// backoff is the pause before the next attempt: what the service asked for, if that is longer than
-// the ladder's own.
+// backoff returns the pause before the next attempt: the service's retry-after if it is longer than the configured
+// one.
 func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
 	pauses := ladderBackoff
@@ -175,7 +174,7 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	return seconds(pause)
 }
 
-// attempts is how many attempts an iteration at the place has in all: of a step one more than its retries.
+// maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
 func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) int {
 	var r plan.Retry
 	if said := p.PolicyOf(n).Retry; said != nil {
@@ -195,7 +194,7 @@ func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) 
 	return 1 + retries
 }
 
-// again is what a further attempt is: one because of a bad artifact, or one more try.
+// retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
 func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
 	if isArtifactRetry(l) {
 		return event.RetryData{Rung: event.RungHeal, N: l.ArtifactRetries, Max: n.Artifact.Heals()}
@@ -203,7 +202,7 @@ func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) even
 	return event.RetryData{Rung: retryRung(loc), N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
 }
 
-// rung is what a further attempt at the place is called.
+// retryRung returns the name of the retry ladder's rung at a location.
 func retryRung(loc event.Location) string {
 	if loc.Step != "" {
 		return event.RungStep

@@ -8,17 +8,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// seat is where an iteration loop is: in a stage node itself, in one of its steps, or in a branch of a parallel block.
+// loopRef is an iteration loop with its location: in a stage node, in one of its steps, or in a branch of a parallel
+// block.
 type loopRef struct {
-	loc  event.Location // of the iteration that the loop is at
+	loc  event.Location // of the loop's current iteration
 	loop state.Loop
 }
 
 // isBlock reports whether the node is a parallel block, which has no loop of its own.
 func isBlock(n state.Node) bool { return n.Loop.Phase == "" }
 
-// seats are the loops of a node that was entered: its own, then those of its steps in their order; in a block in the
-// order of the branches' names. A branch or step that has ended has none.
+// activeLoops returns the loops of a node that was entered: its own, then those of its running steps in order; in a
+// block those of its running branches by name.
 func activeLoops(path string, n state.Node) []loopRef {
 	var all []loopRef
 	if !isBlock(n) {
@@ -38,7 +39,7 @@ func activeLoops(path string, n state.Node) []loopRef {
 	return all
 }
 
-// eachLoop replaces every loop of the node in a stable order, also those of branches that failed.
+// updateLoops replaces every loop of the node in a stable order, including those of branches that failed.
 func updateLoops(path string, n *state.Node, change func(event.Location, state.Loop) state.Loop) {
 	if !isBlock(*n) {
 		n.Loop = change(iterationLocation(path, *n), n.Loop)
@@ -58,7 +59,7 @@ func updateLoops(path string, n *state.Node, change func(event.Location, state.L
 	}
 }
 
-// loopAt is the loop at a place of a node; false if nothing runs there.
+// findLoop returns the loop at a location of a node, false if nothing runs there.
 func findLoop(n state.Node, loc event.Location) (loopRef, bool) {
 	for _, s := range activeLoops(loc.Outer(), n) {
 		if s.loc.Node == loc.Node && s.loc.Branch == loc.Branch && s.loc.Step == loc.Step && s.loc.Visit == loc.Visit && s.loc.Run == loc.Run {
@@ -68,7 +69,7 @@ func findLoop(n state.Node, loc event.Location) (loopRef, bool) {
 	return loopRef{}, false
 }
 
-// setLoop puts a loop back where it was found.
+// setLoop stores a loop at its location.
 func setLoop(n *state.Node, loc event.Location, l state.Loop) {
 	switch {
 	case loc.Step != "":
@@ -85,23 +86,23 @@ func setLoop(n *state.Node, loc event.Location, l state.Loop) {
 	n.Branches[loc.Branch] = b
 }
 
-// placeOf is the place of the iteration that a stage node is at.
+// iterationLocation returns the location of the current iteration of a stage node.
 func iterationLocation(path string, n state.Node) event.Location {
 	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Iteration: currentIteration(n.Loop)}
 }
 
-// placeOfStep is the place of the iteration that a step is at.
+// stepLocation returns the location of the current iteration of a step.
 func stepLocation(path string, n state.Node, id string) event.Location {
 	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Step: id, Iteration: currentIteration(n.Steps[id].Loop)}
 }
 
-// placeOfNode is a node as a whole.
+// nodeLocation returns the location of the node as a whole.
 func nodeLocation(path string, n state.Node) event.Location {
 	return event.Location{Node: path, Visit: n.Visit, Run: n.Run}
 }
 
-// iterationOf is the iteration that a loop is at: while its strategy is asked, the one that was completed,
-// 0 before the first.
+// currentIteration returns the number of a loop's iteration: while its strategy is asked, the last one completed; 0
+// before the first.
 func currentIteration(l state.Loop) int {
 	switch l.Phase {
 	case state.PhaseDecide, state.PhaseQuestion, state.PhaseAsking:

@@ -63,9 +63,9 @@ func nodeStartEvent(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "", d)
 }
 
-// endOf is the place that a settled node ends at: its last iteration. Where no iteration ended it, it is the
-// node as a whole, as the Bash engine has it: the check before the first iteration, and in a loop a judge,
-// whose word is about all iterations.
+// completionCursor returns the cursor at which a settled node ends: its last iteration, or the node as a whole if no
+// iteration ended it. As in the Bash engine, that is so for the check before the first iteration and for a judge, who
+// rules on all iterations of a loop.
 func completionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	loc := iterationLocation(path, ns)
 	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.Judged) {
@@ -74,7 +74,7 @@ func completionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	return loc.Cursor()
 }
 
-// NameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
+// NodeName returns the node's name in events: its id, and in mode loop the stage's own name.
 func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	if s.Mode == "loop" && p.Pipeline.Name != "" {
 		return p.Pipeline.Name
@@ -82,10 +82,8 @@ func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	return n.ID
 }
 
-// ---- Apply
-
-// firstLoop is where a stage's loop begins: with the first iteration, or under check_before with the
-// question whether there is to be one.
+// newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the question
+// whether to start one.
 func newLoop(n *plan.Node) state.Loop {
 	l := state.Loop{Phase: state.PhaseReady}
 	if n.Termination.Bool("check_before", false) {
@@ -111,11 +109,11 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if old.Restart != nil {
 		n.Escalations = old.Escalations
 	}
-	if old.Restart != nil || n.From == s.At { // it is given what it was given before
+	if old.Restart != nil || n.From == s.At { // it gets the same input as before
 		n.From = old.From
 	}
 	n.Rejected = old.Restart != nil && old.Restart.Rejected
-	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
+	if p.Find(s.At).Kind != plan.KindPipeline { // its first stage gets them
 		n.Injected, s.NextInjected = append(slices.Clone(carriedInjections(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
 		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
@@ -135,7 +133,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// carried are the texts that a node has from before, if it begins anew.
+// carriedInjections returns the texts that a restarted node keeps.
 func carriedInjections(old state.Node) []event.Ref {
 	if old.Restart == nil {
 		return nil
@@ -155,7 +153,7 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	dropQuestions(s, inNode(s.At))
 	now := e.Time
 	if d.To != plan.ToFailed {
-		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // what no further iteration came for is older
+		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // texts left over after the last iteration are older
 	}
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &now
 	s.Nodes[s.At] = n
@@ -164,8 +162,8 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	return takeTransition(p, s, e, d)
 }
 
-// tellNext keeps for the node that is entered next why the one before did not succeed: what was said and measured, else
-// the reason alone. A run that has failed goes on where it failed, and not with another node.
+// carryFeedback stores for the next node why this one did not succeed: its feedback, else the reason alone. A failed
+// run resumes at the same node, so it stores nothing.
 func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) || d.To == plan.ToFailed {
 		return
@@ -178,13 +176,13 @@ func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	}
 }
 
-// forgetNext forgets what was kept for the node that is entered next, since everything begins anew.
+// clearCarry clears the feedback for the next node, because the pipeline starts over.
 func clearCarry(s *state.State) {
 	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
 }
 
-// follow moves the run to the transition's target. A failed run stays at its node, so that a resume
-// goes on there.
+// takeTransition moves the run to the transition's target. A failed run stays at its node, so that a resume continues
+// there.
 func takeTransition(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteData) error {
 	switch d.To {
 	case plan.ToDone:

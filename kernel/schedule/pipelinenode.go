@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// decideEmbedded serves a pipeline node that was entered: each run goes through the embedded plan, from
-// its first node until a transition leads back here.
+// decideEmbedded runs a pipeline node that was entered: each run goes through the embedded plan, from its first node
+// until a transition leads back to this node.
 func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	most := maxRuns(p, n)
 	if ns.Runs < most {
@@ -24,8 +24,8 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 	return completeNode(p, s, n, ns)
 }
 
-// runs is how often a pipeline node goes through its plan. One inside another goes through it once: a
-// place has room for one number of runs.
+// maxRuns returns how often a pipeline node runs its plan. A nested one inside another runs once, because a location
+// has only one run number.
 func maxRuns(p *plan.Plan, n *plan.Node) int {
 	if p.Embedder(n.Path) != "" {
 		return 1
@@ -38,10 +38,7 @@ func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: maxRuns(p, n)})
 }
 
-// ---- Apply
-
-// applyNodeRunStart sends the run to the first node of the embedded plan, whose nodes are as if they had
-// never been entered.
+// applyNodeRunStart moves the run to the first node of the embedded plan and forgets that plan's nodes.
 func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= maxRuns(p, n) {
@@ -63,8 +60,8 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// forgetInside forgets the nodes of the pipeline that the run is at, since it begins a run. The number of the run tells what
-// they do from what they did; a pipeline inside another counts none of its own, and the visits of its nodes go on counting.
+// clearEmbedded forgets the nodes of the pipeline node that begins a run. The run number distinguishes old work from
+// new; a pipeline inside another has no run number of its own, so the visits of its nodes keep counting.
 func clearEmbedded(p *plan.Plan, s *state.State) {
 	within := s.At + "."
 	if p.Embedder(s.At) == "" {
@@ -84,8 +81,8 @@ func clearEmbedded(p *plan.Plan, s *state.State) {
 	}
 }
 
-// runOf is the number of the run that a node about to be entered belongs to: that of the outermost
-// pipeline node around it, or of the whole pipeline.
+// runNumber returns the run that a node about to be entered belongs to: that of the outermost pipeline node around
+// it, or of the whole pipeline.
 func runNumber(p *plan.Plan, s *state.State, path string) int {
 	outermost := ""
 	for outer := p.Embedder(path); outer != ""; outer = p.Embedder(outer) {

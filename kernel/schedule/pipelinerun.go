@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// decideEnd serves a run that is past its last node: the whole pipeline begins once more while runs are
-// left, and then the session is complete.
+// decideEnd handles a run that is past its last node: the whole pipeline begins again while runs are left, then the
+// session is complete.
 func decideEnd(p *plan.Plan, s state.State) []Command {
 	if s.Run >= s.Runs {
 		return completeSession(p, s, sessionCompleteEvent(p, s))
@@ -19,7 +19,7 @@ func decideEnd(p *plan.Plan, s state.State) []Command {
 		event.RunStartData{Name: p.Pipeline.Name, N: next, Max: s.Runs}))
 }
 
-// inRun says in the commands' events which run of the whole pipeline they belong to, from the second one on.
+// stampRun sets the run of the whole pipeline in the cursors of the commands' events, from the second run on.
 func stampRun(run int, cmds []Command) []Command {
 	for _, c := range cmds {
 		if run > 1 && c.Event != nil && c.Event.Cursor != nil {
@@ -29,10 +29,8 @@ func stampRun(run int, cmds []Command) []Command {
 	return cmds
 }
 
-// ---- Apply
-
-// applyRunStart sends the session to the first node again, and every node is as if it had never been
-// entered. Only the runs of nested pipelines are counted on, since their folders are.
+// applyRunStart moves the session to the first node again and forgets all nodes. Only the run numbers of nested
+// pipelines continue, because directories are named after them.
 func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.RunStartData](e)
 	if err != nil {

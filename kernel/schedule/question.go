@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// awaitAnswer waits for a person: running, where somebody is there to be asked, else paused.
+// awaitAnswer waits for the user's answer: it keeps the run running if the question allows that, else pauses it.
 func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
 	if s.WaitsFor(q) {
 		return nil
@@ -20,8 +20,6 @@ func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Questio
 	}
 	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
 }
-
-// ---- Apply
 
 func applyQuestionAsked(s *state.State, e event.Event) error {
 	d, err := event.Decode[event.QuestionAskedData](e)
@@ -50,9 +48,8 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	return nil
 }
 
-// applyAnswered takes a person's answer. It counts only for what was shown: of a question that has been asked anew
-// the digest is another. What waits for the answer takes it up when the run goes on; a refusal without a word ends
-// the run at once.
+// applyQuestionAnswered records the user's answer. It counts only for the digest that was shown. The asking hook or
+// node uses it when the run continues; a rejection without text ends the run at once.
 func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.QuestionAnsweredData](e)
 	if err != nil {
@@ -77,7 +74,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	switch {
-	case q.Kind == event.QuestionTool: // the attempt has it, and journals what it makes of it
+	case q.Kind == event.QuestionTool: // the attempt receives it and journals the result
 		removeQuestion(s, d.ID)
 	case d.Expired && q.OnTimeout == plan.ToFailed:
 		q.Answer = &state.Answer{Word: d.Answer, At: e.Time}
@@ -96,7 +93,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// refusal begins the reason of a run that a question has ended.
+// refusalPrefix returns the beginning of the reason of a run that a question has ended.
 func refusalPrefix(q state.Question, expired bool) string {
 	switch {
 	case expired:
@@ -108,7 +105,7 @@ func refusalPrefix(q state.Question, expired bool) string {
 	}
 }
 
-// allow lets go on what a person was asked about by escalation.
+// approveEscalation continues the work that an escalation asked about.
 func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 	_, loc, _, _ := key.Parse()
 	if key.Kind() == event.KeyEscalate {
@@ -125,7 +122,7 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 		}
 	} else {
 		updateLoops(loc.Outer(), &n, func(of event.Location, l state.Loop) state.Loop {
-			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the others were not asked about
+			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the question was not about the others
 				return resumeLoop(l, true)
 			}
 			return l
@@ -134,7 +131,7 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 	s.Nodes[loc.Outer()] = n
 }
 
-// say keeps a person's word for the next prompts.
+// appendContext keeps the user's text for the next prompts.
 func appendContext(s *state.State, text string) {
 	switch {
 	case text == "":
@@ -145,7 +142,7 @@ func appendContext(s *state.State, text string) {
 	}
 }
 
-// heard leaves of what people said what came too late for the last prompts.
+// consumeContext removes the first bytes of the user's context, which the last prompts contained.
 func consumeContext(s *state.State, bytes int) {
 	s.Context = s.Context[min(bytes, len(s.Context)):]
 	if len(s.Context) > 0 && s.Context[0] == '\n' {
@@ -153,7 +150,7 @@ func consumeContext(s *state.State, bytes int) {
 	}
 }
 
-// handle remembers a message of somebody outside, so that it is not taken twice.
+// markHandled records the id of a control message, so that it is not applied twice.
 func markHandled(s *state.State, e event.Event, id string) error {
 	if id == "" {
 		return nil
@@ -166,7 +163,7 @@ func markHandled(s *state.State, e event.Event, id string) error {
 	return nil
 }
 
-// attempting reports whether the attempt with the key is under way.
+// isAttempting reports whether the attempt with the key is in flight.
 func isAttempting(s state.State, key event.Key) bool {
 	_, loc, _, ok := key.Parse()
 	if !ok {
@@ -176,10 +173,10 @@ func isAttempting(s state.State, key event.Key) bool {
 	return ok && found.loop.Phase == state.PhaseAttempt && found.loc.Key(event.KeyAttempt, found.loop.Attempt) == key
 }
 
-// anyQuestion holds for all of them.
+// anyQuestion matches all questions.
 func anyQuestion(state.Question) bool { return true }
 
-// ofNode holds for the questions that something in the node asked.
+// inNode matches the questions of the node at path.
 func inNode(path string) func(state.Question) bool {
 	return func(q state.Question) bool {
 		_, loc, _, ok := q.Key.Parse()
@@ -187,7 +184,7 @@ func inNode(path string) func(state.Question) bool {
 	}
 }
 
-// ofLoop holds for the questions that hooks of the loop at the place asked.
+// inLoop matches the questions of hooks of the loop at the location.
 func inLoop(loc event.Location) func(state.Question) bool {
 	return func(q state.Question) bool {
 		kind, of, _, ok := q.Key.Parse()
@@ -195,7 +192,7 @@ func inLoop(loc event.Location) func(state.Question) bool {
 	}
 }
 
-// dropQuestions forgets the questions that the condition holds for.
+// dropQuestions removes the questions that match.
 func dropQuestions(s *state.State, drop func(state.Question) bool) {
 	for id, q := range s.Questions {
 		if drop(q) {
@@ -207,8 +204,8 @@ func dropQuestions(s *state.State, drop func(state.Question) bool) {
 	}
 }
 
-// forget forgets a question, and by when it was to be answered.
+// removeQuestion removes a question and its deadline.
 func removeQuestion(s *state.State, id string) {
-	delete(s.Timers, s.Questions[id].Key) // only an escalation has one by its own key
+	delete(s.Timers, s.Questions[id].Key) // only an escalation has a timer under its own key
 	delete(s.Questions, id)
 }

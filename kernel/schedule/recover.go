@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// recovered is the loop after the kernel that worked on it is gone.
+// recoverLoop returns the loop after the kernel that worked on it has died.
 func recoverLoop(recovery plan.Recovery, l state.Loop) state.Loop {
 	switch l.Phase {
 	case state.PhaseAsking:
@@ -36,8 +36,8 @@ func recoverAttempt(recovery plan.Recovery, l state.Loop) state.Loop {
 	return l
 }
 
-// makeAgain lets an attempt without an end be made once more. The iteration starts over at attempt 1 (U069), but not where
-// an earlier attempt of it has ended, and this one is for its bad artifact.
+// repeatAttempt makes an interrupted attempt ready again. The iteration starts over at attempt 1 (U069), except where
+// an earlier attempt has ended and this one is for its invalid artifact.
 func repeatAttempt(l *state.Loop) {
 	l.Phase = state.PhaseReady
 	if isArtifactRetry(*l) && l.Attempt > 1 {
@@ -47,12 +47,11 @@ func repeatAttempt(l *state.Loop) {
 	l.Attempt, l.Failure, l.IterationStartedAt = 0, nil, nil
 }
 
-// healing reports whether the attempt under way, or the next one, is made because of a bad artifact.
+// isArtifactRetry reports whether the current or next attempt is for an invalid artifact.
 func isArtifactRetry(l state.Loop) bool { return l.Failure != nil && len(l.Failure.Faults) > 0 }
 
-// resumed is the loop of the current node after a person said to go on: a failed loop tries again
-// where it failed, with its retries renewed; an attempt cut off may be made again if that was asked; a
-// loop that waits to try again does so at once.
+// resumeLoop returns the loop of the current node after a resume. A failed loop retries where it failed, with renewed
+// attempts; an interrupted attempt is repeated if asked is set; a waiting retry starts at once.
 func resumeLoop(l state.Loop, asked bool) state.Loop {
 	switch {
 	case l.Phase == state.PhaseBackoff:
@@ -69,7 +68,7 @@ func resumeLoop(l state.Loop, asked bool) state.Loop {
 	return l
 }
 
-// goesOn reports whether the strategy has decided on the last iteration, to go on.
+// continues reports whether the strategy decided to continue after the last iteration.
 func continues(l state.Loop) bool {
 	n := len(l.Decisions)
 	return n > 0 && l.Decisions[n-1].Iteration == l.Completed && l.Decisions[n-1].Action == "continue"

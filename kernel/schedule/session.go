@@ -12,11 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// handledKept is how many ids of control messages a state remembers.
+// maxHandled is the number of control message ids that a state keeps.
 const maxHandled = 100
 
-// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish, unless that waits for
-// a person; an abort cancels it.
+// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish unless it waits for the
+// user; an abort cancels it.
 func decideStop(s state.State) []Command {
 	if s.Status == state.Running {
 		if cmds := cancelInFlight(s); len(cmds) > 0 {
@@ -38,7 +38,8 @@ func decideStop(s state.State) []Command {
 	return record(event.New(event.SessionPaused, currentCursor(s), "", d))
 }
 
-// putOff are id and code of the escalation that a person has put off, empty where the run stops for another reason.
+// deferredEscalation returns id and code of the escalation that the run pauses for, empty if it stops for another
+// reason.
 func deferredEscalation(s state.State) (id, code string) {
 	if s.Stop.Kind != state.PauseEscalation {
 		return "", ""
@@ -51,8 +52,8 @@ func deferredEscalation(s state.State) (id, code string) {
 	return "", ""
 }
 
-// unanswered are those of the cancel commands that are for attempts which wait for a person: who pauses the run does
-// not mean to answer.
+// unansweredCancels returns the cancel commands for attempts that wait for the user: pausing the run does not answer
+// their questions.
 func unansweredCancels(s state.State, cancels []Command) []Command {
 	var cmds []Command
 	for _, c := range cancels {
@@ -71,7 +72,7 @@ func unansweredCancels(s state.State, cancels []Command) []Command {
 }
 
 func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
-	reason := "all_loops_complete" // Bash's word for a finished pipeline
+	reason := "all_loops_complete" // the Bash engine's reason for a finished pipeline
 	if s.Mode == "loop" && len(p.Nodes) > 0 {
 		reason = s.Nodes[p.Nodes[0].Path].Reason
 	}
@@ -79,7 +80,7 @@ func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
 	return event.New(event.SessionComplete, lastCompletionCursor(p, s), "", d)
 }
 
-// exited is the id of the node after which the pipeline was to end, if it did and nodes are left for that; "" otherwise.
+// exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
 func exitNode(p *plan.Plan, s state.State) string {
 	i := indexOf(p.Nodes, p.ExitAfter())
 	if i < 0 || i == len(p.Nodes)-1 || !endedWell(s.Nodes[p.Nodes[i].Path]) {
@@ -88,15 +89,15 @@ func exitNode(p *plan.Plan, s state.State) string {
 	return p.Nodes[i].ID
 }
 
-// planMismatch pauses a run whose plan lacks the node that the journal is at.
+// planMismatchEvent pauses a run whose plan lacks the node that the journal is at.
 func planMismatchEvent(s state.State) event.Event {
 	return event.New(event.SessionPaused, currentCursor(s), "", event.SessionPausedData{
 		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At),
 	})
 }
 
-// lastCursor is the place that the last node that ran ended at. For a parallel block it has
-// the iteration of the stage before it, as the Bash engine's has, which counts none in blocks.
+// lastCompletionCursor returns the cursor at which the last node ended. For a parallel block it has the iteration of
+// the stage before it, as in the Bash engine, which counts no iterations in blocks.
 func lastCompletionCursor(p *plan.Plan, s state.State) *event.Cursor {
 	var c *event.Cursor
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
@@ -126,8 +127,6 @@ func currentCursor(s state.State) *event.Cursor {
 	return &event.Cursor{NodePath: s.At}
 }
 
-// ---- Apply
-
 func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionStartData](e)
 	if err != nil {
@@ -149,7 +148,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// applyKernelStart begins an epoch: whatever the last kernel had under way is cut off.
+// applyKernelStart begins an epoch: everything that the previous kernel had in flight is cut off.
 func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Epoch <= s.Epoch {
 		return invalidTransition(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
@@ -163,8 +162,8 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Stop = nil
 	}
 	clearFiring(s)
-	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
-	// Sums of money depend on the order.
+	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of interrupted attempts
+	// Sorted, because sums of money depend on the order.
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
@@ -182,8 +181,8 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; one that crashed
-// while it waited, waits on.
+// applyResumed continues a paused, failed or crashed run. It approves what the run had stopped for; a run that
+// crashed while it waited keeps waiting.
 func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionResumedData](e)
 	if err != nil {
@@ -200,13 +199,13 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	if d.ResetCycles {
 		s.Cycles, s.Returns = nil, 0
 	}
-	if s.Status != state.Running { // nobody waits for the next try of what is begun anew, or tried at once
+	if s.Status != state.Running { // nobody waits for a retry that starts over or runs at once
 		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 	}
 	if n, ok := s.Nodes[s.At]; ok && d.Again == "" {
 		resumeNode(p, s, n, d)
 	}
-	if s.Stop != nil && !abortedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
+	if s.Stop != nil && !abortedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's stop in a run that crashed still counts
 		s.Stop = nil
 	}
 	if s.Status != state.Running {
@@ -218,8 +217,8 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// CanEnterAgain says why a node of the pipeline itself cannot be done once more at the will of a person, nil if it can:
-// the run is at it and rests, or is complete and has been there.
+// CanEnterAgain returns why the user cannot restart a node of the pipeline itself, nil if they can: the run has
+// stopped at the node, or is complete and has entered it.
 func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
 	found := p.Find(path)
@@ -240,7 +239,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	return nil
 }
 
-// enterAgain lets the run go on with the node at path, as a new visit.
+// reenterNode continues the run with the node at path, as a new visit.
 func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	if err := CanEnterAgain(p, *s, path); err != nil {
 		return err
@@ -252,7 +251,7 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	return nil
 }
 
-// resumeNode lets the node that the run is at go on: as a person said where they were asked, else where it failed.
+// resumeNode continues the node that the run is at: as the user answered if they were asked, else where it failed.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
@@ -276,10 +275,10 @@ func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResum
 	}
 }
 
-// tryAgain lets what failed in the node the run is at go on where it failed.
+// retryFailed retries what failed in the node that the run is at.
 func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
-		return // what becomes of the whole node: see grant
+		return // approveOverride decides about the whole node
 	}
 	if n.Unfit != nil {
 		reinspectInput(p.Find(s.At), n)
@@ -302,7 +301,8 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	reopenBranches(n.Branches)
 }
 
-// endedByHook reports whether a hook or a refusal has ended the run, and the event that says so is still to come.
+// abortedByHook reports whether a hook or a rejection has ended the run and the event that records it is still
+// missing.
 func abortedByHook(s state.State) bool {
 	return s.Stop != nil && s.Stop.Hook && s.Stop.Action == "abort"
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// parallelSteps is how many steps of a node are in work at a time where they may be side by side.
+// parallelSteps is the maximum number of steps of a node that run concurrently.
 const parallelSteps = 4
 
-// codeStepTimeout is the code of a step whose time was over (DIALECT B8).
+// codeStepTimeout is the code of a step that timed out (DIALECT B8).
 const codeStepTimeout = "ACODE-EXEC-006"
 
-// passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
+// passesSteps reports whether an iteration at the location is a pass over the node's steps, which no agent runs
 // itself.
 func passesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil && loc.Step == "" }
 
-// decideSteps serves a pass over the steps of a node: each step is begun when all that it depends on is done, in the
-// order of the plan. A step that waits for a person pauses the run when nothing else of the pass can go on.
+// decideSteps runs a pass over the steps of a node: in plan order, each step begins when its dependencies are done. A
+// step that waits for the user pauses the run when nothing else of the pass can continue.
 func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if ns.Order == nil {
 		loc := iterationLocation(n.Path, ns)
@@ -50,7 +50,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	return cmds
 }
 
-// decideStep is the loop of a step that is in work, or its end.
+// decideStep continues the loop of a running step, or ends the step.
 func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
 	id := ns.Order[i]
 	st := ns.Steps[id]
@@ -80,7 +80,7 @@ func stepsDone(ns state.Node) int {
 	return done
 }
 
-// beginSteps begins what can be begun, and gives up what depends on a step that failed.
+// beginSteps begins the steps that are ready, and blocks those that depend on a failed step.
 func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 	most := 1
 	if n.Steps.Parallel {
@@ -105,7 +105,7 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 	return cmds
 }
 
-// waitsFor says which step that failed or is blocked blocks another, and else whether all that it depends on is done.
+// checkDependencies returns the failed or blocked step that blocks st, else whether all its dependencies are done.
 func checkDependencies(ns state.Node, st state.Step) (by string, ready bool) {
 	ready = true
 	for _, id := range st.DependsOn {
@@ -119,9 +119,7 @@ func checkDependencies(ns state.Node, st state.Step) (by string, ready bool) {
 	return "", ready
 }
 
-// ---- Apply
-
-// stepsAt is the running node whose steps the event is about.
+// runningSteps returns the running node whose steps the event is about.
 func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	switch {
@@ -133,7 +131,7 @@ func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, stat
 	return n, ns, nil
 }
 
-// stepEvent is what an event says of the steps of the running node.
+// decodeStepEvent decodes an event about the steps of the running node.
 func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
 	if d, err = event.Decode[T](e); err == nil {
 		n, ns, err = runningSteps(p, s, e)
@@ -141,8 +139,8 @@ func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n
 	return d, n, ns, err
 }
 
-// applyStepsPlanned takes the steps of the visit. What an earlier visit has done of them stays done if nobody wants
-// it made again; where that leaves nothing to do, all of them are made again.
+// applyStepsPlanned sets the steps of the visit. Steps that an earlier visit finished stay done unless a repeat is
+// requested; if that leaves no work, all of them run again.
 func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	d, n, ns, err := decodeStepEvent[event.StepsPlannedData](p, s, e)
 	if err != nil {
@@ -182,13 +180,13 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 		repeatSteps(&ns, nil)
 	}
 	ns.FailedSteps = nil
-	endPass(n, &ns) // where a person skipped them all
+	endPass(n, &ns) // the user has skipped all of them
 	s.Nodes[s.At] = ns
 	return nil
 }
 
-// inOrder are the ids of steps so that each comes after those that it depends on, and else as the plan has them.
-// Steps in a circle are left out.
+// sortSteps returns the ids of the steps, each after its dependencies and else in plan order. Steps in a dependency
+// cycle are left out.
 func sortSteps(steps []event.StepData) []string {
 	var order []string
 	placed := map[string]bool{}
@@ -258,7 +256,7 @@ func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// endPass ends a pass when no step is left: with the first failure, or by going on to the checks.
+// endPass ends a pass when no step is left: with the first failure, or by starting the checks.
 func endPass(n *plan.Node, ns *state.Node) {
 	var failed *state.Step
 	for _, id := range ns.Order {
@@ -266,7 +264,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 		case st.Status == state.StepPending || st.Status == state.StepRunning:
 			return
 		case st.Status != state.StepFailed || failed != nil && st.Loop.Outcome != string(plan.OutcomeEscalate):
-		case failed == nil || failed.Loop.Outcome != string(plan.OutcomeEscalate): // who needs a person comes first
+		case failed == nil || failed.Loop.Outcome != string(plan.OutcomeEscalate): // an escalation comes first
 			failed = &st
 		}
 	}
@@ -280,7 +278,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 	l.Feedback, l.Message, l.Verdict = failed.Loop.Feedback, l.Failure.Message, failed.Loop.Verdict
 }
 
-// stepFailure is the failure of the node that a step failed.
+// stepFailure returns the node's failure for a failed step.
 func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(st.Reason, "it gave no reason")}
 	if st.Loop.Failure != nil {
@@ -290,7 +288,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	switch failure.Kind(f.ErrorType) {
 	case failure.IterationTimeout:
 		f.Code = codeStepTimeout
-	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own
+	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own code
 	default:
 		f.Code = failure.StepFailed.Code()
 	}
@@ -298,7 +296,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	return &f
 }
 
-// retrySteps makes the steps that failed, and those that they blocked, ready once more.
+// retrySteps makes the failed steps, and those that they blocked, ready again.
 func retrySteps(ns *state.Node) {
 	for _, id := range ns.Order {
 		if st := ns.Steps[id]; st.Status == state.StepFailed || st.Status == state.StepBlocked {
@@ -308,8 +306,8 @@ func retrySteps(ns *state.Node) {
 	}
 }
 
-// repeatSteps makes steps ready once more after a pass that was not good enough: those that were named, else all but
-// the skipped ones.
+// repeatSteps makes finished steps ready again after a pass with a bad result: the named ones, else all but the
+// skipped ones.
 func repeatSteps(ns *state.Node, named []string) {
 	if !slices.ContainsFunc(ns.Order, func(id string) bool { return slices.Contains(named, id) }) {
 		named = nil
@@ -322,8 +320,8 @@ func repeatSteps(ns *state.Node, named []string) {
 	}
 }
 
-// goWithoutFailed lets a node go on, in the same visit, without the steps that failed. It reports whether a node whose
-// work was over has any.
+// resumeWithoutFailed continues a settled node in the same visit without its failed steps. It reports whether there
+// were any.
 func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
 		return false
@@ -333,7 +331,7 @@ func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	return true
 }
 
-// skipFailedSteps counts the steps that failed as done, and reports whether there are any.
+// skipFailedSteps marks the failed steps as skipped and reports whether there are any.
 func skipFailedSteps(ns *state.Node) (found bool) {
 	for _, id := range ns.Order {
 		st := ns.Steps[id]

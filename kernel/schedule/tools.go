@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform. A checkpoint has in it what
-// became of the calls that are over: those with a result, and those that were not to be made.
+// applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
+// the calls that are over, those with a result and those that were refused, so they are dropped.
 func applyToolEvent(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
@@ -42,15 +42,15 @@ func finishCall(l *state.Loop, e event.Event) {
 	}
 }
 
-// mayHaveHappened reports whether a call that must not be made twice was cut off.
+// hasUncertainCall reports whether a call that must not run twice was interrupted.
 func hasUncertainCall(calls []state.Call) bool { return slices.ContainsFunc(calls, isUncertain) }
 
-// unknown reports whether nobody knows if the call was made, and it must not be made twice.
+// isUncertain reports whether it is unknown if the call ran, and it must not run twice.
 func isUncertain(c state.Call) bool {
 	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
 }
 
-// unsettled names, for a person, the calls of which nobody knows whether they were made; "" for none.
+// describeUncertain names the calls of which it is unknown whether they ran, for a question to the user; "" for none.
 func describeUncertain(calls []state.Call) string {
 	var names []string
 	for _, c := range calls {
@@ -64,5 +64,5 @@ func describeUncertain(calls []state.Call) string {
 	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUncertainText)
 }
 
-// maxUnsettled is how many bytes of a question's text name calls.
+// maxUncertainText is the number of bytes of a question's text that name calls.
 const maxUncertainText = 300

@@ -12,17 +12,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// How a node is left: by a stage retry, by a question to a person, or by one line that commits where the run goes.
+// A node is left by a stage retry, by a question to the user, or by one event that commits the transition.
 
-// ending is how a node ended, before anything is made of it.
+// nodeOutcome is the outcome of a node before a transition is chosen.
 type nodeOutcome struct {
 	outcome plan.Outcome
 	reason  string
 	failure *event.FailureData
-	cursor  *event.Cursor // of the line that commits it
+	cursor  *event.Cursor // of the event that commits it
 }
 
-// endingOf is how a node ended whose work is over, with the check of a hook at its end, which makes it worse.
+// determineOutcome returns the outcome of a node whose work is done. A failed check of a stage_end hook turns success
+// into failure.
 func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
 	var outcome nodeOutcome
 	switch {
@@ -42,8 +43,8 @@ func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
 	return outcome
 }
 
-// leaveNode leaves a node whose work is over: first the stage retries, then the hooks of its end, then the transition.
-// Where that ends the run, badly, the hooks of the session's end come too.
+// completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
+// transition. If that fails the run, the session_end hooks come last.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	outcome := determineOutcome(s, n, ns)
 	route := p.RouteOf(n, outcome.outcome)
@@ -82,8 +83,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	return record(event.New(event.NodeComplete, outcome.cursor, "", d))
 }
 
-// retryStage begins the node's work once more in the same visit, where its outcome leads to that and stage retries
-// are left.
+// retryStage repeats the node's work in the same visit if its outcome routes to retry and stage retries are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
 	most := maxStageRetries(p, n)
 	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
@@ -102,17 +102,16 @@ func maxStageRetries(p *plan.Plan, n *plan.Node) int {
 	return defaultStageRetries
 }
 
-// barrier is why a node cannot be left the way that its outcome leads, and what is done instead: pause, failed or
-// abort.
+// blockReason is why the transition of an outcome cannot be taken, and the action instead: pause, failed or abort.
 type blockReason struct {
 	action   string
 	code     string
 	kind     failure.Kind // "" for that of the node's own failure
-	question string       // for a person
-	summary  string       // without what a person can do
+	question string       // for the user
+	summary  string       // the question without the possible answers
 }
 
-// barred is what bars the way, nil if it is open.
+// blockedBy returns why the transition cannot be taken, nil if it can.
 func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, outcome nodeOutcome, route plan.Route, pass string) *blockReason {
 	why := cmp.Or(outcome.reason, "it gave no reason")
 	if len(why) > maxReason {
@@ -159,10 +158,10 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, outcome
 	return &b
 }
 
-// maxWhy is how much of a reason a question to a person repeats, in bytes.
+// maxReason is the number of bytes of a reason that a question to the user repeats.
 const maxReason = 1000
 
-// codeEscalated is the code of a run that needs a person because its own means are used up.
+// codeEscalated is the code of a run that needs the user because its own options are used up.
 const codeEscalated = "ACODE-ORCH-004"
 
 func escalationCode(outcome nodeOutcome) string {
@@ -172,7 +171,7 @@ func escalationCode(outcome nodeOutcome) string {
 	return codeEscalated
 }
 
-// onLimit is what happens when an edge or a ladder is used up.
+// limitAction returns the action when an edge or the retry ladder is used up.
 func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	general := ""
 	if e := p.PolicyOf(n).Escalation; e != nil {
@@ -181,7 +180,7 @@ func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	return cmp.Or(route.Edge.OnLimit, general, plan.ToPause)
 }
 
-// failure is the record of a run that ends at the barrier.
+// failure returns the failure record of a run that ends at a blocked transition.
 func (b blockReason) failure(n *plan.Node, outcome nodeOutcome) *event.FailureData {
 	kind := b.kind
 	if kind == "" && outcome.failure != nil {
@@ -193,8 +192,8 @@ func (b blockReason) failure(n *plan.Node, outcome nodeOutcome) *event.FailureDa
 	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.summary, Node: n.ID, Stage: n.ID}
 }
 
-// failureOf is the record of a node that ended badly without a failure of its own: what was measured or judged to be
-// wrong.
+// outcomeFailure returns the failure record of a node with a bad outcome and no failure of its own: a check or a
+// verdict was negative.
 func outcomeFailure(n *plan.Node, ns state.Node, outcome nodeOutcome) *event.FailureData {
 	kind := failure.AgentError
 	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
@@ -206,14 +205,12 @@ func outcomeFailure(n *plan.Node, ns state.Node, outcome nodeOutcome) *event.Fai
 	}
 }
 
-// escalationKey is that of the question what becomes of a node that cannot be left.
+// escalationKey returns the key of the question about a node that cannot be left.
 func escalationKey(path string, ns state.Node) event.Key {
 	return nodeLocation(path, ns).Key(event.KeyEscalate, 1)
 }
 
-// ---- Apply
-
-// applyStageRetry begins the work of a node once more.
+// applyStageRetry starts the work of a node again.
 func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.RetryData](e)
 	if err != nil {
@@ -233,8 +230,8 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
-// done, unless it was all done and the node failed nevertheless; and no number of an iteration is used again.
+// prepareStageRetry resets a node before its next stage retry, or on resume after failed steps. Finished steps stay
+// done, unless all are done and the node still failed. Iteration numbers are never reused.
 func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	ns.Gate, ns.Failure = state.HookCursor{Round: ns.Gate.Round + 1}, nil
 	if n.Kind == plan.KindParallel {
@@ -251,19 +248,19 @@ func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	ns.Loop = startAfter(newLoop(n), max(old.Iteration, old.Completed))
 	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.Heard, old.Injected, old.Feedback, old.Failure, old.Faults
 	retrySteps(ns)
-	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // what they came to was not good enough
+	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // their result was not good enough
 		repeatSteps(ns, old.FailedSteps)
 	}
 }
 
-// loopFrom is a loop that begins behind an iteration.
+// startAfter sets a loop to begin after the given iteration.
 func startAfter(l state.Loop, last int) state.Loop {
 	l.Before, l.Completed, l.Iteration = last, last, last
 	return l
 }
 
-// grant lets a node go on that a person was asked about: over its edge once more, from where it could not be paid for, or
-// from its beginning.
+// approveOverride continues a node that the user was asked about: over its edge beyond the limit, from where the
+// budget ended, or from its beginning.
 func approveOverride(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || ns.Status != state.NodeRunning {
@@ -287,7 +284,7 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 	s.Nodes[path] = ns
 }
 
-// goOn lets a node go on where it could not be paid for: what it has done so far is not paid for twice.
+// resumeOverBudget continues a node where its budget ended, so that finished work is not paid for twice.
 func resumeOverBudget(n *plan.Node, ns *state.Node) {
 	if n.Kind == plan.KindStage && n.Steps == nil {
 		ns.Loop, ns.Gate = resumeLoop(ns.Loop, false), reopenCursor(ns.Gate, plan.PointStageEnd)

@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// PassedOver says why the run never comes to the node at path: its pipeline is complete after an earlier one, or the run
-// began behind it. It is "" for a node that was entered or may still be.
+// PassedOver returns why the run never enters the node at path: its pipeline is complete after an earlier node, or
+// the run began after it. It is "" for a node that was entered or may still be.
 func PassedOver(p *plan.Plan, s state.State, path string) string {
 	if _, entered := s.Nodes[path]; entered {
 		return ""
@@ -27,13 +27,14 @@ func PassedOver(p *plan.Plan, s state.State, path string) string {
 	return ""
 }
 
-// endedWell reports whether a node has ended, as one that the pipeline may be complete after.
+// endedWell reports whether a node has ended with success or was skipped, so that exit_after may complete the
+// pipeline.
 func endedWell(n state.Node) bool {
 	ended := n.Status == state.NodeComplete || n.Status == state.NodeSkipped
 	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
 }
 
-// startOf is the id of the node that the command line lets the run begin with, "" where it says nothing.
+// startNode returns the id of the node that the run was told to begin with, "" for the first one.
 func startNode(p *plan.Plan) string {
 	if o := p.Pipeline.Overrides; o != nil {
 		return o.Start
@@ -41,7 +42,7 @@ func startNode(p *plan.Plan) string {
 	return ""
 }
 
-// indexOf is the position of the node with an id, -1 for none.
+// indexOf returns the position of the node with an id, -1 for none.
 func indexOf(nodes []plan.Node, id string) int {
 	return slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id && id != "" })
 }
