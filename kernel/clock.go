@@ -24,7 +24,7 @@ func (a clocks) set(timers map[event.Key]state.Timer, now time.Time) {
 		return
 	}
 	for key, t := range timers {
-		if was, ok := a[key]; !ok || !was.due.Equal(t.Due) {
+		if previous, ok := a[key]; !ok || !previous.due.Equal(t.Due) {
 			a[key] = clock{t.Due, time.Now().Add(t.Due.Sub(now))}
 		}
 	}

@@ -15,13 +15,13 @@ import (
 
 // dated is a journal whose lines have another time than the process, as after the system's clock was set. It never
 // goes back, as the real one does not.
-type dated struct {
+type datedJournal struct {
 	*journal
 	by   func(line int) time.Duration
 	last time.Time
 }
 
-func (j *dated) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
+func (j *datedJournal) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
 	events, err := j.journal.Append(ctx, events...)
 	for i := range events {
 		t := events[i].Time.Add(j.by(len(j.events)))
@@ -55,22 +55,22 @@ func TestClockIsSet(t *testing.T) {
 		for limit, want := range map[time.Duration]state.Status{0: state.Completed, 90 * time.Minute: state.Failed, 4 * time.Hour: state.Completed} {
 			t.Run(name+", limit "+limit.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					p, j := twoStages(), &dated{journal: &journal{}, by: by}
+					p, j := twoStages(), &datedJournal{journal: &journal{}, by: by}
 					hour := 3600.0
 					p.Nodes[0].Delay = &hour
 					if limit > 0 {
 						p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: limit.Seconds()}
 					}
-					slow := world{attempt: func(ctx context.Context, w Work) event.Event {
+					slow := fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
 						select {
 						case <-time.After(40 * time.Minute):
-							return complete(w)
+							return completeEvent(w)
 						case <-ctx.Done():
-							return failed(w, context.Cause(ctx))
+							return failedEvent(w, context.Cause(ctx))
 						}
 					}}
 					started := time.Now()
-					st := begin(t, p, j.journal)
+					st := startState(t, p, j.journal)
 					for i := range j.events { // session_start and kernel_start too
 						j.events[i].Time = j.events[i].Time.Add(by(i + 1))
 					}
@@ -96,7 +96,7 @@ func TestClockIsSet(t *testing.T) {
 func TestMachineFails(t *testing.T) {
 	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
 	of := event.FailureOf(full)
-	for name, failing := range map[string]world{
+	for name, failing := range map[string]fakeEffects{
 		"an attempt": {attempt: func(_ context.Context, w Work) event.Event {
 			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, of)
 			e.Attempt = w.Command.Attempt
@@ -109,12 +109,12 @@ func TestMachineFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, begin(t, p, j))
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
 				if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then go on (state_corrupt)" {
 					t.Fatalf("%+v, %v", st, err)
 				}
 				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
-				cfg := Config{Plan: p, Journal: j, Effects: world{}}
+				cfg := Config{Plan: p, Journal: j, Effects: fakeEffects{}}
 				r := &runner{cfg: cfg, st: st, clocks: clocks{}}
 				if err := r.commit(t.Context(), again); err != nil {
 					t.Fatal(err)

@@ -28,8 +28,8 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 // answer commits what an effect reports and tells it. An event that does not fit, into the state or into
 // a line, is refused; a journal that fails ends the run as well.
 func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
-	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
-		q.reply <- misfit
+	if _, invalid := schedule.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
+		q.reply <- invalid
 		return nil //nolint:nilerr // the effect is told, and the run goes on
 	}
 	err := r.commit(ctx, q.event)
@@ -100,22 +100,22 @@ func oversizeReplacement(e event.Event, why error) event.Event {
 	d := event.FailureData{
 		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
 	}
-	var fits event.Event
+	var replacement event.Event
 	switch e.Type {
 	case event.Decision:
 		d.Code, d.ErrorType = failure.StrategyFailed.Code(), string(failure.StrategyFailed)
-		fits = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
+		replacement = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
 	case event.StrategyAnswer:
-		fits = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
+		replacement = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
 	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
 		return oversizeHookReplacement(e, d)
 	case event.LateDelivery:
-		fits = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
+		replacement = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
 	default:
-		fits = event.New(event.Error, e.Cursor, e.Key, d)
+		replacement = event.New(event.Error, e.Cursor, e.Key, d)
 	}
-	fits.Attempt = e.Attempt
-	return fits
+	replacement.Attempt = e.Attempt
+	return replacement
 }
 
 // hookInPlaceOf is a hook whose end does not fit into a line: it failed, and a person looks at it.

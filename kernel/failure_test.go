@@ -15,7 +15,7 @@ import (
 )
 
 // curious is a strategy that asks once before it decides.
-func curious(_ context.Context, w Work) event.Event {
+func askingAttempt(_ context.Context, w Work) event.Event {
 	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
 	if w.Command.Round > 0 {
 		d = event.DecisionData{Action: "stop"}
@@ -24,11 +24,11 @@ func curious(_ context.Context, w Work) event.Event {
 }
 
 // reporting is an agent that tells of a tool call before it is done.
-func reporting(ctx context.Context, w Work) event.Event {
+func reportingAttempt(ctx context.Context, w Work) event.Event {
 	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
-		return failed(w, err)
+		return failedEvent(w, err)
 	}
-	return complete(w)
+	return completeEvent(w)
 }
 
 // U223: a journal that cannot be written ends the run with its error, whichever line it is that fails,
@@ -39,7 +39,7 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 		ended := false
 		synctest.Test(t, func(t *testing.T) {
 			p, j := twoStages(), &journal{}
-			st := begin(t, p, j)
+			st := startState(t, p, j)
 			left := lines
 			j.fail = func(event.Event) error {
 				if left == 0 {
@@ -49,8 +49,8 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 				return nil
 			}
 			control := make(chan event.Event, 1)
-			time.AfterFunc(time.Second, func() { control <- asked("pause", "user") }) // in the pause between iterations
-			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: reporting, strategy: curious}, Control: control}, st)
+			time.AfterFunc(time.Second, func() { control <- controlEvent("pause", "user") }) // in the pause between iterations
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: reportingAttempt, strategy: askingAttempt}, Control: control}, st)
 			switch {
 			case err == nil:
 				ended = true
@@ -75,7 +75,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
 		p, j := twoStages(), &journal{}
-		st := begin(t, p, j)
+		st := startState(t, p, j)
 		j.fail = func(e event.Event) error {
 			if e.Type == event.ToolCall {
 				return full
@@ -83,8 +83,8 @@ func TestRecordAfterTheEnd(t *testing.T) {
 			return nil
 		}
 		var second error
-		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
-			e := reporting(ctx, w)
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+			e := reportingAttempt(ctx, w)
 			<-ctx.Done() // the run is over
 			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
 			return e
@@ -99,13 +99,13 @@ func TestRecordAfterTheEnd(t *testing.T) {
 func TestRecordOfAnotherAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
 			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
 			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrInvalidTransition) {
 				t.Errorf("recorded: %v", err)
 			}
-			return complete(w)
-		}}}, begin(t, p, j))
+			return completeEvent(w)
+		}}}, startState(t, p, j))
 		if err != nil || st.Status != state.Completed {
 			t.Errorf("%s, %v", st.Status, err)
 		}
@@ -113,9 +113,9 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 }
 
 // verbose answers questions with more than fits into a line.
-type verbose struct{ world }
+type verboseEffects struct{ fakeEffects }
 
-func (verbose) Question(_ context.Context, w Work) event.Event {
+func (verboseEffects) Question(_ context.Context, w Work) event.Event {
 	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
 }
 
@@ -125,13 +125,13 @@ func TestAnswerTooLongForALine(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
 		var told *event.StrategyAnswerData
-		w := verbose{world{strategy: func(ctx context.Context, w Work) event.Event {
+		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w Work) event.Event {
 			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
 				told = a
 			}
-			return curious(ctx, w)
+			return askingAttempt(ctx, w)
 		}}}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, startState(t, p, j))
 		if err != nil || st.Status != state.Completed || told == nil || !strings.Contains(told.Error, "too long") {
 			t.Errorf("%s, %v, told %+v", st.Status, err, told)
 		}

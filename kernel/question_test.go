@@ -29,18 +29,18 @@ func toolQuestion(w Work, callID string, due time.Duration) event.Event {
 }
 
 // later answers a question of the first iteration after a while, from outside, or stops the run.
-type later struct {
+type delayedAnswer struct {
 	after      time.Duration
 	call, word string
 	stop       event.Event // instead of an answer
 }
 
 // attended runs one stage of one iteration in a session where somebody is there to be asked.
-func attended(t *testing.T, attempt func(context.Context, Work) event.Event, answers ...later) (state.State, *journal, []error) {
+func runAttended(t *testing.T, attempt func(context.Context, Work) event.Event, answers ...delayedAnswer) (state.State, *journal, []error) {
 	t.Helper()
 	p := &plan.Plan{Version: 1, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}}
 	j := &journal{}
-	st := begin(t, p, j)
+	st := startState(t, p, j)
 	st.Waits = true
 	control := make(chan event.Event)
 	var sending sync.WaitGroup
@@ -58,7 +58,7 @@ func attended(t *testing.T, attempt func(context.Context, Work) event.Event, ans
 	})
 	var refused []error
 	st, err := Run(t.Context(), Config{
-		Plan: p, Journal: j, Effects: world{attempt: attempt}, Control: control, Refused: func(_ event.Event, err error) { refused = append(refused, err) },
+		Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control, Refused: func(_ event.Event, err error) { refused = append(refused, err) },
 	}, st)
 	if err != nil {
 		t.Fatal(err)
@@ -88,26 +88,26 @@ func TestAskWaitsForAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		due     time.Duration
-		answers []later
+		answers []delayedAnswer
 		want    event.QuestionAnsweredData
 		took    time.Duration
 	}{
-		{"answered", 0, []later{{after: time.Hour, call: "1", word: "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
-		{"answered in time", 2 * time.Hour, []later{{after: time.Hour, call: "1", word: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
+		{"answered", 0, []delayedAnswer{{after: time.Hour, call: "1", word: "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
+		{"answered in time", 2 * time.Hour, []delayedAnswer{{after: time.Hour, call: "1", word: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
 		{"not in time", 5 * time.Minute, nil, event.QuestionAnsweredData{Answer: "reject", Expired: true}, 5 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got event.QuestionAnsweredData
 				var took time.Duration
-				st, j, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+				st, j, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
 					began := time.Now()
 					a, err := w.Ask(ctx, toolQuestion(w, "1", tt.due))
 					if err != nil {
 						t.Error(err)
 					}
 					got, took = a, time.Since(began)
-					return complete(w)
+					return completeEvent(w)
 				}, tt.answers...)
 				tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
 				if diff := cmp.Diff(tt.want, got); diff != "" || took != tt.took {
@@ -126,15 +126,15 @@ func TestAskAnswersOnce(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			var got event.QuestionAnsweredData
-			_, j, refused := attended(t, func(ctx context.Context, w Work) event.Event {
+			_, j, refused := runAttended(t, func(ctx context.Context, w Work) event.Event {
 				a, err := w.Ask(ctx, toolQuestion(w, "1", time.Minute))
 				if err != nil {
 					t.Error(err)
 				}
 				got = a
 				time.Sleep(time.Second)
-				return complete(w)
-			}, later{after: time.Minute, call: "1", word: "approve"})
+				return completeEvent(w)
+			}, delayedAnswer{after: time.Minute, call: "1", word: "approve"})
 			if diff := cmp.Diff([]event.QuestionAnsweredData{got}, j.answers(t)); diff != "" || got.Expired != (len(refused) == 1) {
 				t.Errorf("refused %v: %s", refused, diff)
 			}
@@ -146,7 +146,7 @@ func TestAskAnswersOnce(t *testing.T) {
 func TestAskSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		words := map[string]string{}
-		attended(t, func(ctx context.Context, w Work) event.Event {
+		runAttended(t, func(ctx context.Context, w Work) event.Event {
 			var mu sync.Mutex
 			var all sync.WaitGroup
 			for _, call := range []string{"1", "2", "3"} {
@@ -164,8 +164,8 @@ func TestAskSideBySide(t *testing.T) {
 				t.Errorf("asked twice: %v", err)
 			}
 			all.Wait()
-			return complete(w)
-		}, later{after: time.Second, call: "3", word: "reject"}, later{after: time.Second, call: "1", word: "approve"}, later{after: time.Second, call: "2", word: "approve"})
+			return completeEvent(w)
+		}, delayedAnswer{after: time.Second, call: "3", word: "reject"}, delayedAnswer{after: time.Second, call: "1", word: "approve"}, delayedAnswer{after: time.Second, call: "2", word: "approve"})
 		if diff := cmp.Diff(map[string]string{"1": "approve", "2": "approve", "3": "reject"}, words); diff != "" {
 			t.Error(diff)
 		}
@@ -178,13 +178,13 @@ func TestPauseEndsAQuestion(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				st, _, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+				st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
 					_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
-					if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a person was asked: run it?" {
+					if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a question was open: run it?" {
 						t.Errorf("error %v", err)
 					}
-					return failed(w, err)
-				}, later{after: time.Second, stop: asked("pause", kind)})
+					return failedEvent(w, err)
+				}, delayedAnswer{after: time.Second, stop: controlEvent("pause", kind)})
 				l := st.Nodes["0"].Loop
 				if st.Status != state.Paused || string(st.PauseKind) != kind || len(st.Questions) != 0 || l.Phase != state.PhaseReady || time.Since(began) != time.Second {
 					t.Errorf("status %s %s, phase %s, after %s, questions %v", st.Status, st.PauseKind, l.Phase, time.Since(began), st.Questions)
@@ -198,11 +198,11 @@ func TestPauseEndsAQuestion(t *testing.T) {
 func TestQuestionAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		st, _, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+		st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
 			time.Sleep(time.Minute)
 			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
-			return failed(w, err)
-		}, later{after: time.Second, stop: asked("pause", "user")})
+			return failedEvent(w, err)
+		}, delayedAnswer{after: time.Second, stop: controlEvent("pause", "user")})
 		if st.Status != state.Paused || time.Since(began) != time.Minute {
 			t.Errorf("status %s after %s", st.Status, time.Since(began))
 		}
@@ -213,13 +213,13 @@ func TestQuestionAfterAPause(t *testing.T) {
 func TestAbortEndsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		st, _, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+		st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
 			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
 			if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Kind != failure.Aborted {
 				t.Errorf("error %v", err)
 			}
-			return failed(w, err)
-		}, later{after: time.Second, stop: asked("abort", "")})
+			return failedEvent(w, err)
+		}, delayedAnswer{after: time.Second, stop: controlEvent("abort", "")})
 		if st.Status != state.Aborted || len(st.Questions) != 0 || time.Since(began) != time.Second {
 			t.Errorf("status %s after %s, questions %v", st.Status, time.Since(began), st.Questions)
 		}

@@ -171,7 +171,9 @@ func scanDigits(b []byte, i int) int {
 }
 
 // among reports whether b[i] is one of the characters.
-func isOneOf(b []byte, i int, of string) bool { return i < len(b) && strings.IndexByte(of, b[i]) >= 0 }
+func isOneOf(b []byte, i int, set string) bool {
+	return i < len(b) && strings.IndexByte(set, b[i]) >= 0
+}
 
 func scanLiteral(b []byte, i int, want string) int {
 	if end := i + len(want); end <= len(b) && string(b[i:end]) == want {

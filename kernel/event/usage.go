@@ -15,13 +15,13 @@ type Usage struct {
 // Tokens are the numbers of tokens that are known, by their kind: input, output, cache_read, cache_write and reasoning, in this order.
 func (u Usage) Tokens() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		for _, of := range []struct {
+		for _, count := range []struct {
 			kind  string
 			count *int64
 		}{
 			{"input", u.InputTokens}, {"output", u.OutputTokens}, {"cache_read", u.CacheReadTokens}, {"cache_write", u.CacheWriteTokens}, {"reasoning", u.ReasoningTokens},
 		} {
-			if of.count != nil && !yield(of.kind, *of.count) {
+			if count.count != nil && !yield(count.kind, *count.count) {
 				return
 			}
 		}

@@ -114,8 +114,8 @@ func (a *Artifact) Tool() string {
 	if a == nil {
 		return ""
 	}
-	name, is := strings.CutPrefix(a.From, ToolPrefix)
-	if !is {
+	name, found := strings.CutPrefix(a.From, ToolPrefix)
+	if !found {
 		return ""
 	}
 	return name

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func nested() *Plan {
+func nestedPlan() *Plan {
 	return &Plan{Nodes: []Node{
 		{Path: "0", ID: "a", Kind: KindStage},
 		{Path: "1", ID: "both", Kind: KindParallel, Stages: []Node{{Path: "1.0", ID: "x"}, {Path: "1.1", ID: "y"}}},
@@ -19,7 +19,7 @@ func nested() *Plan {
 }
 
 func TestFind(t *testing.T) {
-	p := nested()
+	p := nestedPlan()
 	for path, want := range map[string]string{"0": "a", "1": "both", "1.1": "y", "2.0": "z", "2.1.0": "deep", "10": "k"} {
 		if n := p.Find(path); n == nil || n.ID != want {
 			t.Errorf("Find(%q) = %+v, want %s", path, n, want)
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	p := nested()
+	p := nestedPlan()
 	for path, want := range map[string]string{"0": "1", "2": "10", "10": "", "x": ""} {
 		if got := p.Next(path); got != want {
 			t.Errorf("Next(%q) = %q, want %q", path, got, want)

@@ -112,8 +112,8 @@ func (p *Plan) edgeLimit(n *Node, e Edge) int {
 // CyclesOf are the limits of cycles at a node, with the defaults for what is not said.
 func (p *Plan) CyclesOf(n *Node) Cycles {
 	var c Cycles
-	if said := p.PolicyOf(n).Cycles; said != nil {
-		c = *said
+	if declared := p.PolicyOf(n).Cycles; declared != nil {
+		c = *declared
 	}
 	c.Max = cmp.Or(c.Max, MaxCycles)
 	c.Default = min(cmp.Or(c.Default, DefaultCycles), c.Max)

@@ -7,7 +7,7 @@ import (
 )
 
 // flow is a pipeline of four nodes, the third of which embeds two others.
-func flow() *Plan {
+func edgePlan() *Plan {
 	inner := &Plan{Nodes: []Node{
 		{Path: "0", ID: "one", Kind: KindStage},
 		{Path: "1", ID: "two", Kind: KindStage, Transitions: map[Outcome]Edge{OutcomeFail: {To: "one", Limit: 2}, OutcomeReject: {To: ToDone}, OutcomeSkip: {To: ToNext}}},
@@ -59,7 +59,7 @@ func TestRouteOf(t *testing.T) {
 		"inside, the command line":  {"2.1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{MaxCycles: 1} }, Route{Edge: Edge{To: "one", Limit: 2}, To: "2.0", Name: "2/two:fail->one", Limit: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := flow()
+			p := edgePlan()
 			if tt.change != nil {
 				tt.change(p)
 			}
@@ -122,7 +122,7 @@ func TestChecksAt(t *testing.T) {
 
 // U113: only nodes of the pipeline itself are left out.
 func TestSkipped(t *testing.T) {
-	p := flow()
+	p := edgePlan()
 	if p.Skipped(p.Find("1")) {
 		t.Error("nobody said so")
 	}

@@ -59,8 +59,8 @@ func (s *Sandbox) Complete() *Sandbox {
 		return &Sandbox{}
 	}
 	c := *s
-	said := c.Network != "" || len(c.Read)+len(c.Write) > 0 || c.Memory+int64(c.Processes) > 0 || c.CPU > 0
-	if c.Mode == "" && said {
+	isSet := c.Network != "" || len(c.Read)+len(c.Write) > 0 || c.Memory+int64(c.Processes) > 0 || c.CPU > 0
+	if c.Mode == "" && isSet {
 		c.Mode = SandboxWorkspace
 	}
 	return &c

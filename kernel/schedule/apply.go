@@ -139,7 +139,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 // applyOther accepts events that the scheduler does not fold, unless they are critical.
 func applyOther(e event.Event) error {
 	if e.Critical {
-		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
+		return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
 	}
 	return nil
 }

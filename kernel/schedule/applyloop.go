@@ -26,16 +26,16 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	end := decodeAttemptResult(e)
-	accountUsage(p, s, &l, found.loop, loc, e, end.Usage)
+	result := decodeAttemptResult(e)
+	accountUsage(p, s, &l, found.loop, loc, e, result.Usage)
 	setLoop(&ns, loc, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
 		endPass(n, &ns)
 	}
 	if attemptEnded(e) {
 		if e.Type != event.Error {
-			ns.Output = end.Output
-			if st, of := ns.Steps[loc.Step]; of {
+			ns.Output = result.Output
+			if st, isStep := ns.Steps[loc.Step]; isStep {
 				st.Output = ns.Output
 				ns.Steps[loc.Step] = st
 			}
@@ -46,8 +46,8 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		// The attempt asks no questions any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
-	if e.Type == event.IterationComplete && loc.Branch == "" && end.Artifact != nil {
-		setArtifact(&ns, *end.Artifact)
+	if e.Type == event.IterationComplete && loc.Branch == "" && result.Artifact != nil {
+		setArtifact(&ns, *result.Artifact)
 	}
 	if loc.Branch != "" {
 		nextBranchStage(p.Find(s.At), &ns, loc.Branch)
@@ -74,8 +74,8 @@ func attemptEnded(e event.Event) bool {
 	}
 }
 
-func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, was loopRef, loc event.Location, e event.Event) (state.Loop, error) {
-	l, now := was.loop, was.loc
+func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref loopRef, loc event.Location, e event.Event) (state.Loop, error) {
+	l, now := ref.loop, ref.loc
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		return applyAttemptStart(n, len(s.Context), l, now, loc, e)
@@ -104,7 +104,7 @@ func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, was loopRef, loc eve
 
 // applyAttemptStart begins an attempt, or the check before it. In older journals iteration_start follows the check,
 // in place of attempt_start.
-func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, now, loc event.Location, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
@@ -122,7 +122,7 @@ func applyAttemptStart(n *plan.Node, said int, l state.Loop, now, loc event.Loca
 		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only an interrupted attempt continues
 			l.Checkpoint, l.Calls = nil, nil
 		}
-		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
+		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", contextBytes
 		if passesSteps(n, loc) {
 			l.Phase = state.PhaseSteps
 		}
@@ -205,8 +205,8 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 			l.Faults = d.Faults
 		}
 		stopped := stopping && causedByStop(&d)
-		spared := d.Collateral && l.Uncharged < maxUncharged
-		again := stopped || spared || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
+		uncharged := d.Collateral && l.Uncharged < maxUncharged
+		again := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
 		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.Heals():
 			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
@@ -218,7 +218,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
 			repeatAttempt(l)
-		case spared:
+		case uncharged:
 			l.Phase, l.Attempt, l.Uncharged = state.PhaseReady, l.Attempt-1, l.Uncharged+1
 		case again:
 			l.Phase, l.Failure = state.PhaseBackoff, &d

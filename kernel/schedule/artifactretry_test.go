@@ -14,9 +14,9 @@ import (
 
 // healing performs a run in which the first bad artifacts of every iteration are invalid, and tells of its attempts by
 // iteration and rung.
-func healing(t *testing.T, n plan.Node, bad int) (made []string, s state.State) {
+func runWithBadArtifacts(t *testing.T, n plan.Node, bad int) (made []string, s state.State) {
 	t.Helper()
-	w := newWorld(t, &plan.Plan{Nodes: []plan.Node{n}})
+	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
 	for range 1000 {
 		cmds := schedule.Decide(w.plan, w.state)
 		if len(cmds) == 0 && !w.fire() {
@@ -75,7 +75,7 @@ func TestHeal(t *testing.T) {
 			if n.Artifact == nil {
 				n.Artifact = &plan.Artifact{}
 			}
-			made, s := healing(t, n, tt.bad)
+			made, s := runWithBadArtifacts(t, n, tt.bad)
 			if diff := cmp.Diff(tt.made, made); diff != "" {
 				t.Error(diff)
 			}
@@ -89,7 +89,7 @@ func TestHeal(t *testing.T) {
 // A heal uses up no try: an attempt that crashes behind it is tried as often as before.
 func TestHealUsesUpNoTry(t *testing.T) {
 	n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
-	w := newWorld(t, &plan.Plan{Nodes: []plan.Node{n}})
+	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
 	w.attempt = func(c schedule.Command, _ string) string {
 		if faults := w.state.Nodes["0"].Loop.Faults; c.Kind == schedule.Attempt && (len(faults) > 0) != (c.Attempt > 1) {
 			t.Errorf("attempt %d is told %v", c.Attempt, faults)
@@ -146,7 +146,7 @@ func TestStartAndExit(t *testing.T) {
 			for i, id := range nodes {
 				p.Nodes = append(p.Nodes, plan.Node{Path: fmt.Sprint(i), ID: id, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}})
 			}
-			w := newWorld(t, p).run()
+			w := newScriptedRun(t, p).run()
 			var entered []string
 			for i, id := range nodes {
 				if _, in := w.state.Nodes[fmt.Sprint(i)]; in {
@@ -169,7 +169,7 @@ func TestHealCutOff(t *testing.T) {
 	for _, how := range []string{"crash", "pause"} {
 		t.Run(how, func(t *testing.T) {
 			n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
-			w := newWorld(t, &plan.Plan{Nodes: []plan.Node{n}})
+			w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
 			var made []string
 			settled, cut := 0, false
 			for range 100 {

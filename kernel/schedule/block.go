@@ -142,27 +142,27 @@ func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 // blockOutcome returns the outcome of a block whose providers have all ended. One failed provider fails the block;
 // the failure names all of them and gives the first one's reason.
 func blockOutcome(n *plan.Node, ns state.Node) nodeOutcome {
-	outcome := nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path}}
+	end := nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path}}
 	failed := failedBranches(n, ns)
 	if failed == nil {
-		return outcome
+		return end
 	}
 	first := ns.Branches[failed[0]].Loop
-	outcome.outcome = plan.OutcomeError
+	end.outcome = plan.OutcomeError
 	switch o := plan.Outcome(first.Outcome); o {
 	case plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeEscalate, plan.OutcomeBudget:
-		outcome.outcome = o
+		end.outcome = o
 	}
-	if len(n.Transitions) > 0 && outcome.outcome == plan.OutcomeError {
-		outcome.outcome = plan.OutcomeFail // DIALECT B7
+	if len(n.Transitions) > 0 && end.outcome == plan.OutcomeError {
+		end.outcome = plan.OutcomeFail // DIALECT B7
 	}
-	outcome.failure = blockFailure(n, failed, first.Failure, first.Reason)
-	outcome.reason = outcome.failure.Message
-	return outcome
+	end.failure = blockFailure(n, failed, first.Failure, first.Reason)
+	end.reason = end.failure.Message
+	return end
 }
 
 func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reason string) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(reason, "no reason given")}
 	if first != nil {
 		f = *first
 	}

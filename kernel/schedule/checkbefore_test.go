@@ -11,23 +11,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func checkedBefore() *plan.Plan {
+func checkBeforePlan() *plan.Plan {
 	return stages(plan.Node{Termination: plan.Termination{"type": "queue", "max": 5, "check_before": true}})
 }
 
 // Parity case check-before: under check_before the strategy is asked when the first iteration has begun and
 // before its attempt, and a stage with nothing to do calls no agent.
 func TestCheckBeforeStops(t *testing.T) {
-	h := newHistory(t, checkedBefore())
+	h := newHistory(t, checkBeforePlan())
 	h.commit() // node_start
 	if l := h.state.Nodes["0"].Loop; l.Iteration != 1 || l.Completed != 0 || l.IterationStartedAt == nil {
 		t.Fatalf("loop %s", asJSON(l))
 	}
-	if c := h.due(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
+	if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
 		t.Fatalf("due %s", asJSON(c))
 	}
 	h.decide("stop")
-	if c, want := h.due(), (event.Cursor{NodePath: "0"}); c.Event.Type != event.NodeComplete || *c.Event.Cursor != want {
+	if c, want := h.nextCommand(), (event.Cursor{NodePath: "0"}); c.Event.Type != event.NodeComplete || *c.Event.Cursor != want {
 		t.Errorf("due %s", asJSON(c))
 	}
 	h.commit()
@@ -38,10 +38,10 @@ func TestCheckBeforeStops(t *testing.T) {
 
 // After a "continue" the first iteration begins at once, without the delay between iterations.
 func TestCheckBeforeGoesOn(t *testing.T) {
-	h := newHistory(t, checkedBefore())
+	h := newHistory(t, checkBeforePlan())
 	h.commit()
 	h.decide("continue")
-	if c := h.due(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Location.Iteration != 1 {
+	if c := h.nextCommand(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Location.Iteration != 1 {
 		t.Fatalf("due %s", asJSON(c))
 	}
 	h.complete(h.commit(), "")
@@ -54,17 +54,17 @@ func TestCheckBeforeGoesOn(t *testing.T) {
 
 // A run that failed because the first question could not be answered asks it again when it is resumed.
 func TestCheckBeforeIsAskedAgain(t *testing.T) {
-	h := newHistory(t, checkedBefore())
+	h := newHistory(t, checkBeforePlan())
 	h.commit()
 	h.decide("error")
 	h.commit()
 	if h.state.Status != state.Failed {
 		t.Fatalf("state %s", asJSON(h.state))
 	}
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	h.commit() // the iteration begins again
-	if c := h.due(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 {
+	if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 {
 		t.Errorf("due %s", asJSON(c))
 	}
 }
@@ -74,14 +74,14 @@ func TestCheckBeforeIsAskedAgain(t *testing.T) {
 func TestCheckBeforeInOlderJournals(t *testing.T) {
 	for _, first := range []string{"stop", "continue", "error"} {
 		t.Run(first, func(t *testing.T) {
-			is, was := newHistory(t, checkedBefore()), newHistory(t, checkedBefore())
+			is, was := newHistory(t, checkBeforePlan()), newHistory(t, checkBeforePlan())
 			is.commit()
 			is.decide(first)
-			was.add(*was.due().Event) // node_start
+			was.add(*was.nextCommand().Event) // node_start
 			loc := event.Location{Node: "0", Visit: 1, Run: 1}
 			was.add(event.New(event.Decision, loc.Cursor(), loc.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
 			if first == "continue" {
-				begin := is.due()
+				begin := is.nextCommand()
 				is.complete(is.commit(), "")
 				begin.Event.Type = event.IterationStart
 				was.add(*begin.Event)

@@ -16,7 +16,7 @@ import (
 
 // world answers the commands of a run and keeps what was made: "execute v2 i1", "execute v1 s1 i1#2" for a step's
 // second attempt, "check lint", "stage 2 of 3", "wait 1s".
-type world struct {
+type scriptedRun struct {
 	*history
 	made []string
 	// attempt is how an attempt ends: "" well, else an outcome, or "crash" for a transient failure.
@@ -27,13 +27,13 @@ type world struct {
 	inputs  map[string]event.InputCheckedData // what a look at the input of a node comes to, by its id
 }
 
-func newWorld(t *testing.T, p *plan.Plan) *world {
+func newScriptedRun(t *testing.T, p *plan.Plan) *scriptedRun {
 	t.Helper()
-	return &world{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
+	return &scriptedRun{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
 }
 
 // run performs what is due until nothing is.
-func (w *world) run() *world {
+func (w *scriptedRun) run() *scriptedRun {
 	w.t.Helper()
 	for range 10_000 {
 		cmds := schedule.Decide(w.plan, w.state)
@@ -50,7 +50,7 @@ func (w *world) run() *world {
 }
 
 // fire lets the timer run out that is due first.
-func (w *world) fire() bool {
+func (w *scriptedRun) fire() bool {
 	var first event.Key
 	for key, timer := range w.state.Timers {
 		if first == "" || timer.Due.Before(w.state.Timers[first].Due) {
@@ -64,10 +64,10 @@ func (w *world) fire() bool {
 	return true
 }
 
-func (w *world) perform(c schedule.Command) {
+func (w *scriptedRun) perform(c schedule.Command) {
 	w.t.Helper()
 	if c.Event != nil {
-		w.tell(*c.Event)
+		w.apply(*c.Event)
 		w.add(*c.Event)
 	}
 	cursor := c.Location.Cursor()
@@ -98,7 +98,7 @@ func (w *world) perform(c schedule.Command) {
 	}
 }
 
-func (w *world) tell(e event.Event) {
+func (w *scriptedRun) apply(e event.Event) {
 	switch d, _ := event.Decode[event.TimerSetData](e); e.Type {
 	case event.TimerSet:
 		w.made = append(w.made, "wait "+d.After.String())
@@ -109,7 +109,7 @@ func (w *world) tell(e event.Event) {
 	}
 }
 
-func (w *world) finish(c schedule.Command) {
+func (w *scriptedRun) finish(c schedule.Command) {
 	n := schedule.StageAt(w.plan, w.state, c.Location)
 	said := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
 	if c.Location.Step != "" {
@@ -138,7 +138,7 @@ func orSuccess(outcome string) string {
 	return outcome
 }
 
-func (w *world) count(prefix string) int {
+func (w *scriptedRun) count(prefix string) int {
 	n := 0
 	for _, said := range w.made {
 		if strings.HasPrefix(said, prefix) {
@@ -149,13 +149,13 @@ func (w *world) count(prefix string) int {
 }
 
 // resume goes on as a new kernel.
-func (w *world) resume(d event.SessionResumedData) *world {
-	w.kernel()
+func (w *scriptedRun) resume(d event.SessionResumedData) *scriptedRun {
+	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", d))
 	return w
 }
 
-func (w *world) rests(status state.Status, kind state.PauseKind) {
+func (w *scriptedRun) requireStopped(status state.Status, kind state.PauseKind) {
 	w.t.Helper()
 	if w.state.Status != status || w.state.PauseKind != kind {
 		w.t.Errorf("the run is %s %s (%s), want %s %s", w.state.Status, w.state.PauseKind, w.state.PauseReason, status, kind)
@@ -180,7 +180,7 @@ func loopPlan() *plan.Plan {
 	}, "plan", "execute", "verify", "review")
 }
 
-func by(node, outcome string) func(schedule.Command, string) string {
+func endNodeAs(node, outcome string) func(schedule.Command, string) string {
 	return func(_ schedule.Command, n string) string {
 		if n == node {
 			return outcome
@@ -192,9 +192,9 @@ func by(node, outcome string) func(schedule.Command, string) string {
 // D3, U120, U122, U123: verification that fails for ever: one pass and three returns, then a person; who goes on takes
 // the edge once more.
 func TestVerifyFailsForEver(t *testing.T) {
-	w := newWorld(t, loopPlan())
-	w.attempt = by("verify", "fail")
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w := newScriptedRun(t, loopPlan())
+	w.attempt = endNodeAs("verify", "fail")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 || w.count("verify") != 4 || w.count("plan") != 1 {
 		t.Errorf("made %q", w.made)
 	}
@@ -205,12 +205,12 @@ func TestVerifyFailsForEver(t *testing.T) {
 	if n := w.state.Nodes["1"]; n.Visit != 4 || n.Feedback == nil {
 		t.Errorf("execute is %+v", n)
 	}
-	w.resume(event.SessionResumedData{Context: "use the other library"}).run().rests(state.Paused, state.PauseEscalation)
+	w.resume(event.SessionResumedData{Context: "use the other library"}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 5 || w.state.Cycles["verify:fail->execute"].Count != 4 {
 		t.Errorf("after the resume: %q", w.made)
 	}
-	w.attempt = by("", "")
-	w.resume(event.SessionResumedData{ResetCycles: true}).run().rests(state.Completed, "")
+	w.attempt = endNodeAs("", "")
+	w.resume(event.SessionResumedData{ResetCycles: true}).run().requireStopped(state.Completed, "")
 	if w.state.Returns != 1 {
 		t.Errorf("%d returns are left", w.state.Returns)
 	}
@@ -218,19 +218,19 @@ func TestVerifyFailsForEver(t *testing.T) {
 
 // D3: counters outlive a pause: after two of three returns one is left.
 func TestCyclesOutliveAPause(t *testing.T) {
-	w := newWorld(t, loopPlan())
+	w := newScriptedRun(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
 		if node == "verify" && c.Location.Visit == 3 && w.state.Stop == nil {
 			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
 		}
-		return by("verify", "fail")(c, node)
+		return endNodeAs("verify", "fail")(c, node)
 	}
-	w.run().rests(state.Paused, state.PauseUser)
+	w.run().requireStopped(state.Paused, state.PauseUser)
 	if got := w.state.Cycles["verify:fail->execute"].Count; got != 2 {
 		t.Fatalf("paused after %d returns", got)
 	}
-	w.attempt = by("verify", "fail")
-	w.resume(event.SessionResumedData{}).run().rests(state.Paused, state.PauseEscalation)
+	w.attempt = endNodeAs("verify", "fail")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 {
 		t.Errorf("made %q", w.made)
 	}
@@ -245,9 +245,9 @@ func TestOnLimit(t *testing.T) {
 	}{{"failed", state.Failed, "cycle_limit"}, {"abort", state.Aborted, "aborted"}} {
 		p := loopPlan()
 		p.Nodes[3].Transitions["reject"] = plan.Edge{To: "plan", Limit: 1, OnLimit: tt.onLimit}
-		w := newWorld(t, p)
-		w.attempt = by("review", "reject")
-		w.run().rests(tt.status, "")
+		w := newScriptedRun(t, p)
+		w.attempt = endNodeAs("review", "reject")
+		w.run().requireStopped(tt.status, "")
 		if w.count("plan") != 2 || w.state.Failure == nil || w.state.Failure.ErrorType != tt.kind {
 			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.made, w.state.Failure)
 		}
@@ -268,12 +268,12 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}{
 		{"a node", plan.Cycles{}, 10, "policy.cycles.max"},
 		{"the run", plan.Cycles{Session: 7}, 7, "policy.cycles.session"},
-		{"equal passes", plan.Cycles{Identical: 3}, 2, "put out the same"},
+		{"equal passes", plan.Cycles{Identical: 3}, 2, "produced the same output"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := graph(edges, "a", "b", "c", "d")
 			p.Pipeline.Policy = &plan.Policy{Cycles: &tt.policy}
-			w := newWorld(t, p)
+			w := newScriptedRun(t, p)
 			turn := 0
 			w.attempt = func(c schedule.Command, node string) string {
 				if c.Kind == schedule.Attempt && node == "a" {
@@ -284,7 +284,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 				}
 				return ""
 			}
-			w.run().rests(state.Paused, state.PauseEscalation)
+			w.run().requireStopped(state.Paused, state.PauseEscalation)
 			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.says) {
 				t.Errorf("%d returns: %s", w.state.Returns, w.state.PauseReason)
 			}
@@ -297,7 +297,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 func TestStepFailsForEver(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}, {ID: "s3"}}
 	w.attempt = func(c schedule.Command, _ string) string {
 		if c.Location.Step == "s1" {
@@ -305,7 +305,7 @@ func TestStepFailsForEver(t *testing.T) {
 		}
 		return ""
 	}
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	want := []string{
 		"plan v1 i1",
 		"execute v1 s1 i1", "wait 1s", "execute v1 s1 i1#2", "wait 2s", "execute v1 s1 i1#3", "wait 4s", "execute v1 s1 i1#4",
@@ -324,7 +324,7 @@ func TestStepFailsForEver(t *testing.T) {
 		t.Errorf("failure %+v", f)
 	}
 	w.made = nil
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Completed, "")
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Completed, "")
 	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.made); diff != "" {
 		t.Errorf("without the step:\n%s", diff)
 	}
@@ -336,9 +336,9 @@ func TestRetriesOfSteps(t *testing.T) {
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", RetryBy: map[string]int{"READ": 1}}
 	p.Nodes[1].Policy = &plan.Policy{Retry: &plan.Retry{Stage: 2, OnStageRetry: "single"}}
 	for action, want := range map[string]int{"": 4 + 1 + 1, "READ": 2 + 1 + 1} {
-		w := newWorld(t, p)
+		w := newScriptedRun(t, p)
 		w.steps = []event.StepData{{ID: "s1", Action: action}}
-		w.attempt = by("execute", "crash")
+		w.attempt = endNodeAs("execute", "crash")
 		w.run()
 		if got := w.count("execute"); got != want {
 			t.Errorf("%q: %d attempts, want %d", action, got, want)
@@ -350,7 +350,7 @@ func TestRetriesOfSteps(t *testing.T) {
 func TestStepsSideBySide(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	for i := range 100 {
 		st := event.StepData{ID: fmt.Sprintf("s%03d", i)}
 		if i >= 10 {
@@ -358,7 +358,7 @@ func TestStepsSideBySide(t *testing.T) {
 		}
 		w.steps = append(w.steps, st)
 	}
-	most := 0
+	limit := 0
 	w.attempt = func(schedule.Command, string) string {
 		running := 0
 		for _, st := range w.state.Nodes["1"].Steps {
@@ -366,12 +366,12 @@ func TestStepsSideBySide(t *testing.T) {
 				running++
 			}
 		}
-		most = max(most, running)
+		limit = max(limit, running)
 		return ""
 	}
-	w.run().rests(state.Completed, "")
-	if w.count("execute") != 100 || most > 4 || len(asJSON(w.state)) > 100<<10 {
-		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), most, len(asJSON(w.state)))
+	w.run().requireStopped(state.Completed, "")
+	if w.count("execute") != 100 || limit > 4 || len(asJSON(w.state)) > 100<<10 {
+		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), limit, len(asJSON(w.state)))
 	}
 }
 
@@ -379,7 +379,7 @@ func TestStepsSideBySide(t *testing.T) {
 func TestStepsOfALaterVisit(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute"}}}, "plan", "execute", "verify")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1", Item: event.Ref{SHA256: "a"}}, {ID: "s2", Item: event.Ref{SHA256: "b"}}}
 	w.attempt = func(c schedule.Command, node string) string {
 		if node != "verify" || c.Location.Visit > 2 {
@@ -388,7 +388,7 @@ func TestStepsOfALaterVisit(t *testing.T) {
 		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // once another one
 		return "fail"
 	}
-	w.run().rests(state.Completed, "")
+	w.run().requireStopped(state.Completed, "")
 	want := []string{"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "verify v1 i1", "execute v2 s2 i1", "verify v2 i1", "execute v3 s1 i1", "execute v3 s2 i1", "verify v3 i1"}
 	if diff := cmp.Diff(want, w.made); diff != "" {
 		t.Error(diff)
@@ -410,9 +410,9 @@ func TestChecks(t *testing.T) {
 		{map[string]bool{"green": true, "build": true, "lint": true}, "fail", state.Failed, []string{"check green", "a v1 i1", "check build", "check lint"}},
 		{map[string]bool{"green": false}, "", state.Failed, []string{"check green"}},
 	} {
-		w := newWorld(t, p)
-		w.checks, w.attempt = tt.checks, by("a", tt.says)
-		w.run().rests(tt.status, "")
+		w := newScriptedRun(t, p)
+		w.checks, w.attempt = tt.checks, endNodeAs("a", tt.says)
+		w.run().requireStopped(tt.status, "")
 		if diff := cmp.Diff(tt.made, w.made); diff != "" {
 			t.Errorf("%v: %s", tt.checks, diff)
 		}
@@ -421,15 +421,15 @@ func TestChecks(t *testing.T) {
 
 // U131: who asks for a person is heard first, is not counted as failed, and works again with what they said.
 func TestEscalate(t *testing.T) {
-	w := newWorld(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
-	w.attempt = by("a", "escalate")
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w := newScriptedRun(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
+	w.attempt = endNodeAs("a", "escalate")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	id := w.state.Awaited()[0]
-	w.attempt = by("", "")
+	w.attempt = endNodeAs("", "")
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,
 	}))
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
 		t.Error(diff)
 	}
@@ -439,14 +439,14 @@ func TestEscalate(t *testing.T) {
 func TestSkip(t *testing.T) {
 	p := graph(nil, "a", "b")
 	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
-	w := newWorld(t, p)
-	w.run().rests(state.Completed, "")
+	w := newScriptedRun(t, p)
+	w.run().requireStopped(state.Completed, "")
 	if w.count("a") != 0 || w.state.Nodes["0"].Status != state.NodeSkipped || w.state.Nodes["0"].Outcome != "skip" {
 		t.Errorf("made %q, a is %+v", w.made, w.state.Nodes["0"])
 	}
 }
 
-func costs(usd float64) func(schedule.Command) *event.Usage {
+func fixedCost(usd float64) func(schedule.Command) *event.Usage {
 	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
 }
 
@@ -460,7 +460,7 @@ func TestNoOvershoot(t *testing.T) {
 	}
 	for _, reserve := range []float64{0.3, 0} {
 		p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}, Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 2, ReserveUSD: reserve}}}}
-		w := newWorld(t, p)
+		w := newScriptedRun(t, p)
 		under := map[event.Key]schedule.Command{}
 		for w.state.Status == state.Running {
 			i := slices.IndexFunc(schedule.Decide(p, w.state), func(c schedule.Command) bool { _, busy := under[c.Key]; return !busy })
@@ -481,7 +481,7 @@ func TestNoOvershoot(t *testing.T) {
 			}
 			for key, c := range under {
 				delete(under, key)
-				w.usage = costs(0.3)
+				w.usage = fixedCost(0.3)
 				w.finish(c)
 				break
 			}
@@ -497,27 +497,27 @@ func TestNoOvershoot(t *testing.T) {
 func TestUnknownCost(t *testing.T) {
 	p := graph(nil, "a", "b", "c")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}
-	w := newWorld(t, p)
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w := newScriptedRun(t, p)
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 2 || w.state.PauseCode != "ACODE-ORCH-005" || w.state.Usage.CostUSD != nil {
 		t.Errorf("charged %+v, code %s, use %+v", got, w.state.PauseCode, w.state.Usage)
 	}
-	if !strings.Contains(w.state.PauseReason, "2 calls did not say") {
+	if !strings.Contains(w.state.PauseReason, "2 calls did not report") {
 		t.Errorf("reason %q", w.state.PauseReason)
 	}
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
 // What a crash cut off counts as what was reserved for it.
 func TestCutOffIsCharged(t *testing.T) {
 	p := graph(nil, "a")
 	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	c := w.commit()
 	if c.Kind != schedule.Attempt {
 		t.Fatalf("due is %s", asJSON(c))
 	}
-	w.kernel()
+	w.startKernel()
 	if got := w.state.Charges["0"]; got.Tokens != 400 || got.UnknownTokens != 1 {
 		t.Errorf("charged %+v", got)
 	}

@@ -31,7 +31,7 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	switch {
 	case short == nil:
 		return nil, true
-	case short.waits:
+	case short.canWait:
 		return nil, false
 	}
 	key := loc.Key(event.KeyQuestion, l.Round+1)
@@ -42,15 +42,15 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	d := event.FailureData{
 		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
 		Iteration: loc.Iteration, Message: short.text,
-		Remedy: "policy.cost sets the ceiling; a session keeps its plan, and resume allows as much once more",
+		Remedy: "resume allows the same amount again; policy.cost sets the limit, and a session keeps its plan",
 	}
 	return record(event.New(event.Error, loc.Cursor(), key, d)), false
 }
 
 // insufficientBudget is the reason why nothing can be reserved.
 type insufficientBudget struct {
-	waits bool // other calls have reserved the rest and may release it
-	text  string
+	canWait bool // other calls have reserved the rest and may release it
+	text    string
 }
 
 // reserve returns the amounts to reserve for a call at a node, by scope; nil if nothing is limited.
@@ -64,7 +64,7 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 		if reserved == nil {
 			reserved = map[string]state.Amount{}
 		}
-		if other, twice := reserved[c.Scope]; twice { // an embedded pipeline and the node that embeds it
+		if other, nested := reserved[c.Scope]; nested { // an embedded pipeline and the node that embeds it
 			part = part.Within(other)
 		}
 		reserved[c.Scope] = part
@@ -73,12 +73,12 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 }
 
 func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *insufficientBudget) {
-	charge, held, beside := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
+	charge, reserved, beside := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
 		amount, short := share(ceilingUsage[float64]{
-			limit: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls, pending: beside,
-			expected: c.Cost.ReserveUSD, dearest: charge.DearestUSD, known: charge.Attempts - charge.UnknownUSD,
-			unknown: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: reserved.usd, calls: reserved.calls, pending: beside,
+			expected: c.Cost.ReserveUSD, highest: charge.DearestUSD, reported: charge.Attempts - charge.UnknownUSD,
+			unreported: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
 		if short != nil {
 			return part, short
@@ -87,9 +87,9 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 	}
 	if c.Cost.MaxTokens > 0 {
 		amount, short := share(ceilingUsage[int64]{
-			limit: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls, pending: beside,
-			expected: c.Cost.ReserveTokens, dearest: charge.DearestTokens, known: charge.Attempts - charge.UnknownTokens,
-			unknown: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: reserved.tokens, calls: reserved.calls, pending: beside,
+			expected: c.Cost.ReserveTokens, highest: charge.DearestTokens, reported: charge.Attempts - charge.UnknownTokens,
+			unreported: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
 		if short != nil {
 			return part, short
@@ -101,14 +101,14 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 
 // ceilingUsage is one ceiling with the usage under it.
 type ceilingUsage[T int64 | float64] struct {
-	limit, spent, held T
-	calls              int // number of calls with a reservation
-	pending            int // calls that share the rest, this one included
-	expected, dearest  T
-	known, unknown     int // calls that ended and reported, or did not report, their usage
-	unit               string
-	tolerance          T
-	setting            string
+	limit, spent, held   T
+	calls                int // number of calls with a reservation
+	pending              int // calls that share the rest, this one included
+	expected, highest    T
+	reported, unreported int // calls that ended and reported, or did not report, their usage
+	unit                 string
+	tolerance            T
+	setting              string
 }
 
 // share returns the amount to reserve for one call, which is also its allowance.
@@ -120,8 +120,8 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficient
 	part := l.expected
 	switch {
 	case part > 0:
-	case l.known > 0:
-		part = l.dearest
+	case l.reported > 0:
+		part = l.highest
 	case left > l.tolerance && l.calls == 0:
 		return left, nil
 	default:
@@ -134,11 +134,11 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficient
 	if scope != "" {
 		of = "node " + scope
 	}
-	text := fmt.Sprintf("%s of %s %s are spent in %s, and the next call does not fit", formatAmount(l.spent), formatAmount(l.limit), l.unit, of)
-	if l.unknown > 0 {
-		text += fmt.Sprintf("; %d calls did not say what they took and count as what was reserved for them (policy.cost.%s)", l.unknown, l.setting)
+	text := fmt.Sprintf("%s of %s %s are spent in %s; the next call would exceed the limit", formatAmount(l.spent), formatAmount(l.limit), l.unit, of)
+	if l.unreported > 0 {
+		text += fmt.Sprintf("; %d calls did not report their usage and are charged their reservation (policy.cost.%s)", l.unreported, l.setting)
 	}
-	return 0, &insufficientBudget{waits: l.calls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
+	return 0, &insufficientBudget{canWait: l.calls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
 }
 
 // formatAmount formats a number for messages, with at most six decimals.
@@ -208,19 +208,19 @@ func sumReservations(s state.State, scope string) reservations {
 }
 
 // accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
-func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, loc event.Location, e event.Event, u *event.Usage) {
-	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
+func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, old state.Loop, loc event.Location, e event.Event, u *event.Usage) {
+	if l.Phase != old.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
 		l.Reserved, _ = reserve(p, *s, loc.Node)
 		return
 	}
 	s.Usage = s.Usage.Plus(u)
-	if was.Phase != state.PhaseAttempt && was.Phase != state.PhaseAsking || l.Phase == was.Phase {
+	if old.Phase != state.PhaseAttempt && old.Phase != state.PhaseAsking || l.Phase == old.Phase {
 		return
 	}
 	if u == nil && failedBeforeCall(e) {
 		u = &event.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 	}
-	for scope, part := range was.Reserved {
+	for scope, part := range old.Reserved {
 		chargeCall(p, s, loc.Node, scope, part, u, e.Seq)
 	}
 	l.Reserved = nil
@@ -288,8 +288,8 @@ func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amo
 
 // estimate returns the charge of a call with unknown usage: the author's number, else the highest usage so far, else
 // its whole reservation.
-func estimate[T int64 | float64](part, said, dearest T) T {
-	return min(part, cmp.Or(said, dearest, part))
+func estimate[T int64 | float64](part, declared, highest T) T {
+	return min(part, cmp.Or(declared, highest, part))
 }
 
 // countTokens returns the tokens that count against a ceiling: input and output, including cache writes, without

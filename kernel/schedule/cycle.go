@@ -21,11 +21,11 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 	case c.Count == route.Limit:
 		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
 	case countReturns(s, route) >= limits.Max:
-		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
+		return fmt.Sprintf("%s has been entered again %d times, the maximum of policy.cycles.max", route.Edge.To, limits.Max)
 	case s.Returns >= limits.Session:
-		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
+		return fmt.Sprintf("the run has taken %d back edges, the maximum of policy.cycles.session", limits.Session)
 	case limits.Identical > 0 && c.PassHash == pass && c.IdenticalPasses+1 >= limits.Identical:
-		return fmt.Sprintf("%d passes in a row over %s put out the same", c.IdenticalPasses+1, route.Name)
+		return fmt.Sprintf("%d passes in a row over %s produced the same output", c.IdenticalPasses+1, route.Name)
 	default:
 		return ""
 	}

@@ -22,7 +22,7 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 	for i := len(list) - 1; i >= 0; i-- {
 		path := prefix + list[i].Path
 		ns := s.Nodes[path]
-		if !endedWell(ns) {
+		if !endedSuccessfully(ns) {
 			continue
 		}
 		if ref, made := ns.Artifacts[event.Artifact]; made {

@@ -25,33 +25,33 @@ type escalation struct {
 }
 
 // escalate asks the user about the node or a part of it, and waits.
-func escalate(p *plan.Plan, s state.State, n *plan.Node, of escalation) []Command {
-	id := event.QuestionID(of.key)
+func escalate(p *plan.Plan, s state.State, n *plan.Node, esc escalation) []Command {
+	id := event.QuestionID(esc.key)
 	q, asked := s.Questions[id]
 	switch {
 	case !asked:
-		return record(event.New(event.QuestionAsked, of.cursor, of.key, newQuestion(p, s, n, of)))
+		return record(event.New(event.QuestionAsked, esc.cursor, esc.key, newQuestion(p, s, n, esc)))
 	case q.Answer != nil:
 		return failUnanswered(p, s, n, q)
 	case q.Lapsed && q.OnTimeout != plan.ToPause:
-		return record(event.New(event.QuestionAnswered, of.cursor, "", event.QuestionAnsweredData{
+		return record(event.New(event.QuestionAnswered, esc.cursor, "", event.QuestionAnsweredData{
 			ID: id, Answer: event.AnswerReject, Digest: q.Digest, Expired: true,
 		}))
 	default:
-		return awaitAnswer(s, of.cursor, id, q)
+		return awaitAnswer(s, esc.cursor, id, q)
 	}
 }
 
 // newQuestion returns the question under the policy of the node. If the policy does not let the run wait, the
 // question has a deadline only if the policy sets one and the session waits anyway.
-func newQuestion(p *plan.Plan, s state.State, n *plan.Node, of escalation) event.QuestionAskedData {
-	digest := of.text
-	for _, ref := range of.shown {
+func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) event.QuestionAskedData {
+	digest := esc.text
+	for _, ref := range esc.shown {
 		digest += "\n" + ref.Path + " " + ref.SHA256
 	}
 	d := event.QuestionAskedData{
-		ID: event.QuestionID(of.key), Kind: event.QuestionEscalation, Text: of.text, Digest: event.Digest(digest),
-		Options: []string{event.AnswerApprove, event.AnswerReject}, Code: of.code, Remedy: of.remedy, Shown: of.shown,
+		ID: event.QuestionID(esc.key), Kind: event.QuestionEscalation, Text: esc.text, Digest: event.Digest(digest),
+		Options: []string{event.AnswerApprove, event.AnswerReject}, Code: esc.code, Remedy: esc.remedy, Shown: esc.shown,
 	}
 	e := p.PolicyOf(n).Escalation
 	if e == nil {

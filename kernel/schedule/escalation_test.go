@@ -13,17 +13,17 @@ import (
 )
 
 // needy is a run at a node that needs a person, under a policy.
-func needy(t *testing.T, e *plan.Escalation) *world {
+func newEscalatingRun(t *testing.T, e *plan.Escalation) *scriptedRun {
 	t.Helper()
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b")
 	p.Nodes[0].Policy = &plan.Policy{Escalation: e}
-	w := newWorld(t, p)
-	w.attempt = by("a", "escalate")
+	w := newScriptedRun(t, p)
+	w.attempt = endNodeAs("a", "escalate")
 	return w
 }
 
 // asks runs until nothing is due, and no timer runs out.
-func (w *world) asks() (string, state.Question) {
+func (w *scriptedRun) openQuestion() (string, state.Question) {
 	w.t.Helper()
 	for cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0; cmds = schedule.Decide(w.plan, w.state) {
 		w.perform(cmds[0])
@@ -35,7 +35,7 @@ func (w *world) asks() (string, state.Question) {
 	return "", state.Question{}
 }
 
-func (w *world) say(id, word, text string) {
+func (w *scriptedRun) answer(id, word, text string) {
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: word, Text: text, Digest: w.state.Questions[id].Digest}))
 }
 
@@ -49,21 +49,21 @@ func TestEscalationThatIsWaitedFor(t *testing.T) {
 		kind   state.PauseKind
 		reason string
 	}{
-		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "nobody answered in time: a needs a person"},
-		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "nobody answered in time: a needs a person"},
+		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "nobody answered in time: a needs the user"},
+		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "nobody answered in time: a needs the user"},
 		{"pause", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "pause"}, time.Minute, state.Paused, state.PauseEscalation, ""},
-		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "nobody answered in time: a needs a person"},
+		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "nobody answered in time: a needs the user"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := needy(t, &tt.policy)
-			id, q := w.asks()
-			w.rests(state.Running, "")
+			w := newEscalatingRun(t, &tt.policy)
+			id, q := w.openQuestion()
+			w.requireStopped(state.Running, "")
 			timer := w.state.Timers[q.Key]
 			if !w.state.AwaitsPerson() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
 				t.Fatalf("timer %+v of %+v", timer, q)
 			}
-			w.run().rests(tt.status, tt.kind)
+			w.run().requireStopped(tt.status, tt.kind)
 			if got := w.state.Reason; len(got) < len(tt.reason) || got[:len(tt.reason)] != tt.reason {
 				t.Errorf("for %q, want %q", got, tt.reason)
 			}
@@ -77,8 +77,8 @@ func TestEscalationThatIsWaitedFor(t *testing.T) {
 			if tt.status == state.Aborted {
 				return
 			}
-			w.attempt = by("none", "")
-			w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+			w.attempt = endNodeAs("none", "")
+			w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 		})
 	}
 }
@@ -97,59 +97,59 @@ func TestEscalationThatIsNotWaitedFor(t *testing.T) {
 		{&plan.Escalation{Timeout: 60}, false, false},
 		{&plan.Escalation{Timeout: 60}, true, true},
 	} {
-		w := needy(t, tt.policy)
+		w := newEscalatingRun(t, tt.policy)
 		w.state.Waits = tt.waits
-		_, q := w.asks()
+		_, q := w.openQuestion()
 		if got := w.state.Timers[q.Key] != (state.Timer{}); got != tt.limit || q.Waits {
 			t.Errorf("%+v, somebody waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
 		}
 		if tt.waits {
-			w.rests(state.Running, "")
+			w.requireStopped(state.Running, "")
 			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
-			if _, q := w.asks(); q.Due != nil || len(w.state.Timers) > 0 {
+			if _, q := w.openQuestion(); q.Due != nil || len(w.state.Timers) > 0 {
 				t.Errorf("paused it has %+v", w.state.Timers)
 			}
 			continue
 		}
-		w.rests(state.Paused, state.PauseEscalation)
+		w.requireStopped(state.Paused, state.PauseEscalation)
 	}
 }
 
 // The first answer wins, also over a limit that has just passed; one that is over says no more.
 func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 	for _, when := range []string{"in time", "just after"} {
-		w := needy(t, &plan.Escalation{Wait: new(true)})
-		id, _ := w.asks()
+		w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
+		id, _ := w.openQuestion()
 		if when == "just after" {
 			w.fire()
 		}
-		w.attempt = by("none", "")
-		w.say(id, event.AnswerApprove, "use Google")
+		w.attempt = endNodeAs("none", "")
+		w.answer(id, event.AnswerApprove, "use Google")
 		if w.state.Context != "use Google" || len(w.state.Timers) > 0 {
 			t.Errorf("%s: next prompts have %q, and timers are left: %v", when, w.state.Context, w.state.Timers)
 		}
-		w.run().rests(state.Completed, "")
+		w.run().requireStopped(state.Completed, "")
 	}
-	w := needy(t, &plan.Escalation{Wait: new(true)})
-	id, q := w.asks()
-	w.run().rests(state.Aborted, "")
+	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
+	id, q := w.openQuestion()
+	w.run().requireStopped(state.Aborted, "")
 	late := event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: event.AnswerApprove, Digest: q.Digest})
-	if _, err := schedule.Apply(w.plan, w.state, late); !isMisfit(err) {
+	if _, err := schedule.Apply(w.plan, w.state, late); !isInvalidTransition(err) {
 		t.Errorf("an answer after the end: %v", err)
 	}
 }
 
 // The limit is wall clock: a crash and a resume change neither it nor the question.
 func TestEscalationOutlivesACrash(t *testing.T) {
-	w := needy(t, &plan.Escalation{Wait: new(true), Timeout: 60})
-	id, q := w.asks()
+	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
+	id, q := w.openQuestion()
 	w.resume(event.SessionResumedData{})
-	if again, open := w.asks(); again != id || cmp.Diff(q, open) != "" || !w.state.Timers[q.Key].Due.Equal(*q.Due) {
+	if again, open := w.openQuestion(); again != id || cmp.Diff(q, open) != "" || !w.state.Timers[q.Key].Due.Equal(*q.Due) {
 		t.Errorf("asked is %s %+v, want %s %+v with %v", again, open, id, q, w.state.Timers)
 	}
-	w.attempt = by("none", "")
-	w.say(id, event.AnswerApprove, "")
-	w.run().rests(state.Completed, "")
+	w.attempt = endNodeAs("none", "")
+	w.answer(id, event.AnswerApprove, "")
+	w.run().requireStopped(state.Completed, "")
 	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
 		t.Error(diff)
 	}
@@ -157,14 +157,14 @@ func TestEscalationOutlivesACrash(t *testing.T) {
 
 // U129: the node that needed a person reruns, and may need one again, under another name, as often as cycles.max says.
 func TestRepeatedEscalation(t *testing.T) {
-	w := needy(t, nil)
+	w := newEscalatingRun(t, nil)
 	w.plan.Nodes[0].Policy = &plan.Policy{Cycles: &plan.Cycles{Max: 2}}
 	names, ids := map[string]bool{}, map[string]bool{}
 	for range 3 {
-		id, q := w.asks()
+		id, q := w.openQuestion()
 		names[q.Escalation], ids[id] = true, true
-		w.rests(state.Paused, state.PauseEscalation)
-		w.say(id, event.AnswerApprove, "more")
+		w.requireStopped(state.Paused, state.PauseEscalation)
+		w.answer(id, event.AnswerApprove, "more")
 		w.resume(event.SessionResumedData{})
 		if len(names) == 3 {
 			break
@@ -173,17 +173,17 @@ func TestRepeatedEscalation(t *testing.T) {
 			break
 		}
 	}
-	w.rests(state.Failed, "")
+	w.requireStopped(state.Failed, "")
 	if len(names) != 2 || len(ids) != 2 || w.count("a ") != 3 || w.state.Failure.ErrorType != "cycle_limit" {
 		t.Errorf("%v %v, %v: %+v", names, ids, w.made, w.state.Failure)
 	}
-	w.attempt = by("none", "")
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	w.attempt = endNodeAs("none", "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
 // Names count up within a second, and go on doing so in a further run of the session.
 func TestEscalationNames(t *testing.T) {
-	w := needy(t, nil)
+	w := newEscalatingRun(t, nil)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var names []string
 	ask := func(n int, now time.Time) {
@@ -222,7 +222,7 @@ func TestEscalationShowsWhatWasMade(t *testing.T) {
 		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
 		{Outcome: "escalate", Partial: &event.Ref{Path: "artifact.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
 	} {
-		w := needy(t, nil)
+		w := newEscalatingRun(t, nil)
 		for w.state.Questions == nil {
 			c := schedule.Decide(w.plan, w.state)[0]
 			if c.Kind == schedule.Settle {
@@ -231,7 +231,7 @@ func TestEscalationShowsWhatWasMade(t *testing.T) {
 			}
 			w.perform(c)
 		}
-		_, q := w.asks()
+		_, q := w.openQuestion()
 		want := of.Artifact
 		if want == nil {
 			want = of.Partial
@@ -248,7 +248,7 @@ func TestEscalationInABlock(t *testing.T) {
 	block := plan.Node{Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{stage}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}}}
 	block.Policy = &plan.Policy{Recovery: plan.RecoveryAsk, Escalation: &plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}}
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	for len(w.state.Questions) == 0 { // one attempt is begun and cut off
 		c := schedule.Decide(p, w.state)[0]
 		if c.Kind != schedule.Attempt {
@@ -272,7 +272,7 @@ func TestEscalationInABlock(t *testing.T) {
 		}
 		w.perform(schedule.Decide(p, w.state)[0])
 	}
-	w.run().rests(state.Failed, "")
+	w.run().requireStopped(state.Failed, "")
 	if w.count("work") != 1 {
 		t.Errorf("made %v", w.made)
 	}
@@ -281,7 +281,7 @@ func TestEscalationInABlock(t *testing.T) {
 // Who lets the attempt of one provider be made again says nothing about what another one ended with.
 func TestAnswerIsForOneProvider(t *testing.T) {
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
-		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
+		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
 	}}}
 	key := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
 	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", Options: []string{event.AnswerApprove, event.AnswerReject}}

@@ -66,13 +66,13 @@ func FuzzFold(f *testing.F) {
 				continue
 			}
 			s = next
-			sameAgain(t, &p, s)
+			checkRoundTrip(t, &p, s)
 		}
 	})
 }
 
 // sameAgain takes a state to its JSON and back.
-func sameAgain(t *testing.T, p *plan.Plan, s state.State) {
+func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	t.Helper()
 	text := asJSON(s)
 	back, err := state.Parse([]byte(text))

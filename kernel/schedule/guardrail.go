@@ -155,16 +155,16 @@ func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *eve
 	if t := s.Timers[g.key()]; t.Reached != nil {
 		ran += max(0, t.Reached.Sub(t.Due))
 	}
-	resume, anew := "agent-pipelines resume "+s.Session, "resume, which gives it the time anew"
+	resume, renewal := "agent-pipelines resume "+s.Session, "resume, which renews its time"
 	if g.boundsRun() {
 		resume += " --force"
-		anew = resume + ", which gives it the time once more"
+		renewal = resume + ", which renews its time"
 	}
 	d := &event.FailureData{
 		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: loc.Iteration,
-		Message: fmt.Sprintf("%s has used up its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
+		Message: fmt.Sprintf("%s exceeded its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
 			g.subject(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
-		Remedy:        fmt.Sprintf("%s; or change the number and start anew: a session keeps its plan", anew),
+		Remedy:        fmt.Sprintf("%s; or change the limit and start a new session: a session keeps its plan", renewal),
 		ResumeCommand: resume,
 	}
 	if n := StageAt(p, s, loc); n != nil {
@@ -278,13 +278,13 @@ func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 // or a decision that fails after the guardrail was reached was cancelled for it.
 func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l state.Loop) state.Loop {
 	g, reached := reachedGuardrail(p, s, loc)
-	was := before.LoopAt(loc)
-	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt
+	old := before.LoopAt(loc)
+	attempt := e.Type == event.Error && old.Phase == state.PhaseAttempt
 	switch l.Phase {
 	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
 		return l
 	case state.PhaseSettled:
-		decision := e.Type == event.Decision && was.Phase == state.PhaseDecide && l.Failure != nil
+		decision := e.Type == event.Decision && old.Phase == state.PhaseDecide && l.Failure != nil
 		reached = reached && (attempt || decision)
 	}
 	if !reached {
@@ -292,7 +292,7 @@ func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event
 	}
 	d := g.failure(p, s, loc)
 	if attempt { // its own event has reported it
-		d.Attempt = was.Attempt
+		d.Attempt = old.Attempt
 	}
 	settleFailed(&l, d)
 	l.Round, l.Question, l.Answer = 0, nil, nil

@@ -29,8 +29,8 @@ type hookPoint struct {
 	cursor state.HookCursor // progress through the point's hooks
 }
 
-func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, gate state.HookCursor) hookPoint {
-	return hookPoint{point, n, loc, cursorFor(gate, point, loc.Iteration)}
+func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, cursor state.HookCursor) hookPoint {
+	return hookPoint{point, n, loc, cursorFor(cursor, point, loc.Iteration)}
 }
 
 // cursorFor returns the cursor, or a new one of the same round if it belongs to another point.
@@ -43,17 +43,17 @@ func cursorFor(g state.HookCursor, point plan.HookPoint, iteration int) state.Ho
 
 // dueCommands returns the command for the next hook. passed is true when no hook is left; otherwise the run waits for
 // a hook or for the user.
-func (c hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
-	number, found := c.nextHook(p, s)
+func (hp hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
+	number, found := hp.nextHook(p, s)
 	if !found {
 		return nil, true
 	}
-	key := hookKey(c.loc, c.cursor, number)
+	key := hookKey(hp.loc, hp.cursor, number)
 	id := event.QuestionID(key)
 	if q, asked := s.Questions[id]; asked && q.Answer == nil {
-		return awaitAnswer(s, c.loc.Cursor(), id, q), false
+		return awaitAnswer(s, hp.loc.Cursor(), id, q), false
 	}
-	return []Command{{Kind: Hook, Key: key, Location: c.loc, Hook: number, Point: c.point}}, false
+	return []Command{{Kind: Hook, Key: key, Location: hp.loc, Hook: number, Point: hp.point}}, false
 }
 
 func hookKey(loc event.Location, g state.HookCursor, number int) event.Key {
@@ -61,14 +61,14 @@ func hookKey(loc event.Location, g state.HookCursor, number int) event.Key {
 }
 
 // nextHook returns the number of the first hook that applies and has not answered.
-func (c hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool) {
-	for _, h := range c.hooks(p) {
-		if h.Number > c.cursor.Done {
+func (hp hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool) {
+	for _, h := range hp.hooks(p) {
+		if h.Number > hp.cursor.Done {
 			return h.Number, true
 		}
 	}
 	for i, point := range s.Callbacks {
-		if number := CallbackNumber(i); point == string(c.point) && number > c.cursor.Done {
+		if number := CallbackNumber(i); point == string(hp.point) && number > hp.cursor.Done {
 			return number, true
 		}
 	}
@@ -76,14 +76,14 @@ func (c hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool
 }
 
 // hooks returns the hooks for this point and node, from the plan that contains the node.
-func (c hookPoint) hooks(p *plan.Plan) []plan.Hook {
+func (hp hookPoint) hooks(p *plan.Plan) []plan.Hook {
 	holder := p
-	if c.node != nil {
-		holder, _ = p.Holder(c.loc.Outer())
+	if hp.node != nil {
+		holder, _ = p.Holder(hp.loc.Outer())
 	}
 	var hooks []plan.Hook
 	for _, h := range holder.Pipeline.Hooks {
-		if h.Point == c.point && (h.Stage == "" || c.matches(p, h.Stage)) {
+		if h.Point == hp.point && (h.Stage == "" || hp.matches(p, h.Stage)) {
 			hooks = append(hooks, h)
 		}
 	}
@@ -92,19 +92,19 @@ func (c hookPoint) hooks(p *plan.Plan) []plan.Hook {
 
 // matches reports whether the hook point belongs to the node with the id. In a parallel block it belongs to the block
 // and to its stage.
-func (c hookPoint) matches(p *plan.Plan, id string) bool {
-	if c.node == nil || c.node.ID == id {
-		return c.node != nil
+func (hp hookPoint) matches(p *plan.Plan, id string) bool {
+	if hp.node == nil || hp.node.ID == id {
+		return hp.node != nil
 	}
-	if c.loc.Branch == "" {
+	if hp.loc.Branch == "" {
 		return false
 	}
-	block := p.Find(c.loc.Outer())
-	return block != nil && (block.ID == id || c.isProviderPoint() && slices.ContainsFunc(block.Stages, func(n plan.Node) bool { return n.ID == id }))
+	block := p.Find(hp.loc.Outer())
+	return block != nil && (block.ID == id || hp.isProviderPoint() && slices.ContainsFunc(block.Stages, func(n plan.Node) bool { return n.ID == id }))
 }
 
-func (c hookPoint) isProviderPoint() bool {
-	return c.point == plan.PointParallelProviderStart || c.point == plan.PointParallelProviderEnd
+func (hp hookPoint) isProviderPoint() bool {
+	return hp.point == plan.PointParallelProviderStart || hp.point == plan.PointParallelProviderEnd
 }
 
 // FindHook returns the hook with the number at a location, nil for a callback or if there is none.
@@ -193,7 +193,7 @@ func endHooksBegun(s state.State, loc event.Location, g state.HookCursor) bool {
 	}
 	loc.Iteration = g.Iteration
 	for _, q := range s.Questions {
-		if kind, of, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && of == loc && n/roundStep == g.Round {
+		if kind, other, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && other == loc && n/roundStep == g.Round {
 			return true
 		}
 	}
@@ -217,13 +217,13 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 	if len(inFlightEffects(n.Path, ns)) > 0 {
 		return nil
 	}
-	most := maxRestarts(p, n)
-	if ns.Restart.Granted || ns.Visit-s.PriorVisits[n.Path] <= most {
+	limit := maxRestarts(p, n)
+	if ns.Restart.Granted || ns.Visit-s.PriorVisits[n.Path] <= limit {
 		return record(nodeStartEvent(p, s, n))
 	}
 	key := restartKey(n.Path, ns)
 	return escalate(p, s, n, escalation{key: key, cursor: nodeLocation(n.Path, ns).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
-		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "it gave no reason"), most)})
+		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
 }
 
 func restartKey(path string, ns state.Node) event.Key {

@@ -16,7 +16,7 @@ import (
 )
 
 // hooked is a plan with hooks, numbered as they come.
-func hooked(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
+func withHooks(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 	for i := range hooks {
 		hooks[i].Number = i + 1
 	}
@@ -25,7 +25,7 @@ func hooked(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 }
 
 // call is the hook that is due, begun.
-func (h *history) call() schedule.Command {
+func (h *history) startHook() schedule.Command {
 	h.t.Helper()
 	c := h.commit()
 	if c.Kind != schedule.Hook {
@@ -36,9 +36,9 @@ func (h *history) call() schedule.Command {
 }
 
 // answer ends the hook that is due with an answer and a text for the agent.
-func (h *history) answer(answer, text string) schedule.Command {
+func (h *history) answerHook(answer, text string) schedule.Command {
 	h.t.Helper()
-	c := h.call()
+	c := h.startHook()
 	d := event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Action: "drawn", Answer: answer}
 	if text != "" {
 		d.Context = &event.Ref{Path: text}
@@ -48,9 +48,9 @@ func (h *history) answer(answer, text string) schedule.Command {
 }
 
 // put lets the hook that is due ask a person.
-func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
+func (h *history) askQuestion(kind string, feedback bool) event.QuestionAskedData {
 	h.t.Helper()
-	c := h.call()
+	c := h.startHook()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(c.Key), Hook: c.Hook, Point: string(c.Point), Kind: kind, Digest: fmt.Sprint("digest ", h.state.Seq),
 		Text: "Go on?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
@@ -59,11 +59,11 @@ func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
 	return d
 }
 
-func reply(q event.QuestionAskedData, answer, text string) event.Event {
+func answerEvent(q event.QuestionAskedData, answer, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: q.ID, Digest: q.Digest, Answer: answer, Text: text, By: "ada"})
 }
 
-func texts(s state.State, loc event.Location) string {
+func injectedText(s state.State, loc event.Location) string {
 	var all []string
 	for _, ref := range schedule.Injected(s, loc) {
 		all = append(all, ref.Path)
@@ -73,7 +73,7 @@ func texts(s state.State, loc event.Location) string {
 
 // U240, U243: each point is called where it belongs, for the nodes that the hook is for.
 func TestHookPoints(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointSessionStart}, plan.Hook{Point: plan.PointStageStart, Stage: "b"},
 		plan.Hook{Point: plan.PointIterationStart, Stage: "a"}, plan.Hook{Point: plan.PointIterationEnd, Stage: "a"},
 		plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd})
@@ -84,7 +84,7 @@ func TestHookPoints(t *testing.T) {
 		switch c.Kind {
 		case schedule.Hook:
 			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
-			h.answer("continue", "")
+			h.answerHook("continue", "")
 		case schedule.Attempt:
 			way = append(way, "attempt "+c.Location.Node)
 			h.complete(c, "")
@@ -112,15 +112,15 @@ func TestWhereTextsGo(t *testing.T) {
 	for _, point := range points {
 		hooks = append(hooks, plan.Hook{Point: point})
 	}
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
 	var heard []string
 	for range 60 {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			h.answer("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
+			h.answerHook("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
 		case schedule.Attempt:
-			heard = append(heard, texts(h.state, c.Location))
+			heard = append(heard, injectedText(h.state, c.Location))
 			h.complete(c, "")
 		case schedule.Strategy:
 			action := "stop"
@@ -129,7 +129,7 @@ func TestWhereTextsGo(t *testing.T) {
 			}
 			h.decide(action)
 			if action == "continue" {
-				h.fire()
+				h.fireTimer()
 			}
 		}
 	}
@@ -145,11 +145,11 @@ func TestWhereTextsGo(t *testing.T) {
 
 // U247, U253: a question pauses the run, and the answer is taken up when it goes on: the stage is not run again.
 func TestConfirm(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
+	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("stop")
-	q := h.put(event.QuestionSupervise, true)
+	q := h.askQuestion(event.QuestionSupervise, true)
 	h.commit()
 	if h.state.Status != state.Paused || h.state.PauseKind != state.PauseApproval {
 		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
@@ -158,7 +158,7 @@ func TestConfirm(t *testing.T) {
 	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.Awaited(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
 	}
-	h.add(reply(q, event.AnswerApprove, "well done"))
+	h.add(answerEvent(q, event.AnswerApprove, "well done"))
 	h.resume()
 	c := h.commit()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
@@ -177,17 +177,17 @@ func TestConfirm(t *testing.T) {
 
 // What does not answer the question as it was shown does not count.
 func TestAnswersThatDoNotCount(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
+	p := withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("stop")
-	q := h.put(event.QuestionConfirm, false)
+	q := h.askQuestion(event.QuestionConfirm, false)
 	other := q
 	for name, e := range map[string]event.Event{
-		"another question": reply(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
-		"an old digest":    func() event.Event { other.Digest = "old"; return reply(other, event.AnswerApprove, "") }(),
-		"another word":     reply(q, "perhaps", ""),
-		"feedback":         reply(q, event.AnswerReject, "better"),
+		"another question": answerEvent(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
+		"an old digest":    func() event.Event { other.Digest = "old"; return answerEvent(other, event.AnswerApprove, "") }(),
+		"another word":     answerEvent(q, "perhaps", ""),
+		"feedback":         answerEvent(q, event.AnswerReject, "better"),
 	} {
 		e.Seq = h.state.Seq + 1
 		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
@@ -199,46 +199,46 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 // U252: a refusal without a word ends the session, with a word it sends the stage back.
 func TestReject(t *testing.T) {
 	begin := func() (*history, event.QuestionAskedData) {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
 		h.iterate("")
 		h.decide("stop")
-		q := h.put(event.QuestionSupervise, true)
+		q := h.askQuestion(event.QuestionSupervise, true)
 		return h, q
 	}
 	h, q := begin()
 	h.commit()
-	h.add(reply(q, event.AnswerReject, ""))
+	h.add(answerEvent(q, event.AnswerReject, ""))
 	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Go on?") {
 		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
 	}
 	h, q = begin()
 	h.commit()
-	h.add(reply(q, event.AnswerReject, "shorter"))
+	h.add(answerEvent(q, event.AnswerReject, "shorter"))
 	h.resume()
 	c := h.commit()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "restart_stage", Question: q.ID, Context: &event.Ref{Path: "feedback"},
 	}))
 	again := h.commit()
-	if again.Kind != schedule.Attempt || again.Location.Node != "0" || again.Location.Visit != 2 || again.Location.Iteration != 1 || texts(h.state, again.Location) != "feedback" {
-		t.Errorf("due is %s, with %q", asJSON(again), texts(h.state, again.Location))
+	if again.Kind != schedule.Attempt || again.Location.Node != "0" || again.Location.Visit != 2 || again.Location.Iteration != 1 || injectedText(h.state, again.Location) != "feedback" {
+		t.Errorf("due is %s, with %q", asJSON(again), injectedText(h.state, again.Location))
 	}
 }
 
 // What a node was given on entry it has when it begins anew, too; what its own start said is said again.
 func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	h.answer("modify_context", "entry")
-	h.answer("modify_context", "start")
+	h.answerHook("modify_context", "entry")
+	h.answerHook("modify_context", "start")
 	h.iterate("")
 	h.decide("stop")
-	h.answer("restart_stage", "again")
-	h.answer("modify_context", "start2")
-	if c := h.commit(); texts(h.state, c.Location) != "entry again start2" {
-		t.Errorf("visit %d has %q", c.Location.Visit, texts(h.state, c.Location))
+	h.answerHook("restart_stage", "again")
+	h.answerHook("modify_context", "start2")
+	if c := h.commit(); injectedText(h.state, c.Location) != "entry again start2" {
+		t.Errorf("visit %d has %q", c.Location.Visit, injectedText(h.state, c.Location))
 	}
 }
 
@@ -254,11 +254,11 @@ func TestRestartLimit(t *testing.T) {
 		if tt.said != nil {
 			n.Policy = &plan.Policy{Feedback: tt.said}
 		}
-		h := newHistory(t, hooked(stages(n), plan.Hook{Point: plan.PointStageEnd}))
+		h := newHistory(t, withHooks(stages(n), plan.Hook{Point: plan.PointStageEnd}))
 		round := func(c schedule.Command) schedule.Command {
 			h.complete(c, "")
 			h.decide("stop")
-			h.answer("restart_stage", "")
+			h.answerHook("restart_stage", "")
 			return h.commit()
 		}
 		c := h.commit()
@@ -281,8 +281,8 @@ func TestRestartLimit(t *testing.T) {
 // A hook's pause or abort outlives the kernel that was told it; a person's is theirs to say again.
 func TestStopOfAHookOutlivesACrash(t *testing.T) {
 	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-		h.answer(answer, "")
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+		h.answerHook(answer, "")
 		h.resume() // the crash came before the session could stop
 		if h.commit(); h.state.Status != want {
 			t.Errorf("after %s and a crash the session is %s", answer, h.state.Status)
@@ -292,11 +292,11 @@ func TestStopOfAHookOutlivesACrash(t *testing.T) {
 
 // A hook that a crash cut off is called again with the same key; one that has answered is not.
 func TestHookAfterACrash(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
-	first := h.answer("continue", "")
-	cut := h.call()
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
+	first := h.answerHook("continue", "")
+	cut := h.startHook()
 	h.resume()
-	again := h.answer("continue", "")
+	again := h.answerHook("continue", "")
 	if again.Key != cut.Key || again.Key == first.Key {
 		t.Errorf("called are %s, %s and %s", first.Key, cut.Key, again.Key)
 	}
@@ -307,20 +307,20 @@ func TestHookAfterACrash(t *testing.T) {
 
 // A stage that failed and was resumed ends once more: its hooks are called again, under a key of their own.
 func TestHooksAfterAResumedFailure(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
-	first := h.answer("continue", "")
-	h.answer("continue", "")
+	first := h.answerHook("continue", "")
+	h.answerHook("continue", "")
 	if h.commit(); h.state.Status != state.Failed {
 		t.Fatalf("the session is %s", h.state.Status)
 	}
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
+	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
-	if end := h.answer("continue", ""); end.Point != plan.PointSessionEnd {
+	if end := h.answerHook("continue", ""); end.Point != plan.PointSessionEnd {
 		t.Errorf("called last is %s", asJSON(end))
 	}
 	if h.commit(); h.state.Status != state.Completed {
@@ -330,10 +330,10 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 
 // U249: a guardrail that runs out while a hook is called waits for it.
 func TestGuardrailWaitsForAHook(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
+	p := withHooks(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
 	h := newHistory(t, p)
 	h.iterate("")
-	c := h.call()
+	c := h.startHook()
 	for key := range h.state.Timers {
 		h.add(event.Event{Type: event.TimerFired, Key: key})
 	}
@@ -353,10 +353,10 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 
 // A check at the end makes the stage worse; what was mended is measured again, and the agent is not asked again.
 func TestCheckAtTheEnd(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	c := h.call()
+	c := h.startHook()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "continue", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "2 tests fail"},
 	}))
@@ -364,7 +364,7 @@ func TestCheckAtTheEnd(t *testing.T) {
 		t.Fatalf("the session is %s: %s", h.state.Status, asJSON(h.state.Nodes["0"]))
 	}
 	h.resume()
-	h.answer("continue", "")
+	h.answerHook("continue", "")
 	if h.commit(); h.state.Status != state.Completed {
 		t.Errorf("the session is %s", h.state.Status)
 	}
@@ -390,11 +390,11 @@ func TestFeedbackWaitsForAPrompt(t *testing.T) {
 
 // Where somebody is there to be asked the run stays running.
 func TestWaiting(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Waits: true})
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
-	h.put(event.QuestionConfirm, false)
+	h.askQuestion(event.QuestionConfirm, false)
 	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.Awaited()) != 1 {
 		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
 	}

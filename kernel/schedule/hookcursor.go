@@ -28,32 +28,32 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 	}
 	switch point {
 	case plan.PointStageStart, plan.PointStageEnd:
-		there := !hasBegun(n)
+		reached := !hasBegun(n)
 		if point == plan.PointStageEnd {
-			there = isBlock(n) || n.Loop.Phase == state.PhaseSettled
+			reached = isBlock(n) || n.Loop.Phase == state.PhaseSettled
 		}
 		return cursorSlot{cursorFor(n.Gate, point, loc.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
 			n.Gate = g
 			s.Nodes[s.At] = n
-		}}, there
+		}}, reached
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
 		b := n.Branches[loc.Branch]
-		there := b.Stage == 0 && isFresh(b.Loop)
+		reached := b.Stage == 0 && isFresh(b.Loop)
 		if point == plan.PointParallelProviderEnd {
-			there = b.Loop.Phase == state.PhaseSettled
+			reached = b.Loop.Phase == state.PhaseSettled
 		}
 		return cursorSlot{cursorFor(b.Gate, point, loc.Iteration), func(g state.HookCursor) {
 			b := s.Nodes[s.At].Branches[loc.Branch]
 			b.Gate = g
 			s.Nodes[s.At].Branches[loc.Branch] = b
-		}}, there && b.Status == state.NodeRunning
+		}}, reached && b.Status == state.NodeRunning
 	default:
 		found, ok := findLoop(n, loc)
 		l := found.loop
-		there := l.Phase == state.PhaseReady && l.Attempt == 0 && loc.Iteration == l.Completed+1
+		reached := l.Phase == state.PhaseReady && l.Attempt == 0 && loc.Iteration == l.Completed+1
 		if point == plan.PointIterationEnd {
-			there = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
+			reached = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
 		}
 		return cursorSlot{cursorFor(found.loop.Gate, point, loc.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
@@ -61,7 +61,7 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 			found.loop.Gate = g
 			setLoop(&n, loc, found.loop)
 			s.Nodes[s.At] = n
-		}}, ok && there
+		}}, ok && reached
 	}
 }
 

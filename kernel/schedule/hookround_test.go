@@ -13,7 +13,7 @@ import (
 )
 
 // end ends the hook that a command calls.
-func (h *history) end(c schedule.Command, d event.HookCompleteData) {
+func (h *history) endHook(c schedule.Command, d event.HookCompleteData) {
 	h.t.Helper()
 	d.Hook, d.Point, d.Action = c.Hook, string(c.Point), "drawn"
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, d))
@@ -23,15 +23,15 @@ func (h *history) end(c schedule.Command, d event.HookCompleteData) {
 func TestTextOfANestedPipeline(t *testing.T) {
 	p := nestedPlan()
 	p.Nodes = append(p.Nodes, plan.Node{Path: "3", ID: "after", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}})
-	h := newHistory(t, hooked(p, plan.Hook{Point: plan.PointStageStart, Stage: "again"}))
+	h := newHistory(t, withHooks(p, plan.Hook{Point: plan.PointStageStart, Stage: "again"}))
 	var heard []string
 	for range 60 {
 		switch c := h.commit(); c.Kind {
 		case schedule.Hook:
-			h.answer("modify_context", "inner")
+			h.answerHook("modify_context", "inner")
 		case schedule.Attempt:
 			if c.Location.Branch == "" {
-				heard = append(heard, strings.TrimSpace(c.Location.Node+" "+texts(h.state, c.Location)))
+				heard = append(heard, strings.TrimSpace(c.Location.Node+" "+injectedText(h.state, c.Location)))
 			}
 			h.complete(c, "")
 		case schedule.Strategy:
@@ -47,13 +47,13 @@ func TestTextOfANestedPipeline(t *testing.T) {
 
 // Whoever answers first has answered: the hook may be acting on it already.
 func TestSecondAnswer(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	q := h.put(event.QuestionSupervise, true)
+	q := h.askQuestion(event.QuestionSupervise, true)
 	h.commit()
-	h.add(reply(q, event.AnswerApprove, ""))
-	for _, e := range []event.Event{reply(q, event.AnswerReject, ""), reply(q, event.AnswerReject, "better"), reply(q, event.AnswerApprove, "more")} {
+	h.add(answerEvent(q, event.AnswerApprove, ""))
+	for _, e := range []event.Event{answerEvent(q, event.AnswerReject, ""), answerEvent(q, event.AnswerReject, "better"), answerEvent(q, event.AnswerApprove, "more")} {
 		if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
 			t.Errorf("%s is taken: %v", e.Data, err)
 		}
@@ -63,18 +63,18 @@ func TestSecondAnswer(t *testing.T) {
 // A pause at the end of a stage that failed goes on with the next hook, and then the run fails. When it is resumed the
 // stage is tried again and ends once more: what was measured before does not count any more.
 func TestPauseAtABadEnd(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	fail := func() {
 		h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
 	}
 	fail()
-	first := h.call()
-	h.end(first, event.HookCompleteData{Answer: "pause", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "no"}})
+	first := h.startHook()
+	h.endHook(first, event.HookCompleteData{Answer: "pause", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "no"}})
 	if h.commit(); h.state.Status != state.Paused {
 		t.Fatalf("the session is %s", h.state.Status)
 	}
 	h.resume()
-	if c := h.answer("continue", ""); c.Hook != 2 {
+	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
 	if h.commit(); h.state.Status != state.Failed {
@@ -82,23 +82,23 @@ func TestPauseAtABadEnd(t *testing.T) {
 	}
 	h.resume()
 	fail()
-	q := h.put(event.QuestionConfirm, false)
+	q := h.askQuestion(event.QuestionConfirm, false)
 	h.commit()
-	h.add(reply(q, event.AnswerApprove, ""))
+	h.add(answerEvent(q, event.AnswerApprove, ""))
 	h.resume()
 	if c := h.commit(); c.Kind != schedule.Hook || event.QuestionID(c.Key) != q.ID {
 		t.Fatalf("due is %s", asJSON(c))
 	}
-	h.answer("continue", "")
-	h.answer("continue", "")
+	h.answerHook("continue", "")
+	h.answerHook("continue", "")
 	h.commit()
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
+	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
-	h.answer("continue", "")
+	h.answerHook("continue", "")
 	if h.commit(); h.state.Status != state.Completed {
 		t.Errorf("the session is %s: %s", h.state.Status, asJSON(h.state.Failure))
 	}
@@ -110,12 +110,12 @@ func TestPauseAtABadEndOfAProvider(t *testing.T) {
 	p.Pipeline.Guardrails, p.Nodes = nil, p.Nodes[1:2]
 	p.Nodes[0].Path, p.Nodes[0].Guardrails, p.Nodes[0].Providers = "0", nil, p.Nodes[0].Providers[:1]
 	p.Nodes[0].Stages = []plan.Node{{Path: "0.0", ID: "write", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}}}
-	h := newHistory(t, hooked(p, plan.Hook{Point: plan.PointParallelProviderEnd}, plan.Hook{Point: plan.PointParallelProviderEnd}))
+	h := newHistory(t, withHooks(p, plan.Hook{Point: plan.PointParallelProviderEnd}, plan.Hook{Point: plan.PointParallelProviderEnd}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
-	first := h.answer("pause", "")
+	first := h.answerHook("pause", "")
 	h.commit()
 	h.resume()
-	if c := h.answer("continue", ""); c.Hook != 2 {
+	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
 	if h.commit(); h.state.Status != state.Failed {
@@ -124,20 +124,20 @@ func TestPauseAtABadEndOfAProvider(t *testing.T) {
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointParallelProviderEnd {
+	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointParallelProviderEnd {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
 }
 
 // A pause at the end of a stage that did well goes on with the next hook; what was called stays so.
 func TestPauseAtAGoodEnd(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	h.answer("pause", "")
+	h.answerHook("pause", "")
 	h.commit()
 	h.resume()
-	if c := h.answer("continue", ""); c.Hook != 2 {
+	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
 	if h.commit(); h.state.Status != state.Completed {
@@ -148,17 +148,17 @@ func TestPauseAtAGoodEnd(t *testing.T) {
 // A refusal outlives a crash between it and the end of the paused session; so does what a hook asked for when a person
 // asks for the like.
 func TestStopsOutliveACrash(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-	q := h.put(event.QuestionConfirm, false)
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+	q := h.askQuestion(event.QuestionConfirm, false)
 	h.commit()
-	h.add(reply(q, event.AnswerReject, ""))
+	h.add(answerEvent(q, event.AnswerReject, ""))
 	h.resume()
 	if h.commit(); h.state.Status != state.Aborted {
 		t.Errorf("after a refusal, a crash and a resume the session is %s", h.state.Status)
 	}
 	for action, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-		h.answer(action, "")
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+		h.answerHook(action, "")
 		h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
 		h.resume()
 		if h.commit(); h.state.Status != want {
@@ -170,7 +170,7 @@ func TestStopsOutliveACrash(t *testing.T) {
 // A run that pauses cancels an attempt with several open questions, and says the same of it each time.
 func TestUnansweredIsStable(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
-	h.attend()
+	h.allowWaiting()
 	c := h.commit()
 	for _, id := range []string{"a", "b", "c", "d"} {
 		e := toolQuestion(c, id)
@@ -191,14 +191,14 @@ func TestUnansweredIsStable(t *testing.T) {
 // that went on.
 func TestGuardrailWithdrawsQuestions(t *testing.T) {
 	for _, point := range []plan.HookPoint{plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd} {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a", Guardrails: limited(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))
-		h.attend()
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a", Guardrails: newGuardrails(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))
+		h.allowWaiting()
 		if point == plan.PointIterationEnd {
 			h.iterate("")
 		}
-		h.put(event.QuestionConfirm, false)
+		h.askQuestion(event.QuestionConfirm, false)
 		for key := range h.state.Timers {
-			h.reach(key, 0)
+			h.fireGuardrail(key, 0)
 		}
 		for _, c := range schedule.Decide(h.plan, h.state) { // in place of the strategy, which has not been asked
 			if c.Kind == schedule.Record {
@@ -216,8 +216,8 @@ func TestGuardrailWithdrawsQuestions(t *testing.T) {
 
 // A hook at the end of a block that is still called when the block begins again does not answer at its next end.
 func TestHookOfAnEarlierRound(t *testing.T) {
-	p := hooked(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
-		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},
+	p := withHooks(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
+		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},
 	}}}, plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd})
 	loc := event.Location{Node: "0", Visit: 1, Run: 1}
 	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": {

@@ -38,9 +38,9 @@ func inFlightEffects(path string, n state.Node) []inFlightEffect {
 	flights := firingHook(loc, n.Gate)
 	for _, ref := range activeLoops(path, n) {
 		if ref.loc.Branch != "" {
-			loc, gate := ref.loc, n.Branches[ref.loc.Branch].Gate
-			loc.Iteration = gate.Iteration
-			flights = append(flights, firingHook(loc, gate)...)
+			loc, cursor := ref.loc, n.Branches[ref.loc.Branch].Gate
+			loc.Iteration = cursor.Iteration
+			flights = append(flights, firingHook(loc, cursor)...)
 		}
 		if key, busy := pendingEffect(ref); busy {
 			flights = append(flights, inFlightEffect{key, ref.loc})

@@ -13,7 +13,7 @@ import (
 )
 
 // demanding is plan -> clarify -> work, whose second node looks at its input.
-func demanding(change func(n *plan.Node)) *plan.Plan {
+func inputPlan(change func(n *plan.Node)) *plan.Plan {
 	p := graph(nil, "plan", "clarify", "work")
 	p.Nodes[1].SkipWhen = "done"
 	if change != nil {
@@ -73,7 +73,7 @@ func TestInputComesFirst(t *testing.T) {
 		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: block},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, demanding(tt.change))
+			w := newScriptedRun(t, inputPlan(tt.change))
 			w.inputs = map[string]event.InputCheckedData{"clarify": tt.found}
 			w.run()
 			if diff := cmp.Diff(tt.made, w.made); diff != "" {
@@ -104,7 +104,7 @@ func TestUnfitInputIsLookedAtAgain(t *testing.T) {
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "clarify lacks goal", Escalate: true}}
 	for name, transitions := range map[string]map[plan.Outcome]plan.Edge{"failed": nil, "paused": {plan.OutcomeSuccess: {To: plan.ToNext}}} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, demanding(func(n *plan.Node) { n.Transitions = transitions }))
+			w := newScriptedRun(t, inputPlan(func(n *plan.Node) { n.Transitions = transitions }))
 			w.inputs = map[string]event.InputCheckedData{"clarify": unfit}
 			w.run()
 			if w.state.Status != state.Status(name) || w.state.Nodes["1"].Unfit == nil {
@@ -126,14 +126,14 @@ func TestUnfitInputIsLookedAtAgain(t *testing.T) {
 // What was asked of the files is asked again after a crash, with the same key; the answer counts once, and not that of
 // another visit.
 func TestInputCheckedOnce(t *testing.T) {
-	w := newWorld(t, demanding(nil))
-	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
-		w.perform(w.due())
+	w := newScriptedRun(t, inputPlan(nil))
+	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
+		w.perform(w.nextCommand())
 	}
-	c := w.due()
-	w.kernel()
+	c := w.nextCommand()
+	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-	if again := w.due(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
+	if again := w.nextCommand(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
 		t.Fatalf("%+v, before %+v", again, c)
 	}
 	checked := event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{})
@@ -154,11 +154,11 @@ func TestInputCheckedOnce(t *testing.T) {
 
 // A node that was stopped while its input was looked at looks at it when the run goes on.
 func TestInputAfterAStop(t *testing.T) {
-	w := newWorld(t, demanding(nil))
-	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
-		w.perform(w.due())
+	w := newScriptedRun(t, inputPlan(nil))
+	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
+		w.perform(w.nextCommand())
 	}
-	c := w.due()
+	c := w.nextCommand()
 	w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c1", Action: "pause"}))
 	w.add(event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
 	w.run()
@@ -177,7 +177,7 @@ func TestFrom(t *testing.T) {
 	}, "plan", "execute", "verify", "inner")
 	p.Nodes[3].Kind, p.Nodes[3].Termination = plan.KindPipeline, nil
 	p.Nodes[3].Plan = graph(nil, "a", "b")
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	var from []string
 	bad := map[string]int{"execute": 1, "verify": 1}
 	w.attempt = func(c schedule.Command, n string) string {

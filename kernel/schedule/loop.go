@@ -133,7 +133,7 @@ func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	if loc.Step != "" {
 		of = fmt.Sprintf("step %s of %s", loc.Step, n.ID)
 	}
-	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects%s; resume makes it again, abort ends the run",
+	text := fmt.Sprintf("iteration %d of %s was interrupted and may have had effects%s; resume repeats it, abort ends the run",
 		loc.Iteration, of, describeUncertain(l.Calls))
 	remedy := ""
 	if l.Failure != nil {
@@ -177,8 +177,8 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 // maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
 func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) int {
 	var r plan.Retry
-	if said := p.PolicyOf(n).Retry; said != nil {
-		r = *said
+	if retry := p.PolicyOf(n).Retry; retry != nil {
+		r = *retry
 	}
 	if loc.Step == "" || n.Steps == nil {
 		return cmp.Or(r.Attempts, plan.DefaultAttempts)

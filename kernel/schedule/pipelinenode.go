@@ -12,10 +12,10 @@ import (
 // decideEmbedded runs a pipeline node that was entered: each run goes through the embedded plan, from its first node
 // until a transition leads back to this node.
 func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	most := maxRuns(p, n)
-	if ns.Runs < most {
+	limit := maxRuns(p, n)
+	if ns.Runs < limit {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
-			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
+			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
 	}
 	if needsDeliverable(n, ns) {
 		loc := nodeLocation(n.Path, ns)

@@ -14,31 +14,31 @@ import (
 )
 
 // repeated begins a session that runs its pipeline several times.
-func repeated(t *testing.T, p *plan.Plan, runs int) *history {
+func newRepeatedHistory(t *testing.T, p *plan.Plan, runs int) *history {
 	t.Helper()
 	h := &history{t: t, plan: p}
 	h.add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: runs}))
-	h.kernel()
+	h.startKernel()
 	return h
 }
 
 // once is a stage of one iteration.
-func once(path, id string) plan.Node {
+func singleStage(path, id string) plan.Node {
 	return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Termination: plan.Termination{"max": 1}}
 }
 
 // twice is a stage, a nested pipeline of two runs, and a block: each with one stage of one iteration.
-func twice() *plan.Plan {
+func mixedPlan() *plan.Plan {
 	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "p"}, Nodes: []plan.Node{
-		once("0", "a"),
-		{Path: "1", ID: "n", Kind: plan.KindPipeline, Runs: 2, Plan: &plan.Plan{Nodes: []plan.Node{once("0", "inner")}}},
-		{Path: "2", ID: "b", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "x"}}, Stages: []plan.Node{once("2.0", "s")}},
+		singleStage("0", "a"),
+		{Path: "1", ID: "n", Kind: plan.KindPipeline, Runs: 2, Plan: &plan.Plan{Nodes: []plan.Node{singleStage("0", "inner")}}},
+		{Path: "2", ID: "b", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "x"}}, Stages: []plan.Node{singleStage("2.0", "s")}},
 	}}
 }
 
 // drive drives the history to its end, or until a run begins, and returns what it came by: each attempt's
 // place, and the runs and the end of the session by the types of their events.
-func drive(h *history, until int) []string {
+func runUntil(h *history, until int) []string {
 	var way []string
 	for h.state.Status == state.Running && (until == 0 || h.state.Run < until) {
 		c := schedule.Decide(h.plan, h.state)[0]
@@ -78,8 +78,8 @@ func TestRepeats(t *testing.T) {
 		)},
 	} {
 		t.Run(fmt.Sprint(tt.runs), func(t *testing.T) {
-			h := repeated(t, twice(), tt.runs)
-			if diff := cmp.Diff(tt.want, drive(h, 0)); diff != "" {
+			h := newRepeatedHistory(t, mixedPlan(), tt.runs)
+			if diff := cmp.Diff(tt.want, runUntil(h, 0)); diff != "" {
 				t.Error(diff)
 			}
 			if tt.runs < 2 && (h.state.Run != 0 || h.state.Runs != 0 || h.state.PriorRuns != nil) {
@@ -91,12 +91,12 @@ func TestRepeats(t *testing.T) {
 
 // A new run knows nothing of the nodes before it, and each visit in it is the first.
 func TestRunBeginsAnew(t *testing.T) {
-	h := repeated(t, twice(), 2)
-	drive(h, 2)
+	h := newRepeatedHistory(t, mixedPlan(), 2)
+	runUntil(h, 2)
 	if len(h.state.Nodes) != 0 || h.state.At != "0" {
 		t.Errorf("at %q with %s", h.state.At, asJSON(h.state.Nodes))
 	}
-	h.add(*h.due().Event)
+	h.add(*h.nextCommand().Event)
 	if n := h.state.Nodes["0"]; n.Visit != 1 || n.Run != 2 {
 		t.Errorf("visit %d, run %d", n.Visit, n.Run)
 	}
@@ -104,7 +104,7 @@ func TestRunBeginsAnew(t *testing.T) {
 
 // A run that is not due, and what was said in another run, do not fit.
 func TestOtherRunsDoNotFit(t *testing.T) {
-	h := repeated(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{once("0", "a")}}, 3)
+	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
 	misfit := func(e event.Event) {
 		t.Helper()
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
@@ -119,7 +119,7 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	misfit(event.New(event.NodeStart, &event.Cursor{NodePath: "0", Run: 2}, "", event.NodeStartData{}))
 	h.iterate("")
 	h.decide("stop")
-	h.add(*h.due().Event)
+	h.add(*h.nextCommand().Event)
 	misfit(begin(3))
 	misfit(begin(1))
 	h.add(begin(2))
@@ -128,18 +128,18 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 
 // A pause between two runs is kept, and the resumed session begins the next one.
 func TestPauseBetweenRuns(t *testing.T) {
-	h := repeated(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{once("0", "a")}}, 2)
+	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 2)
 	h.iterate("")
 	h.decide("stop")
-	h.add(*h.due().Event)
+	h.add(*h.nextCommand().Event)
 	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
 	h.commit()
 	if h.state.Status != state.Paused || h.state.Run != 1 {
 		t.Fatalf("%s in run %d", h.state.Status, h.state.Run)
 	}
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-	if c := h.due(); c.Event == nil || c.Event.Type != event.RunStart {
+	if c := h.nextCommand(); c.Event == nil || c.Event.Type != event.RunStart {
 		t.Errorf("%s is due", asJSON(c))
 	}
 }

@@ -79,12 +79,12 @@ func TestEveryCutCanBeResumed(t *testing.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
 		cut := rapid.IntRange(1, len(s.journal)).Draw(t, "cut")
-		again := &simulation{t: t, plan: s.plan, clock: s.clock, under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, wentOn: map[event.Key]bool{}}
+		again := &simulation{t: t, plan: s.plan, clock: s.clock, inFlight: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, resumed: map[event.Key]bool{}}
 		again.state, again.journal, again.states = s.states[cut-1], s.journal[:cut], s.states[:cut]
 		if again.state.Status.Final() {
 			return
 		}
-		again.kernel()
+		again.startKernel()
 		again.resume()
 		again.run(maxTransitions)
 	})
@@ -125,7 +125,7 @@ func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 			return // these may come again
 		}
 		after, err := schedule.Apply(s.plan, s.state, e)
-		if err != nil && !isMisfit(err) {
+		if err != nil && !isInvalidTransition(err) {
 			t.Fatalf("apply again: %v", err)
 		}
 		if err != nil {

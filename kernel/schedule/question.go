@@ -64,9 +64,9 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	case q.Answer != nil:
 		return invalidTransition(e, "question "+d.ID+" has been answered already")
 	case d.Digest != q.Digest:
-		return invalidTransition(e, "the answer is to something that has changed since")
+		return invalidTransition(e, "the question has changed since the answer")
 	case !slices.Contains(q.Options, d.Answer):
-		return invalidTransition(e, fmt.Sprintf("%q is no answer to question %s", d.Answer, d.ID))
+		return invalidTransition(e, fmt.Sprintf("%q is not an option of question %s", d.Answer, d.ID))
 	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback:
 		return invalidTransition(e, "question "+d.ID+" takes no feedback")
 	}
@@ -121,8 +121,8 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
 		}
 	} else {
-		updateLoops(loc.Outer(), &n, func(of event.Location, l state.Loop) state.Loop {
-			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the question was not about the others
+		updateLoops(loc.Outer(), &n, func(other event.Location, l state.Loop) state.Loop {
+			if l.Phase == state.PhaseCutOff && cutOffKey(other, l) == key { // the question was not about the others
 				return resumeLoop(l, true)
 			}
 			return l
@@ -187,8 +187,8 @@ func inNode(path string) func(state.Question) bool {
 // inLoop matches the questions of hooks of the loop at the location.
 func inLoop(loc event.Location) func(state.Question) bool {
 	return func(q state.Question) bool {
-		kind, of, _, ok := q.Key.Parse()
-		return ok && kind == event.KeyHook && of.Node == loc.Node && of.Branch == loc.Branch
+		kind, other, _, ok := q.Key.Parse()
+		return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
 	}
 }
 

@@ -28,7 +28,7 @@ func recoverAttempt(recovery plan.Recovery, l state.Loop) state.Loop {
 	case plan.RecoveryFail:
 		settleFailed(&l, &event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
-			Message: "the attempt was cut off by a crash and the node's recovery is fail", Escalate: true,
+			Message: "a crash interrupted the attempt and the node's recovery is fail", Escalate: true,
 		})
 	default: // rerun
 		repeatAttempt(&l)

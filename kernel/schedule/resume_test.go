@@ -21,7 +21,7 @@ func stepsPlan(edges map[string]map[plan.Outcome]plan.Edge) *plan.Plan {
 	return p
 }
 
-func stepOf(id, outcome string) func(schedule.Command, string) string {
+func endStepAs(id, outcome string) func(schedule.Command, string) string {
 	return func(c schedule.Command, _ string) string {
 		if c.Location.Step == id {
 			return outcome
@@ -34,12 +34,12 @@ func stepOf(id, outcome string) func(schedule.Command, string) string {
 // nor when an edge leads back.
 func TestSkipTheLastStep(t *testing.T) {
 	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
-	w.attempt = stepOf("s2", "crash")
-	w.run().rests(state.Paused, state.PauseEscalation)
-	w.made, w.attempt = nil, by("verify", "fail")
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Failed, "")
+	w.attempt = endStepAs("s2", "crash")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
+	w.made, w.attempt = nil, endNodeAs("verify", "fail")
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
 	if diff := cmp.Diff([]string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.made); diff != "" {
 		t.Error(diff)
 	}
@@ -51,12 +51,12 @@ func TestSkipTheLastStep(t *testing.T) {
 // A node that skipped all of its steps has nothing to do when it is entered again.
 func TestSkipAllSteps(t *testing.T) {
 	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1"}}
-	w.attempt = stepOf("s1", "crash")
-	w.run().rests(state.Paused, state.PauseEscalation)
-	w.made, w.attempt = nil, by("verify", "fail")
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Failed, "")
+	w.attempt = endStepAs("s1", "crash")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
+	w.made, w.attempt = nil, endNodeAs("verify", "fail")
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
 	if diff := cmp.Diff([]string{"verify v1 i1", "verify v2 i1"}, w.made); diff != "" {
 		t.Error(diff)
 	}
@@ -67,9 +67,9 @@ func TestSkipAllSteps(t *testing.T) {
 func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 	p := stepsPlan(nil)
 	p.Nodes[1].Checks = []plan.Check{{ID: "c"}}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}}
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	want := []string{
 		"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "check c", "stage 2 of 2",
 		"execute v1 s1 i2", "execute v1 s2 i2", "check c",
@@ -83,15 +83,15 @@ func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 func TestRecoveryFailIsForAPerson(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "done"}}}, "a")
 	p.Nodes[0].Policy = &plan.Policy{Recovery: plan.RecoveryFail}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	if c := w.commit(); c.Kind != schedule.Attempt {
 		t.Fatalf("due is %s", asJSON(c))
 	}
-	w.resume(event.SessionResumedData{}).run().rests(state.Paused, state.PauseEscalation)
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if len(w.made) > 0 {
 		t.Errorf("made %q", w.made)
 	}
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 	if diff := cmp.Diff([]string{"a v2 i1"}, w.made); diff != "" {
 		t.Error(diff)
 	}
@@ -104,17 +104,17 @@ func TestWhyANodeIsEnteredAgain(t *testing.T) {
 		attempt func(schedule.Command, string) string
 		want    string
 	}{
-		{"a step failed", stepOf("s2", "crash"), "step s2 failed: it crashed"},
-		{"a step's agent says fail", stepOf("s2", "fail"), "step s2 failed: done"},
-		{"an agent's feedback", by("verify", "fail"), ""},
+		{"a step failed", endStepAs("s2", "crash"), "step s2 failed: it crashed"},
+		{"a step's agent says fail", endStepAs("s2", "fail"), "step s2 failed: done"},
+		{"an agent's feedback", endNodeAs("verify", "fail"), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			back := plan.Edge{To: "plan", Limit: 1, OnLimit: "failed"}
-			w := newWorld(t, stepsPlan(map[string]map[plan.Outcome]plan.Edge{"execute": {"error": back, "fail": back}, "verify": {"fail": back}}))
+			w := newScriptedRun(t, stepsPlan(map[string]map[plan.Outcome]plan.Edge{"execute": {"error": back, "fail": back}, "verify": {"fail": back}}))
 			w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
 			w.attempt = tt.attempt
-			w.run().rests(state.Failed, "")
+			w.run().requireStopped(state.Failed, "")
 			ns := w.state.Nodes["0"]
 			if ns.Visit != 2 || ns.Cause != tt.want || (ns.Feedback != nil) != (tt.want == "") {
 				t.Errorf("plan knows %q and %v in visit %d, want %q", ns.Cause, ns.Feedback, ns.Visit, tt.want)
@@ -122,8 +122,8 @@ func TestWhyANodeIsEnteredAgain(t *testing.T) {
 		})
 	}
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "done"}}}, "a")
-	s := newWorld(t, p)
-	s.attempt = by("a", "fail")
+	s := newScriptedRun(t, p)
+	s.attempt = endNodeAs("a", "fail")
 	s.state.Run, s.state.Runs = 1, 2
 	for s.state.Run < 2 || s.state.At != "0" || s.state.Nodes["0"].Visit == 0 {
 		s.perform(schedule.Decide(p, s.state)[0])
@@ -138,8 +138,8 @@ func TestADearerCall(t *testing.T) {
 	cost := &plan.Cost{MaxUSD: 10}
 	p := graph(nil, "a", "b")
 	p.Pipeline.Policy = &plan.Policy{Cost: cost}
-	w := newWorld(t, p)
-	w.usage = costs(0.5)
+	w := newScriptedRun(t, p)
+	w.usage = fixedCost(0.5)
 	for w.state.At != "1" || w.state.Nodes["1"].Loop.Phase != state.PhaseReady {
 		w.perform(schedule.Decide(p, w.state)[0])
 	}
@@ -147,14 +147,14 @@ func TestADearerCall(t *testing.T) {
 	if got := w.state.Nodes["1"].Loop.Reserved[""].USD; got == nil || *got != 9.5 {
 		t.Errorf("alone it may take %v", got)
 	}
-	w.kernel() // which cuts it off
+	w.startKernel() // which cuts it off
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 1 {
 		t.Errorf("what did not say counts as %+v after %s", got, c.Key)
 	}
 
 	p.Nodes[1].Steps = &plan.Steps{From: "a", Parallel: true}
-	w = newWorld(t, p)
-	w.usage, w.steps = costs(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}}
+	w = newScriptedRun(t, p)
+	w.usage, w.steps = fixedCost(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}}
 	for i := 0; ; {
 		cmds := schedule.Decide(p, w.state)
 		attempts := slices.DeleteFunc(slices.Clone(cmds), func(c schedule.Command) bool { return c.Kind != schedule.Attempt || c.Location.Step == "" })
@@ -180,7 +180,7 @@ func TestADearerCall(t *testing.T) {
 func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1}}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	for w.state.Status == state.Running {
 		c := schedule.Decide(p, w.state)[0]
 		if c.Kind != schedule.Attempt {
@@ -188,9 +188,9 @@ func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 			continue
 		}
 		w.add(*c.Event)
-		w.fail(c, event.FailureData{ErrorType: "budget_exceeded", Message: "it would cost 1.5 USD", Usage: costs(0)(c)})
+		w.fail(c, event.FailureData{ErrorType: "budget_exceeded", Message: "it would cost 1.5 USD", Usage: fixedCost(0)(c)})
 	}
-	w.rests(state.Paused, state.PauseEscalation)
+	w.requireStopped(state.Paused, state.PauseEscalation)
 	w.resume(event.SessionResumedData{})
 	for w.state.Nodes["0"].Loop.Phase != state.PhaseAttempt {
 		c := schedule.Decide(p, w.state)[0]
@@ -203,7 +203,7 @@ func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 
 // A step that is made again knows what its agent said last, beside others that failed, too.
 func TestStepKnowsItsFeedback(t *testing.T) {
-	w := newWorld(t, stepsPlan(nil))
+	w := newScriptedRun(t, stepsPlan(nil))
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
 	known := map[string]string{}
 	for range 100 {
@@ -224,7 +224,7 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 			Settlement: event.Settlement{Outcome: "fail", Feedback: &event.Ref{Path: c.Location.Step + ".md"}},
 		}))
 	}
-	w.rests(state.Paused, state.PauseEscalation)
+	w.requireStopped(state.Paused, state.PauseEscalation)
 	if diff := cmp.Diff(map[string]string{"s1": "s1.md", "s2": "s2.md"}, known); diff != "" {
 		t.Error(diff)
 	}
@@ -232,9 +232,9 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 
 // What a run that failed ended for is over when it goes on.
 func TestReasonOfAFailureIsOver(t *testing.T) {
-	w := newWorld(t, graph(nil, "a"))
-	w.attempt = by("a", "crash")
-	w.run().rests(state.Failed, "")
+	w := newScriptedRun(t, graph(nil, "a"))
+	w.attempt = endNodeAs("a", "crash")
+	w.run().requireStopped(state.Failed, "")
 	if w.state.Reason == "" {
 		t.Fatal("a failed run has a reason")
 	}
@@ -260,8 +260,8 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 			if n.Kind == plan.KindParallel {
 				p.Nodes[0].Stages[0].Path = "0.0"
 			}
-			w := newWorld(t, p)
-			w.usage, w.steps = costs(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}, {ID: "s4"}, {ID: "s5"}}
+			w := newScriptedRun(t, p)
+			w.usage, w.steps = fixedCost(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}, {ID: "s4"}, {ID: "s5"}}
 			for resumes := 0; ; resumes++ {
 				for w.state.Status == state.Running {
 					c := schedule.Decide(p, w.state)[0]
@@ -285,7 +285,7 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 				if resumes > 5 {
 					t.Fatalf("it does not get on: %q", w.made)
 				}
-				w.rests(state.Paused, state.PauseEscalation)
+				w.requireStopped(state.Paused, state.PauseEscalation)
 				w.resume(event.SessionResumedData{})
 			}
 			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewed != 2 {
@@ -299,8 +299,8 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 func TestQuestionThatWasNotAskedIsFree(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 5, ReserveUSD: 1}}
-	w := newWorld(t, p)
-	w.usage = costs(1)
+	w := newScriptedRun(t, p)
+	w.usage = fixedCost(1)
 	for asked := false; w.state.Status == state.Running; {
 		switch c := schedule.Decide(p, w.state)[0]; {
 		case c.Kind == schedule.Strategy && !asked:

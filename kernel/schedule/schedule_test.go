@@ -37,11 +37,11 @@ func newHistory(t *testing.T, p *plan.Plan) *history {
 	h.add(event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", event.SessionStartData{
 		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
 	}))
-	h.kernel()
+	h.startKernel()
 	return h
 }
 
-func (h *history) kernel() {
+func (h *history) startKernel() {
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 7, Version: "test"})
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
@@ -65,7 +65,7 @@ func (h *history) add(e event.Event) {
 }
 
 // due is the one command that is due.
-func (h *history) due() schedule.Command {
+func (h *history) nextCommand() schedule.Command {
 	h.t.Helper()
 	cmds := schedule.Decide(h.plan, h.state)
 	if len(cmds) != 1 {
@@ -118,14 +118,14 @@ func (h *history) fail(c schedule.Command, d event.FailureData) {
 
 func (h *history) decide(action string) {
 	h.t.Helper()
-	c := h.due()
+	c := h.nextCommand()
 	if c.Kind != schedule.Strategy {
 		h.t.Fatalf("want the strategy, have %s", asJSON(c))
 	}
 	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
 }
 
-func (h *history) fire() {
+func (h *history) fireTimer() {
 	h.t.Helper()
 	h.commit()
 	for key := range h.state.Timers {
@@ -163,7 +163,7 @@ func TestMaximumEndsTheLoop(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{Termination: plan.Termination{"type": "judgment", "max": 2}}))
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.iterate("")
 	h.decide("continue")
 	h.commit()
@@ -233,7 +233,7 @@ func TestCollateralUsesUpNoTry(t *testing.T) {
 		started++
 		h.fail(c, event.FailureData{ErrorType: "provider_crashed", Message: "fell", Retryable: true, Collateral: true})
 		if h.loop().Phase == state.PhaseBackoff {
-			h.fire()
+			h.fireTimer()
 		}
 	}
 	if want := 5 + 2; started != want { // five spared, two counted
@@ -259,7 +259,7 @@ func TestRecovery(t *testing.T) {
 		t.Run("recovery "+string(tt.recovery), func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{Policy: &plan.Policy{Recovery: tt.recovery}}))
 			h.commit()
-			h.kernel()
+			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			h.commit()
 			if h.state.Status != tt.status || h.state.PauseKind != tt.kind || h.state.Nodes["0"].Loop.Phase != tt.phase {
@@ -268,7 +268,7 @@ func TestRecovery(t *testing.T) {
 			if tt.phase == state.PhaseAttempt {
 				return
 			}
-			h.kernel()
+			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Location.Iteration != 1 {
 				t.Errorf("after the resume %s is due", asJSON(c))
@@ -281,7 +281,7 @@ func TestRecovery(t *testing.T) {
 func TestOutdatedEpochIsRefused(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
-	h.kernel()
+	h.startKernel()
 	late := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{})
 	late.Seq, late.Epoch = h.state.Seq+1, 1
 	after, err := schedule.Apply(h.plan, h.state, late)
@@ -300,7 +300,7 @@ func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
 	h.iterate("")
 	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
 	h.commit()
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "mind the gap"}))
 	h.decide("stop")
 	c := h.commit()
@@ -318,13 +318,13 @@ func TestResumeAfterFailure(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "missing"})
 	h.commit()
 	if h.state.Status != state.Failed {
 		t.Fatalf("state %s", asJSON(h.state))
 	}
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the other one"}))
 	if h.state.Context != "use the other one" || h.state.Failure != nil {
 		t.Errorf("state %s", asJSON(h.state))
@@ -349,7 +349,7 @@ func TestQuestionRounds(t *testing.T) {
 	h.iterate("")
 	rounds := 0
 	for h.state.Status == state.Running && h.loop().Phase != state.PhaseSettled {
-		c := h.due()
+		c := h.nextCommand()
 		h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 		}))
@@ -423,16 +423,16 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Message: "exit status 1", Retryable: true})
-	h.fire()
+	h.fireTimer()
 	h.iterate("")
 	h.decide("stop")
 	c := h.commit()
-	h.kernel() // cut off
+	h.startKernel() // cut off
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: "test"}))
 	h.complete(h.commit(), "")
-	d := h.due()
+	d := h.nextCommand()
 	h.add(event.New(event.Decision, d.Location.Cursor(), d.Key, event.DecisionData{
 		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
 		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"},

@@ -60,8 +60,8 @@ func unansweredCancels(s state.State, cancels []Command) []Command {
 		for _, id := range s.Awaited() {
 			if q := s.Questions[id]; q.Kind == event.QuestionTool && q.Key == c.Key {
 				c.Cause = &event.FailureData{
-					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a person was asked: " + q.Text,
-					Remedy: "the call is asked about again when the run goes on", ResumeCommand: "agent-pipelines resume " + s.Session,
+					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a question was open: " + q.Text,
+					Remedy: "resume the session to be asked about the call again", ResumeCommand: "agent-pipelines resume " + s.Session,
 				}
 				cmds = append(cmds, c)
 				break
@@ -83,7 +83,7 @@ func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
 // exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
 func exitNode(p *plan.Plan, s state.State) string {
 	i := indexOf(p.Nodes, p.ExitAfter())
-	if i < 0 || i == len(p.Nodes)-1 || !endedWell(s.Nodes[p.Nodes[i].Path]) {
+	if i < 0 || i == len(p.Nodes)-1 || !endedSuccessfully(s.Nodes[p.Nodes[i].Path]) {
 		return ""
 	}
 	return p.Nodes[i].ID
@@ -245,7 +245,7 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 		return err
 	}
 	n := s.Nodes[path]
-	n.Restart = &state.Restart{Reason: "a person wants it done again", Granted: true}
+	n.Restart = &state.Restart{Reason: "restarted by the user", Granted: true}
 	s.At, s.Nodes[path] = path, n
 	s.Gate = reopenCursor(s.Gate, plan.PointSessionEnd)
 	return nil

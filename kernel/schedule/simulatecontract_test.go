@@ -81,7 +81,7 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 		}
 		s.append(s.drawSettled(c))
 	case schedule.Inspect:
-		s.append(event.New(event.InputChecked, c.Location.Cursor(), c.Key, drawInspected(s.t)))
+		s.append(event.New(event.InputChecked, c.Location.Cursor(), c.Key, drawInputChecked(s.t)))
 	case schedule.PlanSteps:
 		s.append(event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, drawSteps(s.t)))
 	default:
@@ -127,7 +127,7 @@ func drawSteps(t *rapid.T) event.StepsPlannedData {
 }
 
 // contractOf is the node that an attempt is made for, if its outcome is settled afterwards.
-func (s *simulation) contractOf(c schedule.Command) *plan.Node {
+func (s *simulation) contractNode(c schedule.Command) *plan.Node {
 	n := schedule.StageAt(s.plan, s.state, c.Location)
 	if n == nil || !n.HasContract() || c.Location.Step != "" {
 		return nil
@@ -141,8 +141,8 @@ func (s *simulation) checkCeilings() {
 		for _, c := range s.plan.Ceilings(path) {
 			charge := s.state.Charges[c.Scope]
 			held, counted := 0.0, map[event.Location]bool{}
-			for _, at := range slices.Sorted(maps.Keys(s.under)) {
-				loop := s.under[at].Location
+			for _, at := range slices.Sorted(maps.Keys(s.inFlight)) {
+				loop := s.inFlight[at].Location
 				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook goes on beside the attempt, one of an earlier visit, too, and holds nothing
 					continue
 				}
@@ -168,7 +168,7 @@ func drawBadArtifact(t *rapid.T) event.FailureData {
 }
 
 // drawDemands lets a node, of whatever kind, look at its input before it begins.
-func drawDemands(t *rapid.T, n *plan.Node) {
+func drawRequires(t *rapid.T, n *plan.Node) {
 	switch rapid.IntRange(0, 5).Draw(t, "demands") {
 	case 0:
 		n.Requires = map[string][]string{plan.RequiresAny: {"goal"}}

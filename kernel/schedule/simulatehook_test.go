@@ -41,9 +41,9 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 		s.beginHook(c)
 		return
 	}
-	delete(s.under, c.Key)
+	delete(s.inFlight, c.Key)
 	delete(s.begun, c.Key)
-	if s.overtaken(c) {
+	if s.isSuperseded(c) {
 		return
 	}
 	id := event.QuestionID(c.Key)
@@ -74,26 +74,26 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 
 // overtaken says whether a person let the run go on while the hook was at work: an escalation that was open before a kernel with
 // other callbacks came is answered in the midst of theirs. A runtime then records what the hook says as a late delivery.
-func (s *simulation) overtaken(c schedule.Command) bool {
-	if !s.wentOn[c.Key] {
+func (s *simulation) isSuperseded(c schedule.Command) bool {
+	if !s.resumed[c.Key] {
 		return false
 	}
-	delete(s.wentOn, c.Key)
+	delete(s.resumed, c.Key)
 	probe := event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
 	_, err := schedule.Apply(s.plan, s.state, probe)
-	return isMisfit(err)
+	return isInvalidTransition(err)
 }
 
 // beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
 // guardrail does not wait for a condition. A runtime then records a late delivery.
 func (s *simulation) beginHook(c schedule.Command) {
 	probe := event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
-	if _, err := schedule.Apply(s.plan, s.state, probe); isMisfit(err) {
-		delete(s.under, c.Key)
+	if _, err := schedule.Apply(s.plan, s.state, probe); isInvalidTransition(err) {
+		delete(s.inFlight, c.Key)
 		return
 	}
 	if rapid.IntRange(0, 2).Draw(s.t, "skipped") == 0 {
-		delete(s.under, c.Key)
+		delete(s.inFlight, c.Key)
 		e := event.New(event.HookSkipped, c.Location.Cursor(), c.Key, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "drawn"})
 		e.Volatile = true
 		s.append(e)
@@ -120,7 +120,7 @@ func (s *simulation) answerPerson() bool {
 	}
 	s.append(event.New(event.QuestionAnswered, nil, q.Key, d))
 	if q.Kind == event.QuestionEscalation {
-		maps.Copy(s.wentOn, s.begun)
+		maps.Copy(s.resumed, s.begun)
 	}
 	return true
 }

@@ -25,7 +25,7 @@ func drawWraps(t *rapid.T, n *plan.Node) {
 }
 
 // drawInspected is what the input artifact of a node comes to.
-func drawInspected(t *rapid.T) event.InputCheckedData {
+func drawInputChecked(t *rapid.T) event.InputCheckedData {
 	input := &event.Ref{Path: "input", SHA256: "x"}
 	switch rapid.IntRange(0, 6).Draw(t, "input") {
 	case 0:
@@ -72,12 +72,12 @@ func TestPipelineNodesHandOut(t *testing.T) {
 			if n.Kind != plan.KindPipeline || d.Outcome != string(plan.OutcomeSuccess) {
 				continue
 			}
-			checkHandedOut(t, s.plan, s.states[i], n)
+			checkDelivered(t, s.plan, s.states[i], n)
 		}
 	})
 }
 
-func checkHandedOut(t *rapid.T, p *plan.Plan, st state.State, n *plan.Node) {
+func checkDelivered(t *rapid.T, p *plan.Plan, st state.State, n *plan.Node) {
 	ref, has := st.Nodes[n.Path].Artifacts[event.Artifact]
 	if n.Wraps != nil {
 		if !has || ref.Path != "handed" {

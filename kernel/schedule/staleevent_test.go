@@ -71,14 +71,14 @@ func TestToolCallsAreKept(t *testing.T) {
 	if l := h.loop(); l.Checkpoint == nil || l.Checkpoint.Turn != 3 {
 		t.Errorf("checkpoint %+v", l.Checkpoint)
 	}
-	h.kernel() // a crash: what is open may be made again, so nobody is asked
+	h.startKernel() // a crash: what is open may be made again, so nobody is asked
 	if next := h.commit(); next.Kind != schedule.Attempt {
 		t.Errorf("due after the crash: %s", asJSON(next))
 	}
 	kept("2")
 
 	late := event.New(event.ToolCall, c.Location.Cursor(), "attempt:0/v9/r1/-/-/i1#1", event.ToolCallData{CallID: "3"})
-	if _, err := schedule.Apply(h.plan, h.state, late); !isMisfit(err) {
+	if _, err := schedule.Apply(h.plan, h.state, late); !isInvalidTransition(err) {
 		t.Errorf("a call of another attempt: %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestMisfits(t *testing.T) {
 	} {
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
 		after, err := schedule.Apply(h.plan, h.state, e)
-		if !isMisfit(err) || err.Error() == "" {
+		if !isInvalidTransition(err) || err.Error() == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {

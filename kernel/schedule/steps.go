@@ -82,9 +82,9 @@ func stepsDone(ns state.Node) int {
 
 // beginSteps begins the steps that are ready, and blocks those that depend on a failed step.
 func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
-	most := 1
+	limit := 1
 	if n.Steps.Parallel {
-		most = parallelSteps
+		limit = parallelSteps
 	}
 	var cmds []Command
 	for i, id := range ns.Order {
@@ -96,7 +96,7 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		switch by, ready := checkDependencies(ns, st); {
 		case by != "":
 			cmds = append(cmds, record(event.New(event.StepBlocked, loc.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
-		case ready && running < most:
+		case ready && running < limit:
 			running++
 			cmds = append(cmds, record(event.New(event.StepStart, loc.Cursor(), "",
 				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Of: len(ns.Order)}))...)
@@ -166,9 +166,9 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	ns.Steps, ns.Order = map[string]state.Step{}, nil
 	for _, step := range d.Steps {
 		st := state.Step{Status: state.StepPending, StepData: step}
-		was, known := old[step.ID]
-		if known && was.Status.Done() && was.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
-			st.Status, st.Output = was.Status, was.Output
+		previous, known := old[step.ID]
+		if known && previous.Status.Done() && previous.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
+			st.Status, st.Output = previous.Status, previous.Output
 		}
 		ns.Steps[step.ID] = st
 	}
@@ -280,7 +280,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 
 // stepFailure returns the node's failure for a failed step.
 func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(st.Reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(st.Reason, "no reason given")}
 	if st.Loop.Failure != nil {
 		f = *st.Loop.Failure
 	}
@@ -338,7 +338,7 @@ func skipFailedSteps(ns *state.Node) (found bool) {
 		switch st.Status {
 		case state.StepFailed:
 			found = true
-			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by a person: "+st.Reason
+			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by the user: "+st.Reason
 		case state.StepBlocked:
 			st.Status, st.Reason = state.StepPending, ""
 		}

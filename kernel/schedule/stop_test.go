@@ -18,7 +18,7 @@ func (h *history) pause() {
 
 func (h *history) resume() {
 	h.t.Helper()
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 }
 
@@ -40,7 +40,7 @@ func TestNobodyStoppedIt(t *testing.T) {
 			h.ask()
 			q := h.commit()
 			h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
-			if c := h.due(); c.Kind != schedule.Strategy || c.Round != 1 {
+			if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Round != 1 {
 				t.Errorf("due after the answer: %s", asJSON(c))
 			}
 		})
@@ -50,7 +50,7 @@ func TestNobodyStoppedIt(t *testing.T) {
 // ask lets the strategy ask instead of deciding.
 func (h *history) ask() {
 	h.t.Helper()
-	c := h.due()
+	c := h.nextCommand()
 	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 		Strategy: "asking", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 	}))
@@ -59,14 +59,14 @@ func (h *history) ask() {
 // What a stop cuts off fails nothing: it is asked for again on resume.
 func TestStopCutsOff(t *testing.T) {
 	t.Run("by a signal", func(t *testing.T) {
-		stopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
+		testStopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
 	})
 	t.Run("by the machine", func(t *testing.T) {
-		stopCutsOff(t, event.FailureData{ErrorType: "state_corrupt", Message: "no space left on device", System: true})
+		testStopCutsOff(t, event.FailureData{ErrorType: "state_corrupt", Message: "no space left on device", System: true})
 	})
 }
 
-func stopCutsOff(t *testing.T, stopped event.FailureData) {
+func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 	tests := []struct {
 		name string
 		cut  func(h *history)
@@ -79,7 +79,7 @@ func stopCutsOff(t *testing.T, stopped event.FailureData) {
 		}, schedule.Attempt},
 		{"a decision", func(h *history) {
 			h.iterate("")
-			c := h.due()
+			c := h.nextCommand()
 			h.pause()
 			h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "slow", Action: "error", Failure: &stopped}))
 		}, schedule.Strategy},
@@ -153,7 +153,7 @@ func TestUsageOfEverything(t *testing.T) {
 	tokens := func(n int64) *event.Usage { return &event.Usage{OutputTokens: &n} }
 	h := newHistory(t, stages(plan.Node{}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true, Usage: tokens(1)})
-	h.fire()
+	h.fireTimer()
 	c := h.commit()
 	h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Usage: tokens(10)}))
 	h.ask()

@@ -16,7 +16,7 @@ import (
 )
 
 // attend lets somebody be there to be asked, from the next kernel on.
-func (h *history) attend() {
+func (h *history) allowWaiting() {
 	h.t.Helper()
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 8, Version: "test", Waits: true})
 	e.Epoch = h.state.Epoch + 1
@@ -43,7 +43,7 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
-			h.attend()
+			h.allowWaiting()
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			h.add(toolQuestion(c, "2"))
@@ -88,7 +88,7 @@ func TestToolQuestionMisfits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
-			h.attend()
+			h.allowWaiting()
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			e := tt.event(h, c)
@@ -108,7 +108,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 	}{
 		{"it completes", func(h *history, c schedule.Command) { h.complete(c, "") }, 1},
 		{"it fails", func(h *history, c schedule.Command) { h.fail(c, event.FailureData{ErrorType: "provider_failed"}) }, 1},
-		{"the kernel dies", func(h *history, _ schedule.Command) { h.attend() }, 0},
+		{"the kernel dies", func(h *history, _ schedule.Command) { h.allowWaiting() }, 0},
 		{"the run is aborted", func(h *history, _ schedule.Command) {
 			h.add(event.New(event.SessionAborted, nil, "", event.SessionAbortedData{}))
 		}, 0},
@@ -119,7 +119,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 			h := newHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 				Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "a"}, {Name: "b"}}, Stages: []plan.Node{stage},
 			}}})
-			h.attend()
+			h.allowWaiting()
 			under := map[event.Key]schedule.Command{}
 			for len(under) < 2 {
 				for _, c := range schedule.Decide(h.plan, h.state) {
@@ -150,7 +150,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 // However many calls a person is asked about in a night, the state does not grow.
 func TestToolQuestionsDoNotPileUp(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
-	h.attend()
+	h.allowWaiting()
 	c := h.commit()
 	sizes := []int{}
 	for i := range 200 {
@@ -185,13 +185,13 @@ func TestUnansweredCallEscalates(t *testing.T) {
 	begin := func(t *testing.T, waits bool) (*history, schedule.Command) {
 		h := newHistory(t, stages(plan.Node{}))
 		if waits {
-			h.attend()
+			h.allowWaiting()
 		}
 		c := h.commit()
 		h.fail(c, unanswered)
 		h.commit()
 		q, asked := h.state.Questions[event.QuestionID(c.Key)]
-		if want := unanswered.Message + "; iteration 1 of n0 was cut off and may have had effects; resume makes it again, abort ends the run"; !asked || q.Kind != event.QuestionEscalation || q.Text != want || q.Due != nil {
+		if want := unanswered.Message + "; iteration 1 of n0 was interrupted and may have had effects; resume repeats it, abort ends the run"; !asked || q.Kind != event.QuestionEscalation || q.Text != want || q.Due != nil {
 			t.Fatalf("question %+v", q)
 		}
 		return h, c

@@ -61,7 +61,7 @@ func describeUncertain(calls []state.Call) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUncertainText)
+	return event.Truncate(": it is unknown whether these calls ran: "+strings.Join(names, ", "), maxUncertainText)
 }
 
 // maxUncertainText is the number of bytes of a question's text that name calls.

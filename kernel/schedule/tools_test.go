@@ -22,8 +22,8 @@ func TestUnsettled(t *testing.T) {
 	}{
 		{nil, ""},
 		{sure, ""},
-		{append(sure, call("run", "once", "run_terminal", "deploy it")), ": nobody knows whether this was done: run_terminal deploy it"},
-		{[]state.Call{call("run", "once", "send", ""), call("run", "", "run_terminal", "deploy")}, ": nobody knows whether this was done: send, run_terminal deploy"},
+		{append(sure, call("run", "once", "run_terminal", "deploy it")), ": it is unknown whether these calls ran: run_terminal deploy it"},
+		{[]state.Call{call("run", "once", "send", ""), call("run", "", "run_terminal", "deploy")}, ": it is unknown whether these calls ran: send, run_terminal deploy"},
 	} {
 		if got := describeUncertain(c.calls); got != c.want || (got != "") != hasUncertainCall(c.calls) {
 			t.Errorf("%q, want %q", got, c.want)

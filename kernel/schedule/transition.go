@@ -25,29 +25,29 @@ type nodeOutcome struct {
 // determineOutcome returns the outcome of a node whose work is done. A failed check of a stage_end hook turns success
 // into failure.
 func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
-	var outcome nodeOutcome
+	var end nodeOutcome
 	switch {
 	case ns.Unfit != nil:
 		return nodeOutcome{outcome: failureOutcome(ns.Unfit), reason: ns.Unfit.Message, failure: ns.Unfit, cursor: nodeLocation(n.Path, ns).Cursor()}
 	case n.Kind == plan.KindParallel:
-		outcome = blockOutcome(n, ns)
+		end = blockOutcome(n, ns)
 	case n.Kind == plan.KindPipeline:
-		outcome = nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
+		end = nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
 	default:
 		l := ns.Loop
-		outcome = nodeOutcome{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, cursor: completionCursor(s, n.Path, ns)}
+		end = nodeOutcome{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, cursor: completionCursor(s, n.Path, ns)}
 	}
-	if f := ns.Failure; f != nil && outcome.outcome == plan.OutcomeSuccess {
-		outcome.outcome, outcome.reason, outcome.failure = plan.OutcomeFail, f.Message, f
+	if f := ns.Failure; f != nil && end.outcome == plan.OutcomeSuccess {
+		end.outcome, end.reason, end.failure = plan.OutcomeFail, f.Message, f
 	}
-	return outcome
+	return end
 }
 
 // completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
 // transition. If that fails the run, the session_end hooks come last.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	outcome := determineOutcome(s, n, ns)
-	route := p.RouteOf(n, outcome.outcome)
+	end := determineOutcome(s, n, ns)
+	route := p.RouteOf(n, end.outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
@@ -55,43 +55,43 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 		return cmds
 	}
 	d := event.NodeCompleteData{
-		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: outcome.reason,
-		Outcome: string(outcome.outcome), To: route.To, Failure: outcome.failure,
+		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
+		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
 	}
 	if route.Name != "" {
 		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
 	}
-	if stop := blockedBy(p, s, n, ns, outcome, route, d.Print); stop != nil {
+	if stop := blockedBy(p, s, n, ns, end, route, d.Print); stop != nil {
 		if stop.action == plan.ToPause {
-			of := escalation{key: escalationKey(n.Path, ns), cursor: outcome.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
-			if outcome.failure != nil {
-				of.remedy = outcome.failure.Remedy
+			esc := escalation{key: escalationKey(n.Path, ns), cursor: end.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
+			if end.failure != nil {
+				esc.remedy = end.failure.Remedy
 			}
-			return escalate(p, s, n, of)
+			return escalate(p, s, n, esc)
 		}
 		d.To, d.Edge, d.Cycle, d.Limit, d.Print = stop.action, "", 0, 0, ""
-		d.Failure = stop.failure(n, outcome)
+		d.Failure = stop.failure(n, end)
 		d.Reason = d.Failure.Message
 	}
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 		if d.Failure == nil {
-			d.Failure = outcomeFailure(n, ns, outcome)
+			d.Failure = outcomeFailure(n, ns, end)
 		}
-		return completeSession(p, s, event.New(event.NodeComplete, outcome.cursor, "", d))
+		return completeSession(p, s, event.New(event.NodeComplete, end.cursor, "", d))
 	}
-	return record(event.New(event.NodeComplete, outcome.cursor, "", d))
+	return record(event.New(event.NodeComplete, end.cursor, "", d))
 }
 
 // retryStage repeats the node's work in the same visit if its outcome routes to retry and stage retries are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
-	most := maxStageRetries(p, n)
-	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
+	limit := maxStageRetries(p, n)
+	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
 	loc := nodeLocation(n.Path, ns)
 	e := event.New(event.Retry, iterationLocation(n.Path, ns).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
-		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: most + 1})
+		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1})
 	return record(e)
 }
 
@@ -112,49 +112,42 @@ type blockReason struct {
 }
 
 // blockedBy returns why the transition cannot be taken, nil if it can.
-func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, outcome nodeOutcome, route plan.Route, pass string) *blockReason {
-	why := cmp.Or(outcome.reason, "it gave no reason")
-	if len(why) > maxReason {
-		why = strings.ToValidUTF8(why[:maxReason], "") + "…"
+func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end nodeOutcome, route plan.Route, pass string) *blockReason {
+	reason := cmp.Or(end.reason, "no reason given")
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
 	}
-	const again = "going on begins it anew, with what you say in its prompt"
-	b := blockReason{action: plan.ToPause, code: escalationCode(outcome)}
+	b := blockReason{action: plan.ToPause, code: escalationCode(end)}
+	approval := "continuing starts it again, with your text in its prompt"
 	switch {
 	case route.To == plan.ToRetry && ns.StageAttempt > 0:
 		b.action = limitAction(p, n, route)
-		b.summary = fmt.Sprintf("%s ended as %s %d times, with all its stage retries: %s", n.ID, outcome.outcome, ns.StageAttempt+1, why)
-		b.question = b.summary + "; " + again
-	case route.To == plan.ToRetry:
-		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, why)
-		b.question = b.summary + "; " + again
-	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
-		b.summary = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
-		b.question = b.summary + "; going on allows as much once more"
-	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeBudget:
-		b.summary = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
-		b.question = b.summary + "; " + again
-	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
+		b.summary = fmt.Sprintf("%s ended as %s %d times, after all its stage retries: %s", n.ID, end.outcome, ns.StageAttempt+1, reason)
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
+		b.summary = fmt.Sprintf("%s has used up its budget: %s", n.ID, reason)
+		approval = "continuing allows the same amount again"
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
+		b.summary = fmt.Sprintf("%s is over its budget: %s", n.ID, reason)
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
 		b.action, b.kind = plan.ToFailed, failure.CycleLimit
-		b.summary = fmt.Sprintf("%s needs a person once more, after %d times, the most that policy.cycles.max allows: %s", n.ID, ns.Escalations, why)
+		b.summary = fmt.Sprintf("%s needs the user again after %d escalations, the maximum of policy.cycles.max: %s", n.ID, ns.Escalations, reason)
 		return &b
-	case route.To == plan.ToPause && outcome.outcome == plan.OutcomeEscalate:
-		b.summary = fmt.Sprintf("%s needs a person: %s", n.ID, why)
-		b.question = b.summary + "; " + again
-	case route.To == plan.ToPause:
-		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, why)
-		b.question = b.summary + "; " + again
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
+		b.summary = fmt.Sprintf("%s needs the user: %s", n.ID, reason)
+	case route.To == plan.ToRetry || route.To == plan.ToPause:
+		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, reason)
 	case route.Name != "" && !ns.Granted:
 		limit := overLimit(p, s, n, route, pass)
 		if limit == "" {
 			return nil
 		}
 		b.action, b.kind, b.code = limitAction(p, n, route), failure.CycleLimit, failure.CycleLimit.Code()
-		b.summary = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, outcome.outcome, limit, why)
-		b.question = fmt.Sprintf("%s; going on takes %s once more, with what you say in the prompt of %s", b.summary, route.Name, route.Edge.To)
+		b.summary = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, end.outcome, limit, reason)
+		approval = fmt.Sprintf("continuing takes %s once more, with your text in the prompt of %s", route.Name, route.Edge.To)
 	default:
 		return nil
 	}
-	b.question += "; reject ends the run"
+	b.question = b.summary + "; " + approval + "; reject ends the run"
 	return &b
 }
 
@@ -164,8 +157,8 @@ const maxReason = 1000
 // codeEscalated is the code of a run that needs the user because its own options are used up.
 const codeEscalated = "ACODE-ORCH-004"
 
-func escalationCode(outcome nodeOutcome) string {
-	if outcome.outcome == plan.OutcomeBudget {
+func escalationCode(end nodeOutcome) string {
+	if end.outcome == plan.OutcomeBudget {
 		return failure.BudgetExceeded.Code()
 	}
 	return codeEscalated
@@ -173,18 +166,18 @@ func escalationCode(outcome nodeOutcome) string {
 
 // limitAction returns the action when an edge or the retry ladder is used up.
 func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
-	general := ""
+	policy := ""
 	if e := p.PolicyOf(n).Escalation; e != nil {
-		general = e.OnLimit
+		policy = e.OnLimit
 	}
-	return cmp.Or(route.Edge.OnLimit, general, plan.ToPause)
+	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
 }
 
 // failure returns the failure record of a run that ends at a blocked transition.
-func (b blockReason) failure(n *plan.Node, outcome nodeOutcome) *event.FailureData {
+func (b blockReason) failure(n *plan.Node, end nodeOutcome) *event.FailureData {
 	kind := b.kind
-	if kind == "" && outcome.failure != nil {
-		f := *outcome.failure
+	if kind == "" && end.failure != nil {
+		f := *end.failure
 		f.Message, f.Usage, f.Collateral = b.summary, nil, false
 		return &f
 	}
@@ -194,14 +187,14 @@ func (b blockReason) failure(n *plan.Node, outcome nodeOutcome) *event.FailureDa
 
 // outcomeFailure returns the failure record of a node with a bad outcome and no failure of its own: a check or a
 // verdict was negative.
-func outcomeFailure(n *plan.Node, ns state.Node, outcome nodeOutcome) *event.FailureData {
+func outcomeFailure(n *plan.Node, ns state.Node, end nodeOutcome) *event.FailureData {
 	kind := failure.AgentError
 	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
 		kind = failure.CheckFailed
 	}
 	return &event.FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
-		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, outcome.outcome, cmp.Or(outcome.reason, "it gave no reason")),
+		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, cmp.Or(end.reason, "no reason given")),
 	}
 }
 
@@ -266,18 +259,18 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 	if n == nil || ns.Status != state.NodeRunning {
 		return
 	}
-	outcome := determineOutcome(*s, n, ns)
-	if outcome.outcome == plan.OutcomeBudget {
+	end := determineOutcome(*s, n, ns)
+	if end.outcome == plan.OutcomeBudget {
 		renewCeilings(p, s, path)
 	}
 	switch {
-	case p.RouteOf(n, outcome.outcome).Name != "":
+	case p.RouteOf(n, end.outcome).Name != "":
 		ns.Granted = true
-	case outcome.outcome == plan.OutcomeBudget:
+	case end.outcome == plan.OutcomeBudget:
 		resumeOverBudget(n, &ns)
 	default:
-		ns.Restart = &state.Restart{Reason: outcome.reason, Granted: true}
-		if outcome.outcome == plan.OutcomeEscalate {
+		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
+		if end.outcome == plan.OutcomeEscalate {
 			ns.Escalations++
 		}
 	}

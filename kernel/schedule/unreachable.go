@@ -17,7 +17,7 @@ func PassedOver(p *plan.Plan, s state.State, path string) string {
 		holder, embedder := p.Holder(at)
 		siblings, i := p.Siblings(at)
 		exit := indexOf(siblings, holder.ExitAfter())
-		if exit >= 0 && exit < i && endedWell(s.Nodes[siblings[exit].Path]) {
+		if exit >= 0 && exit < i && endedSuccessfully(s.Nodes[siblings[exit].Path]) {
 			return "the pipeline was complete after " + siblings[exit].ID
 		}
 		if embedder == "" && i < indexOf(siblings, startNode(p)) {
@@ -29,7 +29,7 @@ func PassedOver(p *plan.Plan, s state.State, path string) string {
 
 // endedWell reports whether a node has ended with success or was skipped, so that exit_after may complete the
 // pipeline.
-func endedWell(n state.Node) bool {
+func endedSuccessfully(n state.Node) bool {
 	ended := n.Status == state.NodeComplete || n.Status == state.NodeSkipped
 	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ended is a node that ended so, with an artifact of its own where name is not "".
-func ended(status state.NodeStatus, outcome, name string) state.Node {
+func endedNode(status state.NodeStatus, outcome, name string) state.Node {
 	n := state.Node{Status: status, Outcome: outcome}
 	if name != "" {
 		n.Artifacts = map[string]event.Ref{event.Artifact: {Path: name}}
@@ -19,7 +19,7 @@ func ended(status state.NodeStatus, outcome, name string) state.Node {
 }
 
 // cut is a pipeline a, b{x, y}, c, d: it is complete after c, and the one in b after x.
-func cut() *plan.Plan {
+func exitAfterPlan() *plan.Plan {
 	inner := &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "x"}, Nodes: []plan.Node{{Path: "0", ID: "x"}, {Path: "1", ID: "y"}}}
 	return &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "c"}, Nodes: []plan.Node{
 		{Path: "0", ID: "a"}, {Path: "1", ID: "b", Kind: plan.KindPipeline, Plan: inner}, {Path: "2", ID: "c"}, {Path: "3", ID: "d"},
@@ -35,16 +35,16 @@ func TestDeliverable(t *testing.T) {
 	}{
 		"nothing ran": {map[string]state.Node{}, "", "", "", ""},
 		"the last with one": {map[string]state.Node{
-			"0": ended(state.NodeComplete, "success", "a.yaml"), "1": ended(state.NodeComplete, "success", ""), "1.0": ended(state.NodeComplete, "success", "x.yaml"),
-			"2": ended(state.NodeComplete, "success", ""),
+			"0": endedNode(state.NodeComplete, "success", "a.yaml"), "1": endedNode(state.NodeComplete, "success", ""), "1.0": endedNode(state.NodeComplete, "success", "x.yaml"),
+			"2": endedNode(state.NodeComplete, "success", ""),
 		}, "a.yaml", "x.yaml", "0", "1.0"},
 		"one that was skipped, and one that failed": {map[string]state.Node{
-			"0": ended(state.NodeComplete, "success", "a.yaml"), "2": ended(state.NodeSkipped, "skip", "c.yaml"), "3": ended(state.NodeFailed, "fail", "d.yaml"),
+			"0": endedNode(state.NodeComplete, "success", "a.yaml"), "2": endedNode(state.NodeSkipped, "skip", "c.yaml"), "3": endedNode(state.NodeFailed, "fail", "d.yaml"),
 		}, "c.yaml", "", "2", ""},
-		"one whose outcome leads on": {map[string]state.Node{"0": ended(state.NodeComplete, "reject", "a.yaml")}, "", "", "", ""},
+		"one whose outcome leads on": {map[string]state.Node{"0": endedNode(state.NodeComplete, "reject", "a.yaml")}, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := cut(), state.State{Nodes: tt.nodes}
+			p, s := exitAfterPlan(), state.State{Nodes: tt.nodes}
 			for embedder, want := range map[string][2]string{"": {tt.node, tt.whole}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
 				path, ref, has := schedule.Deliverable(p, s, embedder)
 				if got := [2]string{path, ref.Path}; got != want || has != (want[0] != "") {
@@ -58,7 +58,7 @@ func TestDeliverable(t *testing.T) {
 // U112: nodes behind the one that the pipeline is complete after, and before the one that the run began with, are not left
 // to be waited for.
 func TestPassedOver(t *testing.T) {
-	done := ended(state.NodeComplete, "success", "")
+	done := endedNode(state.NodeComplete, "success", "")
 	for name, tt := range map[string]struct {
 		start string
 		nodes map[string]state.Node
@@ -68,7 +68,7 @@ func TestPassedOver(t *testing.T) {
 		"at the end": {"", map[string]state.Node{"0": done, "1": done, "1.0": done, "2": done}, map[string]string{
 			"1.1": "the pipeline was complete after x", "3": "the pipeline was complete after c",
 		}},
-		"the exit did not end well": {"", map[string]state.Node{"0": done, "1": done, "1.0": done, "1.1": done, "2": ended(state.NodeFailed, "fail", "")}, map[string]string{}},
+		"the exit did not end well": {"", map[string]state.Node{"0": done, "1": done, "1.0": done, "1.1": done, "2": endedNode(state.NodeFailed, "fail", "")}, map[string]string{}},
 		"begun later": {"c", map[string]state.Node{"2": {Status: state.NodeRunning}}, map[string]string{
 			"0": "the run began with c", "1": "the run began with c", "1.0": "the run began with c", "1.1": "the run began with c",
 		}},
@@ -77,7 +77,7 @@ func TestPassedOver(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := cut()
+			p := exitAfterPlan()
 			if tt.start != "" {
 				p.Pipeline.Overrides = &plan.Overrides{Start: tt.start}
 			}

@@ -62,7 +62,7 @@ func (f filler) fill(v reflect.Value) {
 }
 
 // again is the state after it was written and read.
-func again(s State) (State, error) {
+func roundTrip(s State) (State, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return State{}, err
@@ -76,7 +76,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 	f := filler{empty: func() bool { return false }, number: func() int { n++; return n }}
 	var whole State
 	f.fill(reflect.ValueOf(&whole).Elem())
-	got, err := again(whole)
+	got, err := roundTrip(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAnyStateComesBack(t *testing.T) {
 		f := filler{empty: func() bool { return rapid.IntRange(0, 2).Draw(t, "empty") == 0 }, number: func() int { return rapid.IntRange(1, 1_000_000).Draw(t, "number") }}
 		var s State
 		f.fill(reflect.ValueOf(&s).Elem())
-		got, err := again(s)
+		got, err := roundTrip(s)
 		if err != nil {
 			t.Fatal(err)
 		}

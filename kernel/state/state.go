@@ -218,6 +218,6 @@ func (s State) ArtifactOf(path string) (event.Ref, bool) {
 	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
 		return ref, true
 	}
-	ref, given := s.Given[path]
-	return ref, given
+	ref, provided := s.Given[path]
+	return ref, provided
 }

@@ -43,7 +43,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, PriorRuns: map[string]int{"0": 1}, PriorVisits: map[string]int{"0": 1}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
 		Questions: map[string]Question{"q": {Kind: "tool"}}, Handled: []string{"1"},
 	}
-	before := text(t, original)
+	before := marshalText(t, original)
 	c := original.Clone()
 	n := c.Nodes["0"]
 	n.Loop.Decisions[0].Action, n.Loop.Calls[0].Call.CallID = "x", "x"
@@ -51,10 +51,10 @@ func TestCloneSharesNothing(t *testing.T) {
 	n.Artifacts["plan"] = event.Ref{Path: "x"}
 	c.Nodes["1"], c.Timers["x"], c.Questions["x"], c.PriorRuns["0"], c.PriorVisits["0"] = Node{}, Timer{}, Question{}, 2, 2
 	c.Cycles["e"].Reasons[0], c.Handled[0] = "x", "x"
-	if diff := cmp.Diff(before, text(t, original)); diff != "" {
+	if diff := cmp.Diff(before, marshalText(t, original)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(text(t, State{}), text(t, State{}.Clone())); diff != "" {
+	if diff := cmp.Diff(marshalText(t, State{}), marshalText(t, State{}.Clone())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func text(t *testing.T, s State) string {
+func marshalText(t *testing.T, s State) string {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {
