@@ -11,8 +11,8 @@ type Outcome string
 // The outcomes.
 const (
 	OutcomeSuccess  Outcome = "success"
-	OutcomeFail     Outcome = "fail"   // measured or judged to be wrong
-	OutcomeReject   Outcome = "reject" // a reviewer says no
+	OutcomeFail     Outcome = "fail"   // a check or verdict is negative
+	OutcomeReject   Outcome = "reject" // a reviewer rejected the work
 	OutcomeRetry    Outcome = "retry"
 	OutcomeTimeout  Outcome = "timeout"
 	OutcomeError    Outcome = "error"
@@ -21,7 +21,7 @@ const (
 	OutcomeBudget   Outcome = "budget" // the budget is used up
 )
 
-// The targets of an edge that are no node ids.
+// The targets of an edge that are not node ids.
 const (
 	ToNext   = "next"
 	ToDone   = "done"
@@ -31,16 +31,16 @@ const (
 	ToFailed = "failed"
 )
 
-// Edge is where an outcome leads: a node id or one of the To… words. In JSON a string when only To
-// is set.
+// Edge is the target of an outcome: a node id or one of the To… constants. In JSON it is a string when only To is
+// set.
 type Edge struct {
 	To       string `json:"to"`
-	Limit    int    `json:"limit,omitempty"`    // how often it may be taken, 0: the policy's default
-	Feedback string `json:"feedback,omitempty"` // the field of the artifact handed to the target
+	Limit    int    `json:"limit,omitempty"`    // maximum number of transitions, 0: the policy's default
+	Feedback string `json:"feedback,omitempty"` // the field of the artifact that the target receives
 	OnLimit  string `json:"on_limit,omitempty"` // pause, failed or abort; default the policy's
 }
 
-// MarshalJSON writes the short form where it says everything.
+// MarshalJSON writes the short form if only To is set.
 func (e Edge) MarshalJSON() ([]byte, error) {
 	type long Edge
 	if e == (Edge{To: e.To}) {
@@ -65,16 +65,16 @@ type Artifact struct {
 	Version string          `json:"version,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"` // JSON Schema, resolved
 	From    string          `json:"from,omitempty"`   // file, result, output, tool:<name>
-	// Carry are fields that are copied from the input artifact where the node's own lacks them.
+	// Carry are fields that are copied from the input artifact if the node's own lacks them.
 	Carry []string `json:"carry,omitempty"`
-	// DefaultsFrom fills fields when the node is skipped: from which field of the input artifact, by field.
+	// DefaultsFrom maps fields to fields of the input artifact that fill them when the node is skipped.
 	DefaultsFrom map[string]string `json:"defaults_from,omitempty"`
 	KernelFields map[string]string `json:"kernel_fields,omitempty"`
 	Verdict      *Verdict          `json:"verdict,omitempty"`
-	// Heal is how often an agent is asked again for an artifact that is missing or not what the contract says, with
-	// the list of faults, beside its tries; nil: [DefaultHeal].
+	// Heal is how often the agent is asked again for a missing or invalid artifact, with the list of faults, not
+	// counted as attempts; nil: [DefaultHeal].
 	Heal *int `json:"heal,omitempty"`
-	// MaxBytes is the largest artifact, as the agent hands it over; 0: [DefaultMaxBytes].
+	// MaxBytes is the maximum size of the artifact as delivered by the agent; 0: [DefaultMaxBytes].
 	MaxBytes int64 `json:"max_bytes,omitempty"`
 }
 
@@ -83,13 +83,13 @@ const (
 	DefaultHeal     = 1
 	MaxHeal         = 5
 	DefaultMaxBytes = 10 << 20 // REQUIREMENTS C6
-	MaxMaxBytes     = 64 << 20 // what a message of the protocol holds
+	MaxMaxBytes     = 64 << 20 // the limit of a protocol message
 )
 
-// ToolPrefix begins the word for an artifact that is the arguments of a tool call: tool:<name>.
+// ToolPrefix begins the value of [Artifact.From] for the arguments of a tool call: tool:<name>.
 const ToolPrefix = "tool:"
 
-// Heals is how often an agent is asked again for an artifact that is not what it should be, 0 for a nil artifact.
+// Heals returns how often the agent is asked again for an invalid artifact, 0 for a nil artifact.
 func (a *Artifact) Heals() int {
 	switch {
 	case a == nil:
@@ -101,7 +101,7 @@ func (a *Artifact) Heals() int {
 	}
 }
 
-// Limit is the largest artifact in bytes.
+// Limit returns the maximum size of the artifact in bytes.
 func (a *Artifact) Limit() int64 {
 	if a == nil || a.MaxBytes == 0 {
 		return DefaultMaxBytes
@@ -109,7 +109,7 @@ func (a *Artifact) Limit() int64 {
 	return a.MaxBytes
 }
 
-// Tool is the name of the tool whose call hands the artifact over, "" where none does.
+// Tool returns the name of the tool whose call delivers the artifact, "" for none.
 func (a *Artifact) Tool() string {
 	if a == nil {
 		return ""
@@ -121,34 +121,35 @@ func (a *Artifact) Tool() string {
 	return name
 }
 
-// The keys of [Node.Requires] that are no ids of nodes.
+// The keys of [Node.Requires] that are not node ids.
 const (
-	RequiresAny   = "*"      // whichever node the run comes from, beside that node's own list
-	RequiresStart = "$input" // the run begins with the node: of what it was started with
+	RequiresAny   = "*"      // any node that the run comes from, in addition to that node's own list
+	RequiresStart = "$input" // the run begins with the node; the input is that of the run
 )
 
-// Wraps lets a node be another pipeline or a command, with artifacts as arguments and results (REQUIREMENTS U027).
-// Of a pipeline the node has Kind [KindPipeline].
+// Wraps makes a node run another pipeline or a command, with artifacts as arguments and results (REQUIREMENTS U027).
+// A node that wraps a pipeline has Kind [KindPipeline].
 type Wraps struct {
-	// Run is a command of the pipeline's author, for a shell: it is given the inputs as a JSON object on its standard
-	// input, and prints the outputs as one. "" where a pipeline is wrapped.
+	// Run is a shell command: it receives the inputs as a JSON object on standard input and prints the outputs as
+	// one. It is "" if a pipeline is wrapped.
 	Run string `json:"run,omitempty"`
-	// Dir is the folder of the stage that says Run, with the scripts that it may have, from the project's root; "" where
-	// the node itself says it.
+	// Dir is the directory of the stage that sets Run, relative to the project, for its scripts; "" if the node
+	// itself sets it.
 	Dir string `json:"dir,omitempty"`
-	// Inputs are fields of the input artifact by the names that what is wrapped has for them; empty: all, as they are.
-	// The field user_request is the request of the run where the artifact has no such field.
+	// Inputs maps names of the wrapped pipeline or command to fields of the input artifact; empty: all fields under
+	// their own names. The field user_request is the run's request if the artifact lacks it.
 	Inputs map[string]string `json:"input_mapping,omitempty"`
-	// Outputs are fields of the node's artifact by what is wrapped calls them, "" for the same name; empty: all.
+	// Outputs maps names of the wrapped pipeline or command to fields of the node's artifact, "" for the same name;
+	// empty: all.
 	Outputs map[string]string `json:"output_mapping,omitempty"`
-	// Defaults are inputs where the artifact has none, by the names of what is wrapped.
+	// Defaults are values for inputs that the artifact lacks, by the name inside the wrapped pipeline or command.
 	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
 }
 
-// ProviderCommand is the provider by which the commands of nodes are run.
+// ProviderCommand is the provider that runs the commands of nodes.
 const ProviderCommand = "command"
 
-// WrapsCommand reports whether the node is a command.
+// WrapsCommand reports whether the node runs a command.
 func (n *Node) WrapsCommand() bool { return n.Wraps != nil && n.Wraps.Run != "" }
 
 // Verdict maps the value of an artifact's field to an outcome.
@@ -177,13 +178,13 @@ type Check struct {
 	Timeout   float64 `json:"timeout,omitempty"`    // seconds, 0: the action's own default
 	// Config is the configuration of the hook action check: type and its other keys, with ${COMMANDS.<key>} replaced.
 	Config json.RawMessage `json:"config"`
-	// Optional: where a command that it names is not known, it is left out.
+	// Optional leaves the check out if a command that it names is unknown.
 	Optional bool `json:"optional,omitempty"`
-	// LeftOut is why it is not made, "" for one that is.
+	// LeftOut is why the check is left out, "" if it runs.
 	LeftOut string `json:"left_out,omitempty"`
 }
 
-// When checks are made.
+// The moments of checks.
 const (
 	AtEnter = "enter" // before the agent works
 	AtExit  = "exit"

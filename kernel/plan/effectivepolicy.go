@@ -15,10 +15,11 @@ func (p *Plan) ContextOf(n *Node) string {
 	return cmp.Or(p.Pipeline.Overrides.Context, n.Context)
 }
 
-// PolicyOf returns the policy that holds for a node: the node's own over that of its parallel block, if
-// it stands in one, over its pipeline's, over that of the node that embeds its pipeline and so on, member
-// by member. A pipeline's timeout bounds the whole run, and required is said of a node: neither is handed
-// down. A nil node has the pipeline's. The mode is the strictest of all, and of what the run was started with.
+// PolicyOf returns the effective policy of a node, member by member: its own, its parallel block's, its pipeline's,
+// that of the node that embeds the pipeline, and so on.
+//
+// A pipeline's timeout bounds the whole run and required belongs to one node, so neither is inherited. A nil node has
+// the pipeline's policy. The mode is the strictest of all, including the run's.
 func (p *Plan) PolicyOf(n *Node) Policy {
 	if n == nil {
 		return p.inheritedPolicy("", Policy{})
@@ -33,7 +34,7 @@ func (p *Plan) PolicyOf(n *Node) Policy {
 	return policy
 }
 
-// policyAbove is what a node at path has where it says nothing itself; above is what this plan is given.
+// inheritedPolicy returns the defaults of a node at path; above are the defaults of this plan.
 func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
 	policy := p.Pipeline.Policy.withDefaults(above)
 	policy.Timeout, policy.Required, policy.Cost = 0, false, nil
@@ -50,7 +51,7 @@ func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
 	}
 }
 
-// over returns below with the members that p has over it; required is p's alone.
+// withDefaults returns p with the members that only below has; required is p's alone.
 func (p *Policy) withDefaults(below Policy) Policy {
 	if p == nil {
 		return below
@@ -70,7 +71,7 @@ func (p *Policy) withDefaults(below Policy) Policy {
 	return policy
 }
 
-// over returns r with the members that only below has.
+// withDefaults returns r with the members that only below has.
 func (r *Retry) withDefaults(below *Retry) *Retry {
 	if r == nil || below == nil {
 		return cmp.Or(r, below)
@@ -84,7 +85,7 @@ func (r *Retry) withDefaults(below *Retry) *Retry {
 	return &merged
 }
 
-// over returns f with the number that only below has.
+// withDefaults returns f with the maximum of below if f has none.
 func (f *Feedback) withDefaults(below *Feedback) *Feedback {
 	if f == nil || below == nil {
 		return cmp.Or(f, below)
@@ -92,7 +93,7 @@ func (f *Feedback) withDefaults(below *Feedback) *Feedback {
 	return &Feedback{Enabled: f.Enabled, Max: cmp.Or(f.Max, below.Max)}
 }
 
-// over returns e with the members that only below has.
+// withDefaults returns e with the members that only below has.
 func (e *Escalation) withDefaults(below *Escalation) *Escalation {
 	if e == nil || below == nil {
 		return cmp.Or(e, below)
@@ -103,7 +104,8 @@ func (e *Escalation) withDefaults(below *Escalation) *Escalation {
 	}
 }
 
-// over returns a with the members that only below has: a's rules come first, and what either protects is protected.
+// withDefaults returns a with the members that only below has. The rules of a come first, and the protected paths of
+// both are protected.
 func (a *Approvals) withDefaults(below *Approvals) *Approvals {
 	if a == nil || below == nil {
 		return cmp.Or(a, below)
@@ -122,7 +124,7 @@ func (a *Approvals) withDefaults(below *Approvals) *Approvals {
 	return merged
 }
 
-// over returns t with the members that only below has.
+// withDefaults returns t with the members that only below has.
 func (t *Tools) withDefaults(below *Tools) *Tools {
 	if t == nil || below == nil {
 		return cmp.Or(t, below)
@@ -136,7 +138,7 @@ func (t *Tools) withDefaults(below *Tools) *Tools {
 	return &merged
 }
 
-// over returns the patterns of both.
+// withDefaults returns the patterns of both.
 func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)
@@ -151,9 +153,8 @@ func firstRaw(own, below json.RawMessage) json.RawMessage {
 	return below
 }
 
-// CommandsOf returns a node's commands by name: those of the pipeline, under those of the pipelines that
-// it embeds on the way to the node, under those of the stage, under those of the command line. The map is
-// the caller's own and never nil.
+// CommandsOf returns a node's commands by name. Later sources override earlier ones: the pipeline, the embedded
+// pipelines down to the node, the stage, the command line. The map is a new one and never nil.
 func (p *Plan) CommandsOf(n *Node) map[string]string {
 	commands := map[string]string{}
 	for holder, path := p, n.Path; holder != nil; {

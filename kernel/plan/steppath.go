@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// StepPath leads from an artifact to the items of a list, through lists: "tasks[*].steps[*]".
+// StepPath is a path in an artifact to the items of a list, through lists: "tasks[*].steps[*]".
 type StepPath []StepPathPart
 
 // StepPathPart is one member of a [StepPath].
 type StepPathPart struct {
 	Name string
-	// Each reports that the path continues in each item of the member's list.
+	// Each is true if the path continues in each item of the member's list.
 	Each bool
 }
 
-// maxStepPathParts limits the parts of a path.
+// maxStepPathParts is the maximum number of parts of a path.
 const maxStepPathParts = 10
 
 var stepPathPart = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)(\[\*\])?$`)
 
-// ParseStepPath reads a path: names with dots between them, each followed by [*] where it names a list. The last name
-// may omit [*].
+// ParseStepPath reads a path: names separated by dots, each followed by [*] if it names a list. The last name may
+// omit [*].
 func ParseStepPath(text string) (StepPath, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) > maxStepPathParts {
