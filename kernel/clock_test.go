@@ -115,7 +115,7 @@ func TestMachineFails(t *testing.T) {
 				}
 				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
 				cfg := Config{Plan: p, Journal: j, Effects: fakeEffects{}}
-				r := &runner{cfg: cfg, st: st, clocks: clocks{}}
+				r := &runner{cfg: cfg, st: st, deadlines: deadlines{}}
 				if err := r.commit(t.Context(), again); err != nil {
 					t.Fatal(err)
 				}

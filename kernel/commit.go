@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// record is Work.Record: it hands the event to the loop, which alone commits and applies.
+// record is Work.Record: it passes the event to the loop, which alone commits and applies.
 func (r *runner) record(ctx context.Context, e event.Event) error {
 	q := recordRequest{e, make(chan error, 1)}
 	select {
@@ -25,8 +25,8 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 	}
 }
 
-// answer commits what an effect reports and tells it. An event that does not fit, into the state or into
-// a line, is refused; a journal that fails ends the run as well.
+// commitRecord commits an event of an effect and replies with the result. An event that does not fit the state or a
+// journal line is refused; a failed journal ends the run too.
 func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	if _, invalid := schedule.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
 		q.reply <- invalid
@@ -40,7 +40,7 @@ func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	return err
 }
 
-// control commits what somebody asked for; a message applied before is dropped.
+// commitControl commits a control event; a message applied before is dropped.
 func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) error {
 	if !open {
 		r.cfg.Control = nil
@@ -55,8 +55,8 @@ func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) er
 	return r.commit(ctx, e)
 }
 
-// finish commits the end of an effect. What the state does not wait for any more is recorded as a
-// late delivery and changes nothing.
+// finishEffect commits the end of an effect. An end that the state does not wait for is recorded as a late delivery
+// and changes nothing.
 func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 	r.inFlight[done.key](nil)
 	delete(r.inFlight, done.key)
@@ -75,8 +75,8 @@ func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 	return err
 }
 
-// heedSystem pauses a run whose effect ended because the machine had no more to give: more work would end the same
-// way, and what ended so is made again when the run goes on.
+// pauseOnSystemFailure pauses a run whose effect ended because the machine ran out of resources. Further work would
+// end the same way; the effect is repeated after the resume.
 func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error {
 	d := event.SystemFailure(e)
 	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {
@@ -87,15 +87,15 @@ func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error 
 	}))
 }
 
-// late is a delivery in the place of the event that it came as.
+// lateDelivery returns a late delivery that replaces the event.
 func lateDelivery(e event.Event, d event.LateDeliveryData) event.Event {
 	l := event.New(event.LateDelivery, e.Cursor, e.Key, d)
 	l.Attempt = e.Attempt
 	return l
 }
 
-// inPlaceOf is the end of an effect whose own does not fit into a line: it failed. A run that ended here
-// would end here again after every resume.
+// oversizeReplacement returns a failure that replaces the end of an effect that is too long for a line. Otherwise the
+// run would end here after every resume.
 func oversizeReplacement(e event.Event, why error) event.Event {
 	d := event.FailureData{
 		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
@@ -118,7 +118,8 @@ func oversizeReplacement(e event.Event, why error) event.Event {
 	return replacement
 }
 
-// hookInPlaceOf is a hook whose end does not fit into a line: it failed, and a person looks at it.
+// oversizeHookReplacement returns a failed hook_complete that replaces one that is too long for a line, and pauses
+// for the user.
 func oversizeHookReplacement(e event.Event, f event.FailureData) event.Event {
 	d, _ := event.Decode[event.HookCompleteData](e)
 	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)
@@ -139,7 +140,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 			return failure.New(failure.Internal, "apply committed event: %w", err)
 		}
 		r.st = next
-		r.clocks.set(next.Timers, e.Time)
+		r.deadlines.set(next.Timers, e.Time)
 		r.answers.deliver(e)
 		if r.cfg.Observe != nil {
 			r.cfg.Observe(e, next)

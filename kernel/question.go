@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// answers are the effects that wait for a person, by the id of their question. It is safe for concurrent use.
+// answerWaiters are the effects that wait for the user, by the id of their question. It is safe for concurrent use.
 type answerWaiters struct {
 	mu      sync.Mutex // guards:
 	waiting map[string]chan<- event.QuestionAnsweredData
@@ -46,7 +46,7 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 	}
 }
 
-// dueTime fires when the question is to be answered at the latest, never if it has no such time.
+// dueTime returns a channel that fires at the question's deadline, nil if it has none.
 func dueTime(d event.QuestionAskedData) (due <-chan time.Time, stop func()) {
 	if d.Due == nil {
 		return nil, func() {}
@@ -55,37 +55,37 @@ func dueTime(d event.QuestionAskedData) (due <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// expire answers a question that nobody has answered. An answer that was committed before is the one that counts,
-// and this one then does not fit; without either the run is about to end.
+// expire answers a question that the user has not answered. An answer committed before wins, and this one is then
+// refused; any other error means that the run is about to end.
 func (r *runner) expire(ctx context.Context, d event.QuestionAskedData) {
 	_ = r.record(ctx, event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 		ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true,
 	}))
 }
 
-// await is where the answer to a question will come; false if somebody waits for it already.
-func (a *answerWaiters) await(id string) (<-chan event.QuestionAnsweredData, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, waits := a.waiting[id]; waits {
+// await registers a waiter and returns the channel for its answer, false if the question has a waiter already.
+func (w *answerWaiters) await(id string) (<-chan event.QuestionAnsweredData, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, exists := w.waiting[id]; exists {
 		return nil, false
 	}
-	if a.waiting == nil {
-		a.waiting = map[string]chan<- event.QuestionAnsweredData{}
+	if w.waiting == nil {
+		w.waiting = map[string]chan<- event.QuestionAnsweredData{}
 	}
 	c := make(chan event.QuestionAnsweredData, 1)
-	a.waiting[id] = c
+	w.waiting[id] = c
 	return c, true
 }
 
-func (a *answerWaiters) remove(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.waiting, id)
+func (w *answerWaiters) remove(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, id)
 }
 
-// deliver hands an answer that was committed to whoever waits for it.
-func (a *answerWaiters) deliver(e event.Event) {
+// deliver sends a committed answer to its waiter.
+func (w *answerWaiters) deliver(e event.Event) {
 	if e.Type != event.QuestionAnswered {
 		return
 	}
@@ -93,10 +93,10 @@ func (a *answerWaiters) deliver(e event.Event) {
 	if err != nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c, waits := a.waiting[d.ID]; waits {
-		c <- d // once: the question is not open any more
-		delete(a.waiting, d.ID)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c, exists := w.waiting[d.ID]; exists {
+		c <- d // once: the question is closed now
+		delete(w.waiting, d.ID)
 	}
 }

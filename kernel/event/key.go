@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Key is the stable name of something that the scheduler asked for:
+// Key is the stable name of an action that the scheduler requested:
 //
 //	<kind>:<node_path>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>
 //
-// The same plan and history give the same key, so a command that is issued twice is recognized.
-// Branch and step are "-" where there is none.
+// The same plan and history give the same key, so that a repeated command is recognized. Branch and step are "-" if
+// there is none.
 type Key string
 
-// KeyKind says what a key is for.
+// KeyKind is the kind of a key's action.
 type KeyKind string
 
 // The kinds of keys.
@@ -29,13 +29,13 @@ const (
 	KeyRestart  KeyKind = "restart"  // of a stage, beyond its limit
 	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
 	KeyPlan     KeyKind = "plan"     // of a node's steps
-	KeyEscalate KeyKind = "escalate" // of a node that a person has to look at
+	KeyEscalate KeyKind = "escalate" // of a node that the user must decide about
 	KeyInput    KeyKind = "input"    // of a node's input artifact
 )
 
-// Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside
-// iterations; Branch names a provider of a parallel block, and Node is then the block's stage that the
-// provider is at ("1.0"); Step is an id of a node's steps.
+// Location is a position in a run. Visit and Run count from 1; Iteration is 0 outside iterations. Branch names a
+// provider of a parallel block, and Node is then the path of the provider's stage ("1.0"). Step is an id of a node's
+// steps.
 type Location struct {
 	Node      string `json:"node"`
 	Visit     int    `json:"visit"`
@@ -45,7 +45,7 @@ type Location struct {
 	Iteration int    `json:"iteration"`
 }
 
-// Key names the n-th thing of the given kind at the place; n counts from 1.
+// Key names the n-th action of the given kind at the location; n counts from 1.
 func (p Location) Key(kind KeyKind, n int) Key {
 	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
 		kind, p.Node, p.Visit, p.Run, dash(p.Branch), dash(p.Step), p.Iteration, n))
@@ -58,7 +58,7 @@ func dash(s string) string {
 	return s
 }
 
-// Outer is the path of the node that the run is at: the block's inside a parallel block, else Node.
+// Outer returns the path of the node that the run is at: the block's inside a parallel block, else Node.
 func (p Location) Outer() string {
 	if i := strings.LastIndexByte(p.Node, '.'); p.Branch != "" && i >= 0 {
 		return p.Node[:i]
@@ -66,8 +66,8 @@ func (p Location) Outer() string {
 	return p.Node
 }
 
-// Holds reports whether at lies within p: the zero place is the whole run, one without a branch a node with
-// all that it embeds or runs side by side, and one with a branch a provider at a stage of a block.
+// Holds reports whether loc is within p. The zero location is the whole run; one without a branch is a node with
+// everything that it embeds or runs in parallel; one with a branch is a provider at a stage of a block.
 func (p Location) Holds(loc Location) bool {
 	switch {
 	case p.Node == "":
@@ -79,8 +79,8 @@ func (p Location) Holds(loc Location) bool {
 	}
 }
 
-// Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
-// the Bash engine writes it; inside them it is 1, and the path is the block's.
+// Cursor returns the location as events carry it. Outside parallel blocks node_run equals the iteration, as in the
+// Bash engine; inside them it is 1, and the path is the block's.
 func (p Location) Cursor() *Cursor {
 	c := &Cursor{NodePath: p.Outer(), NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
 	if p.Branch != "" {
@@ -110,7 +110,7 @@ func (k Key) Parse() (kind KeyKind, loc Location, n int, ok bool) {
 	return KeyKind(head), loc, n, true
 }
 
-// counts reads a number of one to nine digits behind a letter.
+// parseCount reads a number of one to nine digits after a prefix.
 func parseCount(text, letter string, to *int) bool {
 	digits, found := strings.CutPrefix(text, letter)
 	if !found || digits == "" || len(digits) > 9 || !inRange(digits, '0', '9') {
@@ -121,7 +121,7 @@ func parseCount(text, letter string, to *int) bool {
 	return err == nil
 }
 
-// of reports whether a text has only characters from first to last.
+// inRange reports whether all characters of a text are from first to last.
 func inRange(text string, first, last byte) bool {
 	for i := range len(text) {
 		if text[i] < first || text[i] > last {
@@ -138,7 +138,7 @@ func undash(s string) string {
 	return s
 }
 
-// Kind is the part before the colon, "" for an empty key.
+// Kind returns the part before the colon, "" for an empty key.
 func (k Key) Kind() KeyKind {
 	kind, _, found := strings.Cut(string(k), ":")
 	if !found {

@@ -4,58 +4,58 @@ import "encoding/json"
 
 // The kinds of late deliveries.
 const (
-	LateEnd      = "end"       // of an effect that the state did not wait for any more
-	LateResult   = "result"    // a success that a provider reported
-	LateOutput   = "output"    // what the agent said
-	LateToolCall = "tool_call" // a tool that was to be used, or was
-	LateFile     = "file"      // a file at a path that was given to an attempt
+	LateEnd      = "end"       // the end of an effect that the state no longer waited for
+	LateResult   = "result"    // a success reported by a provider
+	LateOutput   = "output"    // output of the agent
+	LateToolCall = "tool_call" // a tool call, requested or made
+	LateFile     = "file"      // a file at a path of an attempt
 	LateFiles    = "workspace" // files of the workspace that changed before the next attempt began
 	LateCommit   = "commit"    // the head of the repository moved before the next attempt began
 )
 
-// LateDeliveryData is what was delivered for an attempt after that was given up, and so does not count. It only informs.
+// LateDeliveryData is a delivery for an attempt that was already abandoned, and so does not count. It only informs.
 type LateDeliveryData struct {
 	What string `json:"what"` // one of the Late… constants
-	// Of is the attempt of the iteration that it is of, as far as that can be told, and GivenUp the kind of the failure
-	// that it was given up for, "" where a crash cut it off.
+	// Of is the number of the attempt, if known, and GivenUp the kind of the failure that ended it, "" if a crash
+	// did.
 	Of      int    `json:"of,omitempty"`
 	GivenUp string `json:"given_up,omitempty"`
-	// Count is how often, and Bytes how much, of output and tool calls; Tools are the first tools' names.
+	// Count and Bytes are the number and size of outputs and tool calls; Tools are the names of the first tools.
 	Count int      `json:"count,omitempty"`
 	Bytes int64    `json:"bytes,omitempty"`
 	Tools []string `json:"tools,omitempty"`
-	// Path is where a file came, relative to the session, and Kept what it is now: moved aside, where a later attempt or
-	// a reader would have taken it for its own.
+	// Path is the path of a file relative to the session, and Kept the file it was moved to, if a later attempt or a
+	// reader could have confused it with its own.
 	Path string `json:"path,omitempty"`
 	Kept *Ref   `json:"kept,omitempty"`
-	// Files are paths of the workspace, relative to the project, at most 100; More is how many were left out.
+	// Files are paths of the workspace, relative to the project, at most 100; More is the number of omitted ones.
 	Files []string  `json:"files,omitempty"`
 	More  int       `json:"more,omitempty"`
 	Head  *HeadData `json:"head,omitempty"`
-	// Type and Data are the event that an effect ended with.
+	// Type and Data are the event that ended the effect.
 	Type Type            `json:"type,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// HeadData is where the head of the workspace's repository went.
+// HeadData is a move of the head of the workspace's repository.
 type HeadData struct {
 	From  string `json:"from"` // ids of commits
 	To    string `json:"to"`
 	Moves int    `json:"moves"` // commits, resets, checkouts
 }
 
-// AttemptSupersededData says what changed in the workspace since an attempt began that is now made again. Who changed it
-// is not known.
+// AttemptSupersededData reports the changes in the workspace since the start of an attempt that is being repeated.
+// Their author is unknown.
 type AttemptSupersededData struct {
-	Of      int    `json:"of"`                 // the attempt
-	Epoch   int    `json:"of_epoch,omitempty"` // of the kernel that made it
-	GivenUp string `json:"given_up,omitempty"` // the kind of its failure, "" where a crash cut it off
-	// Changed are paths relative to the project, at most 100; one that ends in a slash is a directory in which
-	// something was removed or renamed. More is how many were left out. Partial: not all was looked at.
+	Of      int    `json:"of"`                 // number of the attempt
+	Epoch   int    `json:"of_epoch,omitempty"` // of the kernel that started it
+	GivenUp string `json:"given_up,omitempty"` // the kind of its failure, "" if a crash ended it
+	// Changed are paths relative to the project, at most 100; a trailing slash marks a directory in which a file was
+	// removed or renamed. More is the number of omitted paths. Partial means that the search was cut short.
 	Changed []string  `json:"changed"`
 	More    int       `json:"more,omitempty"`
 	Partial bool      `json:"partial,omitempty"`
 	Head    *HeadData `json:"head,omitempty"`
-	// Shared: other agents worked in the same directory meanwhile, or may have.
+	// Shared means that other agents worked, or may have worked, in the same directory meanwhile.
 	Shared bool `json:"shared,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// line is the JSON of one journal line: Bash's keys first, in Bash's order, then ours.
+// line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours.
 type line struct {
 	TS           string          `json:"ts"`
 	Type         Type            `json:"type"`
@@ -28,15 +28,14 @@ type line struct {
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
 }
 
-// ErrTooLong says that an event does not fit into a line. Nothing of it is written.
+// ErrTooLong means that an event does not fit into a line. Nothing of it is written.
 var ErrTooLong = errors.New("the event is too long for a line of the journal")
 
-// tsLayout is Bash's time key: UTC, seconds.
+// tsLayout is the Bash engine's time format: UTC, seconds.
 const tsLayout = "2006-01-02T15:04:05Z"
 
-// AppendLine appends the event's journal line and a newline to dst. Rendering the same event again
-// gives the same bytes. An error wraps [ErrTooLong] if the line would be over [MaxLine], or means that
-// the data is no JSON.
+// AppendLine appends the event's journal line and a newline to dst. The same event always gives the same bytes. An
+// error wraps [ErrTooLong] if the line would exceed [MaxLine], or means that the data is not JSON.
 func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	l := line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
@@ -57,7 +56,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, b...), '\n'), nil
 }
 
-// plain is JSON as people read and grep it: <, > and & stand for themselves.
+// marshalPlain returns readable JSON: <, > and & are not escaped.
 func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -68,8 +67,8 @@ func marshalPlain(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The
-// line may end with a newline.
+// ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The line may end with
+// a newline.
 func ParseLine(b []byte) (Event, error) {
 	var l line
 	if !l.parseFast(b) {
@@ -91,7 +90,8 @@ func ParseLine(b []byte) (Event, error) {
 	}, nil
 }
 
-// quick reads a line as this engine writes it, as json.Unmarshal does. Where it says no, that has to read it.
+// parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
+// that instead.
 func (l *line) parseFast(b []byte) bool {
 	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
@@ -121,9 +121,9 @@ func (l *line) parseFast(b []byte) bool {
 			return parseInt(value, &l.Epoch)
 		case "attempt":
 			return parseInt(value, &l.Attempt)
-		case "trace_id", "span_id", "parent_span_id": // are made from the others
+		case "trace_id", "span_id", "parent_span_id": // derived from other fields
 			return plain
-		default: // what is seldom there, or unknown
+		default: // rare or unknown
 			return false
 		}
 	})
@@ -158,7 +158,7 @@ func (l *line) parseCursorFast(b []byte) bool {
 	}) >= 0
 }
 
-// readText takes a string that stands for itself.
+// parseText reads a string without escapes.
 func parseText(b []byte, plain bool, to *string) bool {
 	*to = ""
 	if plain {
@@ -167,7 +167,7 @@ func parseText(b []byte, plain bool, to *string) bool {
 	return plain
 }
 
-// readInt takes an integer of at most 18 digits.
+// parseInt reads an integer of at most 18 digits.
 func parseInt[T int | int64](b []byte, to *T) bool {
 	var n int64
 	for _, c := range b {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ControlData is what somebody asked of a running or paused session.
+// ControlData is a request to a running or paused session.
 type ControlData struct {
-	ID     string `json:"id"`     // of the inbox message, for recognition after a crash
+	ID     string `json:"id"`     // of the inbox message, to recognize it after a crash
 	Action string `json:"action"` // pause, abort, feedback
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -16,7 +16,7 @@ type ControlData struct {
 	Text   string `json:"text,omitempty"` // of feedback: for the agent's next prompt
 }
 
-// The kinds of questions to people (DESIGN 5).
+// The kinds of questions to the user (DESIGN 5).
 const (
 	QuestionConfirm    = "confirm"
 	QuestionSupervise  = "supervise"
@@ -24,92 +24,92 @@ const (
 	QuestionEscalation = "escalation"
 )
 
-// The answers that questions offer. A question that takes feedback also takes a reject with text. Skip is of tool calls:
-// the call is left out, and the agent is told nothing against it.
+// The answers that questions offer. A question that accepts feedback also accepts a reject with text. Skip is for
+// tool calls: the call is left out without a message to the agent.
 const (
 	AnswerApprove = "approve"
 	AnswerReject  = "reject"
 	AnswerSkip    = "skip"
 )
 
-// QuestionAskedData asks a person. Its key is that of what waits for the answer.
+// QuestionAskedData asks the user a question. Its event has the key of the waiting action.
 type QuestionAskedData struct {
-	ID      string   `json:"id"`     // short, one word; the same when it is asked again
+	ID      string   `json:"id"`     // short, one word; the same if it is asked again
 	Kind    string   `json:"kind"`   // one of the Question… constants
 	Digest  string   `json:"digest"` // of everything that is shown
 	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"` // answers that it takes
-	// Hook and Point are of the confirm that asks; zero in other questions.
+	Options []string `json:"options,omitempty"` // the accepted answers
+	// Hook and Point are those of the confirm that asks; zero in other questions.
 	Hook  int    `json:"hook,omitempty"`
 	Point string `json:"point,omitempty"`
-	// AcceptFeedback: a reject may have text. It then sends the stage back instead of ending the run; that of a tool
-	// call is told to the agent, and without a text ends nothing either.
+	// AcceptFeedback means that a reject may have text. It then restarts the stage instead of ending the run. For a
+	// tool call the text goes to the agent, and a reject never ends the run.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Preview is the beginning of what it is about, Shown are the files themselves, as they were then: of
-	// files outside the session the path is absolute.
+	// Preview is the beginning of the subject, Shown are its files with their digests at that time. Files outside the
+	// session have absolute paths.
 	Preview string `json:"preview,omitempty"`
 	Shown   []Ref  `json:"shown,omitempty"`
-	// Changed: it was asked before, and what was shown then is no longer so.
+	// Changed means that the question was asked before and the shown content has changed since.
 	Changed bool `json:"changed,omitempty"`
-	// Code is that of what made a person needed, for an escalation, and Remedy what can be done about it.
+	// Code is the code of an escalation's cause, and Remedy its hint.
 	Code   string `json:"code,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
-	// Waits: the run goes on running until the escalation is answered, and keeps its lock. Within is how long that may
-	// take from now, 0 for no limit; then OnTimeout is done: abort, pause or failed.
+	// Waits means that the run keeps running, with its lock, until the escalation is answered. Within is the time
+	// limit from now, 0 for none; OnTimeout is the action after it: abort, pause or failed.
 	Waits     bool          `json:"waits,omitempty"`
 	Within    time.Duration `json:"within_ns,omitempty"`
 	OnTimeout string        `json:"on_timeout,omitempty"`
-	Due       *time.Time    `json:"due,omitempty"`  // of a tool call: when it is answered as expired, nil: never
+	Due       *time.Time    `json:"due,omitempty"`  // of a tool call: when it expires, nil: never
 	Call      *AskedCall    `json:"call,omitempty"` // of kind tool
 }
 
-// AskedCall is the tool call that a person is asked about.
+// AskedCall is the tool call of a question.
 type AskedCall struct {
 	Tool string `json:"tool"`
-	// Operation is its category, "" where the provider does not say.
+	// Operation is its category, "" if the provider does not report one.
 	Operation string   `json:"operation,omitempty"`
 	Paths     []string `json:"paths,omitempty"`
 	Command   string   `json:"command,omitempty"`
-	Reason    string   `json:"reason,omitempty"` // the agent's own word for why
+	Reason    string   `json:"reason,omitempty"` // as given by the agent
 	Risk      string   `json:"risk"`             // low, medium or high
-	Rule      string   `json:"rule,omitempty"`   // what of the policy asks
+	Rule      string   `json:"rule,omitempty"`   // the part of the policy that asks
 }
 
-// QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.
+// QuestionAnsweredData is the user's answer; it counts only for the digest that was shown.
 type QuestionAnsweredData struct {
 	ID     string `json:"id"`
 	By     string `json:"by,omitempty"`
 	Answer string `json:"answer"`         // one of the question's options
 	Text   string `json:"text,omitempty"` // approve: for the agent's next prompt; reject: feedback
 	Digest string `json:"digest"`
-	// Expired: no person answered before the question's due time.
+	// Expired means that the question's due time passed without an answer.
 	Expired bool   `json:"expired,omitempty"`
-	Control string `json:"control,omitempty"` // id of the inbox message it came by
+	Control string `json:"control,omitempty"` // id of the inbox message that contained it
 }
 
-// NotifiedData says that people outside were told that the session waits or has ended.
+// NotifiedData reports a notification that the session waits or has ended.
 type NotifiedData struct {
 	Entry    int    `json:"entry"`  // number of the entry of notify in the settings, from 1
-	Action   string `json:"action"` // that was called
+	Action   string `json:"action"` // the action that was called
 	Point    string `json:"point"`  // waiting, paused, failed, aborted, completed
 	Question string `json:"question,omitempty"`
-	Times    int    `json:"times"` // how often this was told, from 1
-	// Error is why they could not be told, "" if they were.
+	Times    int    `json:"times"` // number of notifications of this, from 1
+	// Error is why the notification failed, "" if it did not.
 	Error      string `json:"error,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// QuestionID is the id of the question that what has the key asks: short enough to be typed, and the same
-// whenever it is asked.
+// QuestionID returns the id of the question that the key's action asks: short enough to type, and the same whenever
+// it is asked.
 func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
 
-// ToolQuestionID is the id of the question whether a tool call may be made: of its iteration, whichever attempt
-// makes the call.
+// ToolQuestionID returns the id of the question about a tool call. It belongs to the iteration, so that it is the
+// same in every attempt.
 func ToolQuestionID(loc Location, callID string) string {
 	return QuestionID(loc.Key(KeyAttempt, 0) + Key("/"+callID))
 }
 
-// Digest is the SHA-256 of a text, in lower-case hex.
+// Digest returns the SHA-256 of a text in lower-case hex.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -2,15 +2,15 @@ package event
 
 import "strings"
 
-// This file walks through JSON without keeping anything. It is strict: what it takes for a value encoding/json takes for one, too.
-// What it does not take is left to encoding/json, which says what is wrong with it.
+// This file scans JSON without building values. It is strict: every value that it accepts is valid for encoding/json
+// too. Callers leave all else to encoding/json, which reports the error.
 
-// maxDepth is how deep values may be nested here.
+// maxDepth is the maximum nesting of values.
 const maxDepth = 64
 
-// members calls each with the name and the value of every member of the object at b[i] and returns the index behind it, -1
-// if there is no object, a name is not plain, or each says no. plain tells of a string that it stands for itself. Where each
-// is nil, any name will do.
+// scanObject calls each with the name and the value of every member of the object at b[i] and returns the index after
+// it. It returns -1 if there is no object, a name is not plain, or each returns false. plain means that a string is
+// ASCII without escapes. If each is nil, any name is accepted.
 func scanObject(b []byte, i, depth int, each func(name, value []byte, plain bool) bool) int {
 	if i >= len(b) || b[i] != '{' || depth > maxDepth {
 		return -1
@@ -36,7 +36,7 @@ func scanObject(b []byte, i, depth int, each func(name, value []byte, plain bool
 	return i
 }
 
-// elements returns the index behind the array at b[i], -1 if there is none.
+// scanArray returns the index after the array at b[i], -1 if there is none.
 func scanArray(b []byte, i, depth int) int {
 	if i >= len(b) || b[i] != '[' || depth > maxDepth {
 		return -1
@@ -54,8 +54,8 @@ func scanArray(b []byte, i, depth int) int {
 	return i
 }
 
-// next returns the index of the member or element that follows a value that ended before b[i], or behind the closing mark, or
-// -1 if neither is there. last tells that nothing follows.
+// scanNext returns the index of the member or element after a value that ended before b[i], or the index after the
+// closing mark, or -1 if neither is there. last means that nothing follows.
 func scanNext(b []byte, i int, closing byte) (at int, last bool) {
 	i = skipSpace(b, i)
 	switch {
@@ -67,7 +67,7 @@ func scanNext(b []byte, i int, closing byte) (at int, last bool) {
 	return -1, true
 }
 
-// value returns the index behind the value at b[i], -1 if there is none.
+// scanValue returns the index after the value at b[i], -1 if there is none.
 func scanValue(b []byte, i, depth int) (end int, plain bool) {
 	if i >= len(b) {
 		return -1, false
@@ -90,7 +90,7 @@ func scanValue(b []byte, i, depth int) (end int, plain bool) {
 	}
 }
 
-// text returns the index behind the string at b[i], -1 if there is none, and whether it stands for itself: ASCII without
+// scanString returns the index after the string at b[i], -1 if there is none, and whether it is plain: ASCII without
 // escapes.
 func scanString(b []byte, i int) (end int, plain bool) {
 	if i >= len(b) || b[i] != '"' {
@@ -134,7 +134,7 @@ func areHexDigits(b []byte) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// number returns the index behind the number at b[i], -1 if there is none.
+// scanNumber returns the index after the number at b[i], -1 if there is none.
 func scanNumber(b []byte, i int) int {
 	if isOneOf(b, i, "-") {
 		i++
@@ -158,7 +158,7 @@ func scanNumber(b []byte, i int) int {
 	return scanDigits(b, i)
 }
 
-// digits returns the index behind the digits at b[i], -1 if there are none.
+// scanDigits returns the index after the digits at b[i], -1 if there are none.
 func scanDigits(b []byte, i int) int {
 	from := i
 	for i < len(b) && isDigit(b[i]) {
@@ -170,7 +170,7 @@ func scanDigits(b []byte, i int) int {
 	return i
 }
 
-// among reports whether b[i] is one of the characters.
+// isOneOf reports whether b[i] is one of the characters.
 func isOneOf(b []byte, i int, set string) bool {
 	return i < len(b) && strings.IndexByte(set, b[i]) >= 0
 }

@@ -6,19 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// The longest texts of agents and plugins in events, in bytes of a rendered line: escaped, a text may
-// take six times its own length. The longest event has six texts and stays under [MaxLine].
+// The longest texts of agents and plugins in events, in bytes of a rendered line: an escaped text may take six times
+// its own length. The longest event has six texts and stays under [MaxLine].
 const (
 	MaxText   = 8 << 10 // messages, summaries
-	MaxReason = 2 << 10 // of decisions, of which a state keeps many
-	MaxName   = 256     // words that a plugin chose: models, versions, tools
+	MaxReason = 2 << 10 // of decisions; a state keeps many of them
+	MaxName   = 256     // names chosen by a plugin: models, versions, tools
 )
 
-// cut marks the place where a text was cut.
+// ellipsis marks the place where a text was truncated.
 const ellipsis = "…"
 
-// Brief returns s, or as much of its beginning as takes at most limit bytes in a line of the journal, with
-// "…" at its end.
+// Truncate returns s, or a prefix that takes at most limit bytes in a journal line, including the "…" at its end.
 func Truncate(s string, limit int) string {
 	if fits(s, limit) {
 		return s
@@ -34,7 +33,7 @@ func Truncate(s string, limit int) string {
 	return strings.ToValidUTF8(s[:end], "") + ellipsis
 }
 
-// BriefEnd is [Brief] for texts whose end matters most: the "…" is at its beginning.
+// TruncateFront is [Truncate] for texts whose end matters most: it keeps a suffix and puts the "…" at its beginning.
 func TruncateFront(s string, limit int) string {
 	if fits(s, limit) {
 		return s
@@ -50,7 +49,7 @@ func TruncateFront(s string, limit int) string {
 	return ellipsis + strings.ToValidUTF8(s[begin:], "")
 }
 
-// fits spares most texts the counting.
+// fits avoids counting for most texts.
 func fits(s string, limit int) bool {
 	if len(s) > limit {
 		return false
@@ -62,7 +61,7 @@ func fits(s string, limit int) bool {
 	return err == nil && len(b)-len(`""`) <= limit
 }
 
-// rendered is the length of a character in a line, at most.
+// encodedLen returns the maximum length of a character in a line.
 func encodedLen(r rune) int {
 	switch {
 	case r < ' ', r == '<', r == '>', r == '&', r == 0x7f, r == '\u2028', r == '\u2029', r == utf8.RuneError:
