@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// block is a plan of one parallel block: two providers, a stage of two iterations.
+// block returns a plan of one parallel block: two providers, a stage of two iterations.
 func block() *plan.Plan {
 	zero := 0.0
 	return &plan.Plan{Version: 1, Nodes: []plan.Node{{
@@ -24,7 +24,7 @@ func block() *plan.Plan {
 	}}}
 }
 
-// takes is an agent that needs some time, by provider.
+// attemptAfter returns an agent that takes some time, by provider.
 func attemptAfter(by map[string]time.Duration) func(context.Context, Work) event.Event {
 	return func(ctx context.Context, w Work) event.Event {
 		select {
@@ -36,8 +36,7 @@ func attemptAfter(by map[string]time.Duration) func(context.Context, Work) event
 	}
 }
 
-// U105: providers run side by side, each as the stage's node says for it; the manifest comes before the
-// transition.
+// U105: providers run in parallel, each with its settings of the stage; the manifest comes before the transition.
 func TestBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := block(), &journal{}
@@ -65,7 +64,7 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// A manifest that cannot be written ends the run, which goes on with it later.
+// A manifest that cannot be written ends the run, and a later run continues with it.
 func TestManifestThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j, full := block(), &journal{}, errors.New("no space left")

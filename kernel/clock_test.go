@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// dated is a journal whose lines have another time than the process, as after the system's clock was set. It never
-// goes back, as the real one does not.
+// datedJournal is a journal whose time differs from the process's, as after a change of the system's clock. Like the
+// real one it never goes back.
 type datedJournal struct {
 	*journal
 	by   func(line int) time.Duration
@@ -33,7 +33,7 @@ func (j *datedJournal) Append(ctx context.Context, events ...event.Event) ([]eve
 	return events, err
 }
 
-// A clock that is set forwards or backwards, before the run or in it, changes no pause and no limit of running time.
+// A clock that is changed before or during the run changes no pause and no limit of running time.
 func TestClockIsSet(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, by := range map[string]func(line int) time.Duration{
@@ -91,8 +91,8 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// Where the machine has no more to give the run pauses, whatever it was that ended for want of it, and that is made
-// again when the run goes on.
+// If the machine runs out of a resource, the run pauses, whichever effect failed, and the effect is repeated after
+// the resume.
 func TestMachineFails(t *testing.T) {
 	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
 	of := event.FailureOf(full)

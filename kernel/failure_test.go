@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// curious is a strategy that asks once before it decides.
+// askingAttempt is a strategy that asks once before it decides.
 func askingAttempt(_ context.Context, w Work) event.Event {
 	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
 	if w.Command.Round > 0 {
@@ -23,7 +23,7 @@ func askingAttempt(_ context.Context, w Work) event.Event {
 	return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, d)
 }
 
-// reporting is an agent that tells of a tool call before it is done.
+// reportingAttempt is an agent that reports a tool call before it ends.
 func reportingAttempt(ctx context.Context, w Work) event.Event {
 	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
 		return failedEvent(w, err)
@@ -31,8 +31,7 @@ func reportingAttempt(ctx context.Context, w Work) event.Event {
 	return completeEvent(w)
 }
 
-// U223: a journal that cannot be written ends the run with its error, whichever line it is that fails,
-// and nothing is left at work.
+// U223: a journal that cannot be written ends the run with its error, at any line, and leaves no effect running.
 func TestJournalFailsAtAnyLine(t *testing.T) {
 	full := errors.New("disk full")
 	for lines := 0; ; lines++ {
@@ -49,7 +48,7 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 				return nil
 			}
 			control := make(chan event.Event, 1)
-			time.AfterFunc(time.Second, func() { control <- controlEvent("pause", "user") }) // in the pause between iterations
+			time.AfterFunc(time.Second, func() { control <- controlEvent("pause", "user") }) // in the delay between iterations
 			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: reportingAttempt, strategy: askingAttempt}, Control: control}, st)
 			switch {
 			case err == nil:
@@ -70,7 +69,7 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 	}
 }
 
-// What an effect tells after the run has ended, or after it was told to stop, is refused at once.
+// A record after the end of the run, or after its stop, is refused at once.
 func TestRecordAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
@@ -95,7 +94,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 	})
 }
 
-// What is told of another attempt than the one at work is refused, and the run goes on.
+// A record for another attempt than the current one is refused, and the run continues.
 func TestRecordOfAnotherAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
@@ -112,14 +111,14 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 	})
 }
 
-// verbose answers questions with more than fits into a line.
+// verboseEffects answers questions with more than fits into a line.
 type verboseEffects struct{ fakeEffects }
 
 func (verboseEffects) Question(_ context.Context, w Work) event.Event {
 	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
 }
 
-// An answer that is too long for a line is none, which the strategy is told.
+// An answer that is too long for a line counts as none, and the strategy is told.
 func TestAnswerTooLongForALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}

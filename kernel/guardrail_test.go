@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U090: what is under way when the time is used up is cancelled for that reason, whatever it is, and waited
-// for; nothing follows the event that ends the run.
+// U090: when the time is used up, everything in flight is cancelled with that cause and waited for; nothing follows
+// the event that ends the run.
 func TestGuardrailCancels(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -54,7 +54,7 @@ func TestGuardrailCancels(t *testing.T) {
 	}
 }
 
-// A run that ends in time is not held up by its guardrail.
+// A guardrail does not delay a run that ends in time.
 func TestGuardrailThatIsNotReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}

@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// D3, U124, U125: a step that always fails is called twelve times, with pauses of 1, 2 and 4 s within each of three stage
-// attempts and none between them; then a person is needed.
+// D3, U124, U125: a step that always fails is called twelve times, with pauses of 1, 2 and 4 s within each of three
+// stage attempts and none between them; then the user is asked.
 func TestLadderOfAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}

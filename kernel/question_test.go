@@ -28,14 +28,14 @@ func toolQuestion(w Work, callID string, due time.Duration) event.Event {
 	return event.New(event.QuestionAsked, w.Command.Location.Cursor(), w.Command.Key, d)
 }
 
-// later answers a question of the first iteration after a while, from outside, or stops the run.
+// delayedAnswer answers a question of the first iteration after a while, from outside, or stops the run.
 type delayedAnswer struct {
 	after      time.Duration
 	call, word string
 	stop       event.Event // instead of an answer
 }
 
-// attended runs one stage of one iteration in a session where somebody is there to be asked.
+// runAttended runs one stage of one iteration in a session that waits for the user.
 func runAttended(t *testing.T, attempt func(context.Context, Work) event.Event, answers ...delayedAnswer) (state.State, *journal, []error) {
 	t.Helper()
 	p := &plan.Plan{Version: 1, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}}
@@ -83,7 +83,7 @@ func (j *journal) answers(t *testing.T) []event.QuestionAnsweredData {
 	return all
 }
 
-// DESIGN 5: an attempt waits for a person, by wall clock, and no longer than the question's time.
+// DESIGN 5: an attempt waits for the user, by time of day, and no longer than the question's deadline.
 func TestAskWaitsForAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -121,7 +121,7 @@ func TestAskWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// An answer that comes in the moment in which the time is over: the one that is journaled counts, and only it is.
+// An answer at the moment of the deadline: only the journaled one counts.
 func TestAskAnswersOnce(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestAskAnswersOnce(t *testing.T) {
 	}
 }
 
-// Several calls of an attempt are asked about side by side, and answered in any order; the same one only once.
+// Several calls of an attempt ask concurrently and are answered in any order; the same call asks only once.
 func TestAskSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		words := map[string]string{}
@@ -172,7 +172,7 @@ func TestAskSideBySide(t *testing.T) {
 	})
 }
 
-// U050: an attempt that waits for a person is not waited for by a pause; it is made again when the run goes on.
+// U050: a pause does not wait for an attempt with an open question; the attempt is repeated after the resume.
 func TestPauseEndsAQuestion(t *testing.T) {
 	for _, kind := range []string{"user", "signal", "approval"} {
 		t.Run(kind, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestPauseEndsAQuestion(t *testing.T) {
 	}
 }
 
-// A pause that was asked for before waits no more for a question that comes after it.
+// A pause requested earlier does not wait for a later question.
 func TestQuestionAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -209,7 +209,7 @@ func TestQuestionAfterAPause(t *testing.T) {
 	})
 }
 
-// U052: an abort does not wait for a person.
+// U052: an abort does not wait for the user.
 func TestAbortEndsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

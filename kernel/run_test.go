@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// journal keeps events in memory and can be told to fail.
+// journal keeps events in memory and can be made to fail.
 type journal struct {
 	mu     sync.Mutex
 	seq    int64
@@ -50,7 +50,7 @@ func (j *journal) types() []event.Type {
 	return types
 }
 
-// world answers each kind of effect by a function; a nil one gets the everyday answer.
+// fakeEffects answers each kind of effect with a function; a nil one succeeds.
 type fakeEffects struct {
 	attempt  func(context.Context, Work) event.Event
 	strategy func(context.Context, Work) event.Event
@@ -126,7 +126,7 @@ func failedEvent(w Work, err error) event.Event {
 	return e
 }
 
-// untilCancelled is an agent that works until it is told to stop.
+// untilCancelled is an agent that works until it is cancelled.
 func untilCancelled(ctx context.Context, w Work) event.Event {
 	<-ctx.Done()
 	return failedEvent(w, context.Cause(ctx))
@@ -268,7 +268,7 @@ func TestAbort(t *testing.T) {
 		control := make(chan event.Event, 2)
 		abort := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort", Reason: "enough"})
 		control <- abort
-		control <- abort // the same message again is dropped
+		control <- abort // the repeated message is dropped
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
@@ -279,7 +279,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// A journal that fails ends the run with its error; what was under way is cancelled.
+// A journal that fails ends the run with its error; everything in flight is cancelled.
 func TestJournalFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
@@ -300,8 +300,8 @@ func TestJournalFailure(t *testing.T) {
 	})
 }
 
-// Fencing: what an effect delivers that nobody waits for is recorded and changes nothing. A run that
-// then has nothing to wait for says so instead of hanging.
+// Fencing: an unexpected delivery of an effect is recorded and changes nothing. A run that then has nothing to wait
+// for returns an error instead of hanging.
 func TestLateDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}

@@ -21,7 +21,7 @@ func controlEvent(action, kind string) event.Event {
 	return event.New(event.Control, nil, "", event.ControlData{ID: action, Action: action, Kind: kind})
 }
 
-// slowStrategy decides after a while, or says what cancelled it.
+// slowStrategy decides after a while, or returns its cancellation cause.
 func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
 	return func(ctx context.Context, w Work) event.Event {
 		d := event.DecisionData{Strategy: "slow", Action: "continue"}
@@ -35,8 +35,8 @@ func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
 	}
 }
 
-// U050, U052, U102: what a strategy does is under way like an attempt: a pause waits for it, a signal for
-// 30 s, an abort not at all; and nothing follows the event that ends or pauses the run.
+// U050, U052, U102: a strategy is in flight like an attempt: a pause waits for it, a signal for 30 s, an abort not at
+// all; nothing follows the event that ends or pauses the run.
 func TestStopWhileTheStrategyDecides(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 	}
 }
 
-// A stop that is known already starts nothing more.
+// A run that is already stopped starts nothing.
 func TestStopBeforeWorkBegins(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("too late"))
@@ -106,8 +106,7 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 	}
 }
 
-// An event that is too long for a line ends neither the run nor every resume of it: a report is refused,
-// an effect has failed.
+// An event that is too long for a line ends neither the run nor every resume: a record is refused, an effect fails.
 func TestEventsTooLongForALine(t *testing.T) {
 	long := strings.Repeat("x", event.MaxLine)
 	tests := []struct {

@@ -40,7 +40,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Whatever the text, what is left fits into its part of a line.
+// The truncated text always fits into its part of a line.
 func TestBriefFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))+rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "times"))
@@ -86,7 +86,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// What nobody said is not there, and not 0.
+// Unreported counts are omitted, not 0.
 func TestTokens(t *testing.T) {
 	count := func(n int64) *int64 { return &n }
 	u := event.Usage{InputTokens: count(5), CacheReadTokens: count(0), ReasoningTokens: count(7)}

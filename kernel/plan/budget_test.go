@@ -51,7 +51,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The patterns of all policies hold for the whole session, wherever they stand.
+// The patterns of all policies apply to the whole session, wherever they are set.
 func TestSecretPatterns(t *testing.T) {
 	says := func(patterns ...string) *plan.Policy { return &plan.Policy{Secrets: &plan.Secrets{Patterns: patterns}} }
 	inner := &plan.Plan{Pipeline: plan.Pipeline{Policy: says("d")}, Nodes: []plan.Node{{Path: "0", Policy: says("e", "a")}}}

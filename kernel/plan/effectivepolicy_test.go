@@ -42,7 +42,7 @@ func TestCommandsOf(t *testing.T) {
 	}
 }
 
-// U130: what a node says of escalation goes over the pipeline's, member by member.
+// U130: a node's escalation overrides the pipeline's, member by member.
 func TestEscalationOf(t *testing.T) {
 	yes, no := true, false
 	pipeline := &Policy{Escalation: &Escalation{OnLimit: ToFailed, Wait: &yes, Timeout: 60, Poll: 1}}
@@ -147,7 +147,7 @@ func TestPolicyOf(t *testing.T) {
 	}
 }
 
-// What a block's policy says holds for its stages where they say nothing themselves.
+// A block's policy holds for its stages unless they override it.
 func TestPolicyOfAStageInABlock(t *testing.T) {
 	p := &Plan{
 		Pipeline: Pipeline{Policy: &Policy{StageTimeout: 300, IdleTimeout: 60}},
@@ -164,7 +164,7 @@ func TestPolicyOfAStageInABlock(t *testing.T) {
 		"1.0": {Timeout: 20, StageTimeout: 300, IdleTimeout: 5},
 		"1.1": {Timeout: 20, StageTimeout: 300, IdleTimeout: 7},
 	} {
-		stage := *p.Find(path) // a copy, as a provider runs it
+		stage := *p.Find(path) // a copy with a provider's settings
 		if diff := cmp.Diff(want, p.PolicyOf(&stage)); diff != "" {
 			t.Errorf("PolicyOf %s (-want +got):\n%s", path, diff)
 		}

@@ -44,8 +44,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is written in two forms is written back in the form it had, and the short one where it says
-// everything.
+// A value with two forms is written back in its original form, and in the short one if that is complete.
 func TestTwoForms(t *testing.T) {
 	tests := []struct {
 		name string
@@ -85,8 +84,8 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// U010: the model is the provider's, else the stage's, else the default of what the name stands for; the
-// inputs are the provider's over the stage's, key by key.
+// U010: the model is the provider's, else the stage's, else the name's default; the provider's inputs override the
+// stage's, key by key.
 func TestInBranch(t *testing.T) {
 	text := func(s string) json.RawMessage { return json.RawMessage(s) }
 	block := Node{Providers: []BlockProvider{
@@ -146,7 +145,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// BASH-BEHAVIOUR 2: what a termination says, and what it means where it says nothing.
+// BASH-BEHAVIOUR 2: the settings of a termination, and their defaults.
 func TestTermination(t *testing.T) {
 	tests := []struct {
 		text                string

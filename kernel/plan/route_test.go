@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// flow is a pipeline of four nodes, the third of which embeds two others.
+// edgePlan returns a pipeline of four nodes, the third of which embeds two others.
 func edgePlan() *Plan {
 	inner := &Plan{Nodes: []Node{
 		{Path: "0", ID: "one", Kind: KindStage},
@@ -23,7 +23,7 @@ func edgePlan() *Plan {
 	}}
 }
 
-// U082, U122, K36, K37: where outcomes lead, and what is counted.
+// U082, U122, K36, K37: the targets of outcomes, and the counted edges.
 func TestRouteOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path    string
@@ -120,7 +120,7 @@ func TestChecksAt(t *testing.T) {
 	}
 }
 
-// U113: only nodes of the pipeline itself are left out.
+// U113: only top-level nodes are skipped.
 func TestSkipped(t *testing.T) {
 	p := edgePlan()
 	if p.Skipped(p.Find("1")) {
@@ -134,8 +134,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// What the ceilings of a node are: those of the run, of each pipeline that embeds it, and its own; in blocks those of
-// the block and of the stage.
+// The ceilings of a node are those of the run, of each pipeline that embeds it, and its own; in blocks those of the
+// block and of the stage.
 func TestCeilings(t *testing.T) {
 	cost := func(usd float64) *Policy { return &Policy{Cost: &Cost{MaxUSD: usd}} }
 	inner := &Plan{Pipeline: Pipeline{Policy: cost(3)}, Nodes: []Node{{Path: "0", ID: "a", Policy: cost(4)}, {Path: "1", ID: "b"}}}

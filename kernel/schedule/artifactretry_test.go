@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// healing performs a run in which the first bad artifacts of every iteration are invalid, and tells of its attempts by
-// iteration and rung.
+// runWithBadArtifacts performs a run in which the first bad artifacts of every iteration are invalid. It returns the
+// attempts by iteration and rung.
 func runWithBadArtifacts(t *testing.T, n plan.Node, bad int) (made []string, s state.State) {
 	t.Helper()
 	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
@@ -45,7 +45,8 @@ func runWithBadArtifacts(t *testing.T, n plan.Node, bad int) (made []string, s s
 	return nil, s
 }
 
-// D5: a bad artifact is asked for again as often as heal says, beside the tries; then the stage is tried again.
+// D5: an invalid artifact is requested again as often as heal allows, not counted as attempts; then the stage is
+// retried.
 func TestHeal(t *testing.T) {
 	number := func(n int) *int { return &n }
 	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
@@ -86,7 +87,7 @@ func TestHeal(t *testing.T) {
 	}
 }
 
-// A heal uses up no try: an attempt that crashes behind it is tried as often as before.
+// An artifact retry is not charged: an attempt that crashes after it has all its retries.
 func TestHealUsesUpNoTry(t *testing.T) {
 	n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
 	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
@@ -123,7 +124,7 @@ func TestHealUsesUpNoTry(t *testing.T) {
 	t.Fatal("no end")
 }
 
-// U112, DIALECT B4: a run begins with the node of --start and is complete after that of exit_after; the nodes around are
+// U112, DIALECT B4: a run begins with the node of --start and is complete after that of exit_after; other nodes are
 // never entered.
 func TestStartAndExit(t *testing.T) {
 	nodes := []string{"intake", "spec", "red", "green"}
@@ -163,8 +164,8 @@ func TestStartAndExit(t *testing.T) {
 	}
 }
 
-// An attempt for a bad artifact that a crash or a pause cuts off is made again as what it was: the attempt before it has
-// ended.
+// An artifact retry that a crash or a pause interrupts is repeated as an artifact retry, because the attempt before
+// it has ended.
 func TestHealCutOff(t *testing.T) {
 	for _, how := range []string{"crash", "pause"} {
 		t.Run(how, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// BenchmarkApply applies the events of an iteration to the last of so many nodes, the others of which
-// have all the decisions that a state keeps.
+// BenchmarkApply applies the events of an iteration to the last of n nodes; the others have the maximum number of
+// decisions.
 func BenchmarkApply(b *testing.B) {
 	for _, nodes := range []int{1, 10, 30} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {

@@ -36,7 +36,7 @@ func TestCheckBeforeStops(t *testing.T) {
 	}
 }
 
-// After a "continue" the first iteration begins at once, without the delay between iterations.
+// After "continue" the first iteration begins at once, without the delay between iterations.
 func TestCheckBeforeGoesOn(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
@@ -52,7 +52,7 @@ func TestCheckBeforeGoesOn(t *testing.T) {
 	}
 }
 
-// A run that failed because the first question could not be answered asks it again when it is resumed.
+// A run that failed because the first question could not be answered repeats it after a resume.
 func TestCheckBeforeIsAskedAgain(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
@@ -69,8 +69,8 @@ func TestCheckBeforeIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Journals of before an iteration began before its check have no iteration_start there, and no
-// attempt_start: they fold to the same.
+// In older journals the check came before iteration_start, and there was no attempt_start: they fold to the same
+// state.
 func TestCheckBeforeInOlderJournals(t *testing.T) {
 	for _, first := range []string{"stop", "continue", "error"} {
 		t.Run(first, func(t *testing.T) {
@@ -105,8 +105,9 @@ func TestCheckBeforeInOlderJournals(t *testing.T) {
 	}
 }
 
-// K17: an agent's stop steers. Only a stage of a fixed number of iterations passes over one after the last of them
-// that its history does not show: it ends by its plan then. A strategy that counts the agents' wishes hears them all.
+// K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops one after
+// the last iteration that its history does not show, because its plan ends it. Strategies that count the hints
+// receive all of them.
 func TestWhatTheStrategyHears(t *testing.T) {
 	for _, tt := range []struct {
 		name, strategy, decision string

@@ -14,17 +14,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// world answers the commands of a run and keeps what was made: "execute v2 i1", "execute v1 s1 i1#2" for a step's
+// scriptedRun answers the commands of a run and records them: "execute v2 i1", "execute v1 s1 i1#2" for a step's
 // second attempt, "check lint", "stage 2 of 3", "wait 1s".
 type scriptedRun struct {
 	*history
 	made []string
-	// attempt is how an attempt ends: "" well, else an outcome, or "crash" for a transient failure.
+	// attempt returns the end of an attempt: "" for success, else an outcome, or "crash" for a transient failure.
 	attempt func(c schedule.Command, node string) string
 	usage   func(c schedule.Command) *event.Usage
 	checks  map[string]bool
 	steps   []event.StepData
-	inputs  map[string]event.InputCheckedData // what a look at the input of a node comes to, by its id
+	inputs  map[string]event.InputCheckedData // results of inspecting the input of a node, by its id
 }
 
 func newScriptedRun(t *testing.T, p *plan.Plan) *scriptedRun {
@@ -32,7 +32,7 @@ func newScriptedRun(t *testing.T, p *plan.Plan) *scriptedRun {
 	return &scriptedRun{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
 }
 
-// run performs what is due until nothing is.
+// run performs the due commands until none is left.
 func (w *scriptedRun) run() *scriptedRun {
 	w.t.Helper()
 	for range 10_000 {
@@ -49,7 +49,7 @@ func (w *scriptedRun) run() *scriptedRun {
 	return w
 }
 
-// fire lets the timer run out that is due first.
+// fire fires the timer that is due first.
 func (w *scriptedRun) fire() bool {
 	var first event.Key
 	for key, timer := range w.state.Timers {
@@ -148,7 +148,7 @@ func (w *scriptedRun) count(prefix string) int {
 	return n
 }
 
-// resume goes on as a new kernel.
+// resume continues with a new kernel.
 func (w *scriptedRun) resume(d event.SessionResumedData) *scriptedRun {
 	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", d))
@@ -189,8 +189,8 @@ func endNodeAs(node, outcome string) func(schedule.Command, string) string {
 	}
 }
 
-// D3, U120, U122, U123: verification that fails for ever: one pass and three returns, then a person; who goes on takes
-// the edge once more.
+// D3, U120, U122, U123: a verification that always fails: one pass and three returns, then a question; approving it
+// takes the edge once more.
 func TestVerifyFailsForEver(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = endNodeAs("verify", "fail")
@@ -216,7 +216,7 @@ func TestVerifyFailsForEver(t *testing.T) {
 	}
 }
 
-// D3: counters outlive a pause: after two of three returns one is left.
+// D3: cycle counts survive a pause: after two of three returns one is left.
 func TestCyclesOutliveAPause(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
@@ -236,7 +236,7 @@ func TestCyclesOutliveAPause(t *testing.T) {
 	}
 }
 
-// U121: a review that rejects leads back to the plan; U123: what happens at the limit is the edge's word.
+// U121: a negative review leads back to the plan; U123: the edge sets the action at its limit.
 func TestOnLimit(t *testing.T) {
 	for _, tt := range []struct {
 		onLimit string
@@ -254,7 +254,7 @@ func TestOnLimit(t *testing.T) {
 	}
 }
 
-// K31, K37: besides each edge a node and the whole run have limits.
+// K31, K37: a node and the whole run have limits too.
 func TestLimitsOfNodesAndRuns(t *testing.T) {
 	edges := map[string]map[plan.Outcome]plan.Edge{}
 	for _, id := range []string{"b", "c", "d"} {
@@ -292,8 +292,8 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}
 }
 
-// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls in all,
-// then a person.
+// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
+// in all, then a question.
 func TestStepFailsForEver(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
@@ -330,7 +330,7 @@ func TestStepFailsForEver(t *testing.T) {
 	}
 }
 
-// K33: retry.on_stage_retry: single gives a step that failed one attempt in each stage retry; retry_by counts by action.
+// K33: retry.on_stage_retry: single gives a failed step one attempt per stage retry; retry_by sets retries by action.
 func TestRetriesOfSteps(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", RetryBy: map[string]int{"READ": 1}}
@@ -346,7 +346,7 @@ func TestRetriesOfSteps(t *testing.T) {
 	}
 }
 
-// U160, U161: steps side by side are begun in the order of the plan, each after what it depends on; a hundred of them.
+// U160, U161: parallel steps begin in plan order, each after its dependencies; a hundred of them.
 func TestStepsSideBySide(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
@@ -375,7 +375,8 @@ func TestStepsSideBySide(t *testing.T) {
 	}
 }
 
-// Re-entry: what is done stays done unless its content changed or it is named; where nothing is named all are made again.
+// On re-entry finished steps stay done unless their content changed or they are named; if none is named, all are
+// repeated.
 func TestStepsOfALaterVisit(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute"}}}, "plan", "execute", "verify")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
@@ -385,7 +386,7 @@ func TestStepsOfALaterVisit(t *testing.T) {
 		if node != "verify" || c.Location.Visit > 2 {
 			return ""
 		}
-		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // once another one
+		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // changed content, once
 		return "fail"
 	}
 	w.run().requireStopped(state.Completed, "")
@@ -395,7 +396,7 @@ func TestStepsOfALaterVisit(t *testing.T) {
 	}
 }
 
-// Checks are all made, in order, whatever the agent says; one at the entry keeps the agent from working.
+// All checks run, in order, whatever the agent reports; a failed entry check keeps the agent from working.
 func TestChecks(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "failed"}}}, "a")
 	p.Nodes[0].Checks = []plan.Check{{ID: "green", At: plan.AtEnter}, {ID: "build"}, {ID: "lint"}}
@@ -419,7 +420,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// U131: who asks for a person is heard first, is not counted as failed, and works again with what they said.
+// U131: an agent's escalation is handled first, does not count as a failure, and the agent continues with the user's
+// text.
 func TestEscalate(t *testing.T) {
 	w := newScriptedRun(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
 	w.attempt = endNodeAs("a", "escalate")
@@ -435,7 +437,7 @@ func TestEscalate(t *testing.T) {
 	}
 }
 
-// U113: a node that is left out is seen in the journal.
+// U113: a skipped node is visible in the journal.
 func TestSkip(t *testing.T) {
 	p := graph(nil, "a", "b")
 	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
@@ -450,7 +452,7 @@ func fixedCost(usd float64) func(schedule.Command) *event.Usage {
 	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
 }
 
-// Sixteen providers under one ceiling of money: what they spend together never passes it.
+// Sixteen providers under one ceiling: together they never exceed it.
 func TestNoOvershoot(t *testing.T) {
 	block := plan.Node{Path: "0", ID: "many", Kind: plan.KindParallel, Stages: []plan.Node{{
 		Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5},
@@ -492,8 +494,7 @@ func TestNoOvershoot(t *testing.T) {
 	}
 }
 
-// A call that does not say what it took counts as what was reserved for it, never as nothing; a budget stop is an
-// outcome that a person can lift.
+// A call without reported usage is charged its reservation, never nothing; the user can lift a budget stop.
 func TestUnknownCost(t *testing.T) {
 	p := graph(nil, "a", "b", "c")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}
@@ -508,7 +509,7 @@ func TestUnknownCost(t *testing.T) {
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
-// What a crash cut off counts as what was reserved for it.
+// An interrupted call is charged its reservation.
 func TestCutOffIsCharged(t *testing.T) {
 	p := graph(nil, "a")
 	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}

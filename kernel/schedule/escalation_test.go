@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// needy is a run at a node that needs a person, under a policy.
+// newEscalatingRun returns a run at a node that needs the user, under a policy.
 func newEscalatingRun(t *testing.T, e *plan.Escalation) *scriptedRun {
 	t.Helper()
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b")
@@ -22,7 +22,7 @@ func newEscalatingRun(t *testing.T, e *plan.Escalation) *scriptedRun {
 	return w
 }
 
-// asks runs until nothing is due, and no timer runs out.
+// openQuestion runs until nothing is due, without firing timers, and returns the open question.
 func (w *scriptedRun) openQuestion() (string, state.Question) {
 	w.t.Helper()
 	for cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0; cmds = schedule.Decide(w.plan, w.state) {
@@ -39,7 +39,7 @@ func (w *scriptedRun) answer(id, word, text string) {
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: word, Text: text, Digest: w.state.Questions[id].Digest}))
 }
 
-// U128, U130, K9: under wait the run stays running, with a limit; what is done when that is over is said by on_timeout.
+// U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after it.
 func TestEscalationThatIsWaitedFor(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -83,7 +83,7 @@ func TestEscalationThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A run that would pause has a limit only where somebody waits all the same, and the policy names one. A paused run waits
+// A run that would pause has a deadline only if the session waits anyway and the policy sets one. A paused run waits
 // without limit.
 func TestEscalationThatIsNotWaitedFor(t *testing.T) {
 	for _, tt := range []struct {
@@ -115,7 +115,7 @@ func TestEscalationThatIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// The first answer wins, also over a limit that has just passed; one that is over says no more.
+// The first answer wins, also against a deadline that has just passed; a closed escalation accepts no answer.
 func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 	for _, when := range []string{"in time", "just after"} {
 		w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
@@ -139,7 +139,7 @@ func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 	}
 }
 
-// The limit is wall clock: a crash and a resume change neither it nor the question.
+// The deadline is a time of day: a crash and a resume change neither it nor the question.
 func TestEscalationOutlivesACrash(t *testing.T) {
 	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
 	id, q := w.openQuestion()
@@ -155,7 +155,8 @@ func TestEscalationOutlivesACrash(t *testing.T) {
 	}
 }
 
-// U129: the node that needed a person reruns, and may need one again, under another name, as often as cycles.max says.
+// U129: the node runs again after its escalation, and may escalate again, under another name, as often as cycles.max
+// allows.
 func TestRepeatedEscalation(t *testing.T) {
 	w := newEscalatingRun(t, nil)
 	w.plan.Nodes[0].Policy = &plan.Policy{Cycles: &plan.Cycles{Max: 2}}
@@ -181,7 +182,7 @@ func TestRepeatedEscalation(t *testing.T) {
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
-// Names count up within a second, and go on doing so in a further run of the session.
+// Names count up within a second, also across runs of the session.
 func TestEscalationNames(t *testing.T) {
 	w := newEscalatingRun(t, nil)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -216,7 +217,7 @@ func TestEscalationNames(t *testing.T) {
 	}
 }
 
-// U131: a person who is asked sees what the stage has left, valid or not, and what it says.
+// U131: the question shows the artifact that the stage has left, valid or not, and its message.
 func TestEscalationShowsWhatWasMade(t *testing.T) {
 	for _, of := range []event.Settlement{
 		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
@@ -242,14 +243,14 @@ func TestEscalationShowsWhatWasMade(t *testing.T) {
 	}
 }
 
-// One provider of a block that waits in vain ends the run only when the others have ended.
+// An expired escalation of one provider in a block ends the run only when the others have ended.
 func TestEscalationInABlock(t *testing.T) {
 	stage := plan.Node{Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}
 	block := plan.Node{Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{stage}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}}}
 	block.Policy = &plan.Policy{Recovery: plan.RecoveryAsk, Escalation: &plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}}
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}}
 	w := newScriptedRun(t, p)
-	for len(w.state.Questions) == 0 { // one attempt is begun and cut off
+	for len(w.state.Questions) == 0 { // one attempt is started and interrupted
 		c := schedule.Decide(p, w.state)[0]
 		if c.Kind != schedule.Attempt {
 			w.perform(c)
@@ -264,7 +265,7 @@ func TestEscalationInABlock(t *testing.T) {
 		}
 	}
 	w.fire()
-	for range 3 { // the answer for want of one, then the other provider, whose attempt is under way
+	for range 3 { // the expiry, then the other provider, whose attempt is in flight
 		for _, c := range schedule.Decide(p, w.state) {
 			if c.Event != nil && c.Event.Type == event.NodeComplete {
 				t.Fatalf("it ends while another provider works: %s", asJSON(w.state))
@@ -278,7 +279,7 @@ func TestEscalationInABlock(t *testing.T) {
 	}
 }
 
-// Who lets the attempt of one provider be made again says nothing about what another one ended with.
+// Approving the repeat of one provider's attempt does not affect another provider's result.
 func TestAnswerIsForOneProvider(t *testing.T) {
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},

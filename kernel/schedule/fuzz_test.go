@@ -16,11 +16,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxFuzzed bounds what one input may cost: a journal of it is folded after each of its lines.
+// maxFuzzed bounds the size of an input, because the whole journal is folded after each of its lines.
 const maxFuzzed = 20 << 10
 
-// FuzzFold folds any journal of any plan. What does not fit changes nothing, and says so; after every line that
-// does, the scheduler has an answer, and both it and the state are the same when the state comes back from its JSON.
+// FuzzFold folds any journal of any plan. An event that does not fit changes nothing and returns an error. After
+// every other event Decide returns, and both its commands and the state survive a JSON round trip.
 func FuzzFold(f *testing.F) {
 	journal, err := os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl"))
 	if err != nil {
@@ -71,7 +71,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// sameAgain takes a state to its JSON and back.
+// checkRoundTrip encodes a state as JSON and decodes it.
 func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	t.Helper()
 	text := asJSON(s)

@@ -21,8 +21,8 @@ func newGuardrails(seconds float64) *plan.Guardrails {
 	return &plan.Guardrails{MaxRuntimeSeconds: seconds, At: fmt.Sprintf("p.yaml:%v:1", seconds)}
 }
 
-// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the
-// first of its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
+// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the first of
+// its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
 func nestedPlan() *plan.Plan {
 	stage := func(path, id string, g *plan.Guardrails) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Guardrails: g, Termination: plan.Termination{"max": 1}}
@@ -42,7 +42,7 @@ func nestedPlan() *plan.Plan {
 	}
 }
 
-// finish lets what is due succeed until the run has ended, or until stop says so before the next command.
+// finish completes due commands until the run has ended, or until stop returns true for the next command.
 func (h *history) finish(stop func(schedule.Command) bool) {
 	h.t.Helper()
 	for range 200 {
@@ -66,7 +66,7 @@ func (h *history) finish(stop func(schedule.Command) bool) {
 	h.t.Fatalf("no end: %s", asJSON(h.state))
 }
 
-// U090: the timer of a guardrail is set when what it bounds begins, once, and is gone when it is over.
+// U090: a guardrail's timer is set once, when the guarded work begins, and is removed when it is over.
 func TestGuardrailsAreSetAndTaken(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	var set []string
@@ -111,7 +111,7 @@ func TestNoGuardrails(t *testing.T) {
 	})
 }
 
-// reach lets the timer run out, some time after it was due.
+// fireGuardrail fires the timer some time after it was due.
 func (h *history) fireGuardrail(key event.Key, late time.Duration) {
 	h.t.Helper()
 	h.spent += h.state.Timers[key].Due.Add(late).Sub(h.now())
@@ -123,7 +123,7 @@ func (h *history) now() time.Time {
 	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(h.state.Seq+1)*time.Second + h.spent)
 }
 
-// cancelled commits what is due, and lets an effect that is cancelled say so.
+// cancelCommands commits due commands, and ends the effects that are cancelled.
 func (h *history) cancelCommands() (cancelled []schedule.Command) {
 	h.t.Helper()
 	for range 50 {
@@ -133,7 +133,7 @@ func (h *history) cancelCommands() (cancelled []schedule.Command) {
 		}
 		c := cmds[0]
 		switch {
-		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is under way
+		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is in flight
 			h.add(*cmds[1].Event)
 		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyQuestion:
 			cancelled = append(cancelled, c)
@@ -154,8 +154,8 @@ func (h *history) cancelCommands() (cancelled []schedule.Command) {
 	return nil
 }
 
-// U090, U099: what is under way when the time of the run is used up is cancelled, and the run fails with the
-// limit, the place where it was set, the time it took, and the way on.
+// U090, U099: when the time of the run is used up, everything in flight is cancelled, and the run fails with the
+// limit, its source, the running time, and the resume command.
 func TestRunLimitFailsTheRun(t *testing.T) {
 	p := stages(plan.Node{ID: "a"})
 	p.Pipeline = plan.Pipeline{Name: "gp", Guardrails: newGuardrails(60)}
@@ -187,7 +187,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 		t.Error("the run can go on")
 	}
 
-	h.resume() // nobody said that it may take longer
+	h.resume() // the resume did not renew the time
 	h.commit()
 	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
 		t.Errorf("resumed: %s", asJSON(h.state))
@@ -202,8 +202,8 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	}
 }
 
-// Wherever a loop is when its time is used up, the node fails; a resume gives it its time anew and goes on
-// where it was.
+// In every phase of its loop, the node fails when its time is used up; a resume renews the time and continues at the
+// same point.
 func TestNodeLimitInEveryPhase(t *testing.T) {
 	const key = event.Key("timer:0/v1/r1/-/-/i0#1")
 	tests := []struct {
@@ -271,7 +271,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 	}
 }
 
-// wait lets the timers of the loop run out.
+// wait fires the timers of the loop.
 func (h *history) wait() {
 	h.t.Helper()
 	h.commit()
@@ -282,7 +282,7 @@ func (h *history) wait() {
 	}
 }
 
-// An agent that ends well although the time is used up has done its iteration; there is no further one.
+// An agent that ends well although the time is used up completes its iteration; no further one begins.
 func TestIterationThatEndsLateCounts(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(90), Termination: plan.Termination{"max": 3}}))
 	c := h.commit()
@@ -294,7 +294,7 @@ func TestIterationThatEndsLateCounts(t *testing.T) {
 	}
 }
 
-// Time in which nobody works does not count: not a pause, not the time between a crash and the next kernel.
+// Idle time does not count: neither a pause, nor the time between a crash and the next kernel.
 func TestRestsDoNotCount(t *testing.T) {
 	p := stages(plan.Node{ID: "a", Guardrails: newGuardrails(50)})
 	p.Pipeline.Guardrails = newGuardrails(100)
@@ -345,7 +345,7 @@ func TestRestsDoNotCount(t *testing.T) {
 	}
 }
 
-// The guardrail of a block's stage ends the work of one provider; the others go on, and the block fails.
+// The guardrail of a block's stage ends the work of one provider; the others continue, and the block fails.
 func TestLimitOfOneProvider(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	h.finish(func(c schedule.Command) bool { return c.Location.Branch != "" })
@@ -370,11 +370,11 @@ func TestLimitOfOneProvider(t *testing.T) {
 	}
 }
 
-// Everything within what a guardrail bounds is cancelled, and the message names the widest one.
+// Everything within a guardrail is cancelled, and the message names the widest one.
 func TestLimitsOfWhatHoldsOthers(t *testing.T) {
 	tests := []struct {
 		key       event.Key
-		node      string // where it is reached, and where the session then is
+		node      string // where it is reached, and where the session is then
 		cancelled int
 		message   string
 	}{
@@ -412,7 +412,7 @@ func TestLimitsOfWhatHoldsOthers(t *testing.T) {
 	}
 }
 
-// A run whose time is used up between two nodes does not begin another one's work.
+// A run whose time is used up between two nodes does not begin the next one.
 func TestReachedBetweenNodes(t *testing.T) {
 	p := stages(plan.Node{ID: "a"}, plan.Node{ID: "b"})
 	p.Pipeline.Guardrails = newGuardrails(60)
@@ -428,7 +428,7 @@ func TestReachedBetweenNodes(t *testing.T) {
 	}
 }
 
-// A timer cannot run out twice, nor one that is not set.
+// A timer cannot fire twice, nor without being set.
 func TestTimerThatDoesNotFit(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	h.commit()
@@ -440,7 +440,7 @@ func TestTimerThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// The time of the run is that of all its runs where the whole pipeline is run several times.
+// The time of the run spans all runs of the whole pipeline.
 func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	h := newRepeatedHistory(t, nestedPlan(), 2)
 	set := map[event.Key]int{}
@@ -462,7 +462,7 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	}
 }
 
-// A crash between the end of the time and that of the node is nobody's word to go on.
+// A crash after the run's time and before the node's does not renew either.
 func TestCrashRenewsNothing(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(60)}))
 	h.commit()

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// hooked is a plan with hooks, numbered as they come.
+// withHooks returns a plan with hooks, numbered in order.
 func withHooks(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 	for i := range hooks {
 		hooks[i].Number = i + 1
@@ -24,7 +24,7 @@ func withHooks(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 	return p
 }
 
-// call is the hook that is due, begun.
+// startHook begins the due hook.
 func (h *history) startHook() schedule.Command {
 	h.t.Helper()
 	c := h.commit()
@@ -35,7 +35,7 @@ func (h *history) startHook() schedule.Command {
 	return c
 }
 
-// answer ends the hook that is due with an answer and a text for the agent.
+// answerHook ends the due hook with an answer and a text for the agent.
 func (h *history) answerHook(answer, text string) schedule.Command {
 	h.t.Helper()
 	c := h.startHook()
@@ -47,7 +47,7 @@ func (h *history) answerHook(answer, text string) schedule.Command {
 	return c
 }
 
-// put lets the hook that is due ask a person.
+// askQuestion makes the due hook ask the user.
 func (h *history) askQuestion(kind string, feedback bool) event.QuestionAskedData {
 	h.t.Helper()
 	c := h.startHook()
@@ -71,7 +71,7 @@ func injectedText(s state.State, loc event.Location) string {
 	return strings.Join(all, " ")
 }
 
-// U240, U243: each point is called where it belongs, for the nodes that the hook is for.
+// U240, U243: each hook point is called at its place, for the nodes of the hook.
 func TestHookPoints(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointSessionStart}, plan.Hook{Point: plan.PointStageStart, Stage: "b"},
@@ -105,7 +105,7 @@ func TestHookPoints(t *testing.T) {
 	}
 }
 
-// U241: a text lives as long as what its point opens.
+// U241: a text lives as long as the work that its point opens.
 func TestWhereTextsGo(t *testing.T) {
 	points := []plan.HookPoint{plan.PointSessionStart, plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd, plan.PointStageEnd}
 	var hooks []plan.Hook
@@ -143,7 +143,7 @@ func TestWhereTextsGo(t *testing.T) {
 	}
 }
 
-// U247, U253: a question pauses the run, and the answer is taken up when it goes on: the stage is not run again.
+// U247, U253: a question pauses the run, and its answer is used after the resume: the stage does not run again.
 func TestConfirm(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
 	h := newHistory(t, p)
@@ -154,7 +154,7 @@ func TestConfirm(t *testing.T) {
 	if h.state.Status != state.Paused || h.state.PauseKind != state.PauseApproval {
 		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
 	}
-	h.resume() // nobody has answered: it is still open
+	h.resume() // unanswered: it is still open
 	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.Awaited(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
 	}
@@ -175,7 +175,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What does not answer the question as it was shown does not count.
+// An answer that does not match the shown question does not count.
 func TestAnswersThatDoNotCount(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
 	h := newHistory(t, p)
@@ -196,7 +196,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}
 }
 
-// U252: a refusal without a word ends the session, with a word it sends the stage back.
+// U252: a rejection without text ends the session, with text it restarts the stage.
 func TestReject(t *testing.T) {
 	begin := func() (*history, event.QuestionAskedData) {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
@@ -225,7 +225,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// What a node was given on entry it has when it begins anew, too; what its own start said is said again.
+// A restarted node keeps the texts from before its entry; those of its own start hooks come again.
 func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
@@ -242,7 +242,7 @@ func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
 	}
 }
 
-// K31: a hook that is never content needs a person in the end; the limit is the node's.
+// K31: a hook that always restarts ends in a question; the limit is the node's.
 func TestRestartLimit(t *testing.T) {
 	for _, tt := range []struct {
 		said *plan.Feedback
@@ -278,7 +278,7 @@ func TestRestartLimit(t *testing.T) {
 	}
 }
 
-// A hook's pause or abort outlives the kernel that was told it; a person's is theirs to say again.
+// A hook's pause or abort survives a restart of the kernel; the user's must be repeated.
 func TestStopOfAHookOutlivesACrash(t *testing.T) {
 	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
@@ -290,7 +290,7 @@ func TestStopOfAHookOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A hook that a crash cut off is called again with the same key; one that has answered is not.
+// A hook that a crash interrupted is called again with the same key; one that has answered is not.
 func TestHookAfterACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
 	first := h.answerHook("continue", "")
@@ -305,7 +305,7 @@ func TestHookAfterACrash(t *testing.T) {
 	}
 }
 
-// A stage that failed and was resumed ends once more: its hooks are called again, under a key of their own.
+// A stage that failed and was resumed ends again: its hooks are called again, under new keys.
 func TestHooksAfterAResumedFailure(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
@@ -328,7 +328,7 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	}
 }
 
-// U249: a guardrail that runs out while a hook is called waits for it.
+// U249: a guardrail that fires during a hook waits for it.
 func TestGuardrailWaitsForAHook(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
 	h := newHistory(t, p)
@@ -341,7 +341,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 		t.Fatalf("the loop is in phase %s", h.loop().Phase)
 	}
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
-	for _, c := range schedule.Decide(p, h.state) { // the decision is made for the strategy, which has not been asked
+	for _, c := range schedule.Decide(p, h.state) { // the decision replaces the strategy's, which has not been asked
 		if c.Kind == schedule.Record {
 			h.add(*c.Event)
 		}
@@ -351,7 +351,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	}
 }
 
-// A check at the end makes the stage worse; what was mended is measured again, and the agent is not asked again.
+// A failed check at the end fails the stage; after the resume it runs again, and the agent is not asked again.
 func TestCheckAtTheEnd(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
@@ -370,7 +370,7 @@ func TestCheckAtTheEnd(t *testing.T) {
 	}
 }
 
-// What is said while an attempt is at work is for the next one.
+// Feedback during an attempt is for the next one.
 func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
 	say := func(text string) {
@@ -388,7 +388,7 @@ func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	}
 }
 
-// Where somebody is there to be asked the run stays running.
+// If the user can answer meanwhile, the run keeps running.
 func TestWaiting(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Waits: true})

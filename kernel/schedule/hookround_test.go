@@ -12,14 +12,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// end ends the hook that a command calls.
+// endHook ends the hook that a command calls.
 func (h *history) endHook(c schedule.Command, d event.HookCompleteData) {
 	h.t.Helper()
 	d.Hook, d.Point, d.Action = c.Hook, string(c.Point), "drawn"
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, d))
 }
 
-// U241: what is said where a nested pipeline begins is for all that runs in it, and for nothing after it.
+// U241: a text from the start of a nested pipeline is for everything in it and nothing after it.
 func TestTextOfANestedPipeline(t *testing.T) {
 	p := nestedPlan()
 	p.Nodes = append(p.Nodes, plan.Node{Path: "3", ID: "after", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}})
@@ -45,7 +45,7 @@ func TestTextOfANestedPipeline(t *testing.T) {
 	}
 }
 
-// Whoever answers first has answered: the hook may be acting on it already.
+// The first answer wins: the hook may already be acting on it.
 func TestSecondAnswer(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
@@ -60,8 +60,8 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
-// A pause at the end of a stage that failed goes on with the next hook, and then the run fails. When it is resumed the
-// stage is tried again and ends once more: what was measured before does not count any more.
+// A pause at the end of a failed stage continues with the next hook, and then the run fails. After a resume the stage
+// is retried and ends again: earlier checks no longer count.
 func TestPauseAtABadEnd(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	fail := func() {
@@ -104,7 +104,7 @@ func TestPauseAtABadEnd(t *testing.T) {
 	}
 }
 
-// So it is of a provider in a block.
+// The same holds for a provider in a block.
 func TestPauseAtABadEndOfAProvider(t *testing.T) {
 	p := nestedPlan()
 	p.Pipeline.Guardrails, p.Nodes = nil, p.Nodes[1:2]
@@ -129,7 +129,7 @@ func TestPauseAtABadEndOfAProvider(t *testing.T) {
 	}
 }
 
-// A pause at the end of a stage that did well goes on with the next hook; what was called stays so.
+// A pause at the end of a successful stage continues with the next hook; finished calls are kept.
 func TestPauseAtAGoodEnd(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
@@ -145,8 +145,7 @@ func TestPauseAtAGoodEnd(t *testing.T) {
 	}
 }
 
-// A refusal outlives a crash between it and the end of the paused session; so does what a hook asked for when a person
-// asks for the like.
+// A rejection survives a crash before the paused session ends; so does a hook's stop if the user asks for the same.
 func TestStopsOutliveACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	q := h.askQuestion(event.QuestionConfirm, false)
@@ -167,7 +166,7 @@ func TestStopsOutliveACrash(t *testing.T) {
 	}
 }
 
-// A run that pauses cancels an attempt with several open questions, and says the same of it each time.
+// A pausing run cancels an attempt with several open questions, with the same cause each time.
 func TestUnansweredIsStable(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
 	h.allowWaiting()
@@ -187,8 +186,8 @@ func TestUnansweredIsStable(t *testing.T) {
 	}
 }
 
-// A question about what a guardrail has ended is not open any more: an answer to it would mean nothing, or end a run
-// that went on.
+// A question about work that a guardrail has ended is closed: an answer would have no meaning, or end a run that went
+// on.
 func TestGuardrailWithdrawsQuestions(t *testing.T) {
 	for _, point := range []plan.HookPoint{plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a", Guardrails: newGuardrails(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))
@@ -214,7 +213,7 @@ func TestGuardrailWithdrawsQuestions(t *testing.T) {
 	}
 }
 
-// A hook at the end of a block that is still called when the block begins again does not answer at its next end.
+// An end hook of a block that is still running when the block begins again does not answer at its next end.
 func TestHookOfAnEarlierRound(t *testing.T) {
 	p := withHooks(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},

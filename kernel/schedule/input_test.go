@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// demanding is plan -> clarify -> work, whose second node looks at its input.
+// inputPlan returns plan -> clarify -> work, whose second node inspects its input.
 func inputPlan(change func(n *plan.Node)) *plan.Plan {
 	p := graph(nil, "plan", "clarify", "work")
 	p.Nodes[1].SkipWhen = "done"
@@ -22,7 +22,7 @@ func inputPlan(change func(n *plan.Node)) *plan.Plan {
 	return p
 }
 
-// U140: what a node is given is looked at before anything else: hooks, checks and the work come after, or not at all.
+// U140: the input is inspected before anything else: hooks, checks and work follow, or do not run at all.
 func TestInputComesFirst(t *testing.T) {
 	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Code: "ACODE-ORCH-001", Message: "clarify lacks goal", Escalate: true}}
@@ -99,7 +99,7 @@ func TestInputComesFirst(t *testing.T) {
 	}
 }
 
-// A node that could not begin looks at its input again when the run goes on: after a failure, and where a person was asked.
+// A node with an invalid input inspects it again after a resume, whether the run failed or asked the user.
 func TestUnfitInputIsLookedAtAgain(t *testing.T) {
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "clarify lacks goal", Escalate: true}}
 	for name, transitions := range map[string]map[plan.Outcome]plan.Edge{"failed": nil, "paused": {plan.OutcomeSuccess: {To: plan.ToNext}}} {
@@ -123,8 +123,7 @@ func TestUnfitInputIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// What was asked of the files is asked again after a crash, with the same key; the answer counts once, and not that of
-// another visit.
+// The inspection is repeated after a crash with the same key; its result counts once, and not in another visit.
 func TestInputCheckedOnce(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
 	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
@@ -152,7 +151,7 @@ func TestInputCheckedOnce(t *testing.T) {
 	}
 }
 
-// A node that was stopped while its input was looked at looks at it when the run goes on.
+// A node that was stopped during the inspection repeats it after the resume.
 func TestInputAfterAStop(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
 	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
@@ -170,7 +169,7 @@ func TestInputAfterAStop(t *testing.T) {
 	}
 }
 
-// Where a run came from is kept: by its edges, at the beginning of an embedded pipeline, and where a node is made again.
+// Node.From is kept: over edges, at the start of an embedded pipeline, and when a node is restarted.
 func TestFrom(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{
 		"plan": {"success": {To: "execute"}}, "execute": {"success": {To: "verify"}, "fail": {To: "execute", Limit: 3}}, "verify": {"success": {To: "next"}, "fail": {To: "execute", Limit: 3}},

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// DESIGN 8: what a crash cut off in a block is charged in the same order whenever the journal is replayed: a sum of
-// fractions depends on it.
+// DESIGN 8: interrupted calls in a block are charged in the same order in every replay, because a sum of fractions
+// depends on it.
 func TestCutOffIsChargedInOrder(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 100}}},
@@ -44,8 +44,8 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 	}
 }
 
-// U255: a node that is done once more is entered anew, and nothing is left of the try that it waited for; what cannot be
-// says why.
+// U255: a node that the user restarts is entered again, and its pending retry is dropped; an impossible restart
+// returns a reason.
 func TestEnterAgain(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "review", Kind: plan.KindStage}, {Path: "2", ID: "last", Kind: plan.KindStage}}}
 	at := func(status state.Status, where string) state.State {

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// repeated begins a session that runs its pipeline several times.
+// newRepeatedHistory begins a session that runs its pipeline several times.
 func newRepeatedHistory(t *testing.T, p *plan.Plan, runs int) *history {
 	t.Helper()
 	h := &history{t: t, plan: p}
@@ -22,12 +22,13 @@ func newRepeatedHistory(t *testing.T, p *plan.Plan, runs int) *history {
 	return h
 }
 
-// once is a stage of one iteration.
+// singleStage returns a stage of one iteration.
 func singleStage(path, id string) plan.Node {
 	return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Termination: plan.Termination{"max": 1}}
 }
 
-// twice is a stage, a nested pipeline of two runs, and a block: each with one stage of one iteration.
+// mixedPlan returns a plan with a stage, a nested pipeline of two runs, and a block, each with one stage of one
+// iteration.
 func mixedPlan() *plan.Plan {
 	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "p"}, Nodes: []plan.Node{
 		singleStage("0", "a"),
@@ -36,8 +37,8 @@ func mixedPlan() *plan.Plan {
 	}}
 }
 
-// drive drives the history to its end, or until a run begins, and returns what it came by: each attempt's
-// place, and the runs and the end of the session by the types of their events.
+// runUntil runs the history to its end, or until a run begins. It returns the location of each attempt, and the event
+// types of the session's runs and end.
 func runUntil(h *history, until int) []string {
 	var way []string
 	for h.state.Status == state.Running && (until == 0 || h.state.Run < until) {
@@ -62,8 +63,8 @@ func runUntil(h *history, until int) []string {
 	return way
 }
 
-// U290, U067: the whole pipeline runs as often as was said, every node in a place of its own; nested
-// pipelines count on; the session is complete once.
+// U290, U067: the whole pipeline runs the requested number of times, every node at locations of its own; nested
+// pipelines keep counting; the session is complete once.
 func TestRepeats(t *testing.T) {
 	first := []string{"0 r1", "1.0 r1", "1.0 r2", "2.0 r1"}
 	for _, tt := range []struct {
@@ -89,7 +90,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// A new run knows nothing of the nodes before it, and each visit in it is the first.
+// A new run has forgotten the nodes of the previous one, and each of its visits is the first.
 func TestRunBeginsAnew(t *testing.T) {
 	h := newRepeatedHistory(t, mixedPlan(), 2)
 	runUntil(h, 2)
@@ -102,7 +103,7 @@ func TestRunBeginsAnew(t *testing.T) {
 	}
 }
 
-// A run that is not due, and what was said in another run, do not fit.
+// A run that is not due, and events of another run, do not fit.
 func TestOtherRunsDoNotFit(t *testing.T) {
 	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
 	misfit := func(e event.Event) {

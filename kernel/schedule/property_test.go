@@ -11,19 +11,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxTransitions is far above what three runs of four nodes of four iterations, retries, crashes and resumes
-// can need.
+// maxTransitions is far above the number that three runs of four nodes of four iterations, retries, crashes and
+// resumes can need.
 const maxTransitions = 15000
 
-// U070, D3: every run ends or pauses in bounded transitions, whatever happens.
+// U070, D3: every run ends or pauses after a bounded number of transitions.
 func TestEveryRunEndsOrPauses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start(t, drawPlan(t)).run(maxTransitions)
 	})
 }
 
-// U047: folding any prefix of a journal, read back from its lines, gives byte for byte the state
-// that the live run had there, and the scheduler says the same in both.
+// U047: folding any prefix of a journal, read back from its lines, gives exactly the state of the live run, and the
+// same commands.
 func TestReplayEqualsTheLiveRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -51,8 +51,7 @@ func TestReplayEqualsTheLiveRun(t *testing.T) {
 	})
 }
 
-// DESIGN 8: a snapshot at an event boundary is the whole state: going on from its JSON gives the
-// same as going on from the state.
+// DESIGN 8: a copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
 func TestSnapshotIsTheWholeState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -73,7 +72,7 @@ func TestSnapshotIsTheWholeState(t *testing.T) {
 	})
 }
 
-// A journal cut between any two lines is legal: a new kernel goes on from there to an end.
+// A journal cut between any two lines is valid: a new kernel continues from there to an end.
 func TestEveryCutCanBeResumed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -90,8 +89,7 @@ func TestEveryCutCanBeResumed(t *testing.T) {
 	})
 }
 
-// U069, D2: no iteration is completed twice, unless its agent reported an error and the person
-// resumed.
+// U069, D2: no iteration is completed twice, unless its agent reported an error and the user resumed.
 func TestNoIterationCompletesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -114,7 +112,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 	})
 }
 
-// A line repeated, late or of an outdated epoch changes nothing.
+// A repeated, late or outdated line changes nothing.
 func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -122,7 +120,7 @@ func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 		e := rapid.SampledFrom(s.journal).Draw(t, "event")
 		e.Seq = rapid.SampledFrom([]int64{e.Seq, s.state.Seq + 1}).Draw(t, "seq")
 		if e.Seq > s.state.Seq && (e.Type == event.SessionStart || e.Type == event.SessionResumed || e.Type == event.Control || e.Type == event.QuestionAsked || e.Type == event.TimerSet) {
-			return // these may come again
+			return // these may be repeated
 		}
 		after, err := schedule.Apply(s.plan, s.state, e)
 		if err != nil && !isInvalidTransition(err) {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// How a run goes on from where it could not.
+// These tests resume runs that had stopped.
 
 func stepsPlan(edges map[string]map[plan.Outcome]plan.Edge) *plan.Plan {
 	p := graph(edges, "plan", "execute", "verify")
@@ -30,8 +30,8 @@ func endStepAs(id, outcome string) func(schedule.Command, string) string {
 	}
 }
 
-// --skip-failed-step where the step that failed was the last one: what is done stays done, and nothing is made again,
-// nor when an edge leads back.
+// --skip-failed-step when the last step failed: finished steps stay done and nothing is repeated, not even over a
+// back edge.
 func TestSkipTheLastStep(t *testing.T) {
 	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
 	w := newScriptedRun(t, p)
@@ -48,7 +48,7 @@ func TestSkipTheLastStep(t *testing.T) {
 	}
 }
 
-// A node that skipped all of its steps has nothing to do when it is entered again.
+// A node that skipped all of its steps has no work when it is entered again.
 func TestSkipAllSteps(t *testing.T) {
 	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
 	w := newScriptedRun(t, p)
@@ -62,8 +62,8 @@ func TestSkipAllSteps(t *testing.T) {
 	}
 }
 
-// Steps that are all done and do not pass the node's checks are made again in the stage retry: measuring alone makes
-// nothing better.
+// Finished steps that fail the node's checks are repeated in the stage retry, because measuring again changes
+// nothing.
 func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 	p := stepsPlan(nil)
 	p.Nodes[1].Checks = []plan.Check{{ID: "c"}}
@@ -79,7 +79,7 @@ func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 	}
 }
 
-// recovery: fail is not undone by a stage retry: what a crash cut off is for a person.
+// recovery: fail is not undone by a stage retry: the user decides about an interrupted attempt.
 func TestRecoveryFailIsForAPerson(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "done"}}}, "a")
 	p.Nodes[0].Policy = &plan.Policy{Recovery: plan.RecoveryFail}
@@ -97,7 +97,7 @@ func TestRecoveryFailIsForAPerson(t *testing.T) {
 	}
 }
 
-// Who is entered by an edge knows why, also where nobody wrote it down; another run of the pipeline knows nothing of it.
+// A node entered by an edge has the reason, even without feedback; another run of the pipeline does not.
 func TestWhyANodeIsEnteredAgain(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -133,7 +133,7 @@ func TestWhyANodeIsEnteredAgain(t *testing.T) {
 	}
 }
 
-// A call may take more than the ones before it while something is left: alone all of it, beside others an equal part.
+// A call may use more than earlier ones while budget is left: alone all of it, beside others an equal share.
 func TestADearerCall(t *testing.T) {
 	cost := &plan.Cost{MaxUSD: 10}
 	p := graph(nil, "a", "b")
@@ -147,7 +147,7 @@ func TestADearerCall(t *testing.T) {
 	if got := w.state.Nodes["1"].Loop.Reserved[""].USD; got == nil || *got != 9.5 {
 		t.Errorf("alone it may take %v", got)
 	}
-	w.startKernel() // which cuts it off
+	w.startKernel() // it is interrupted
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 1 {
 		t.Errorf("what did not say counts as %+v after %s", got, c.Key)
 	}
@@ -176,7 +176,7 @@ func TestADearerCall(t *testing.T) {
 	}
 }
 
-// An agent that stops short of a part that is too small for it gets more when a person says to go on.
+// An agent that stops short of a small share gets more when the user continues the run.
 func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1}}
@@ -201,7 +201,7 @@ func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 	}
 }
 
-// A step that is made again knows what its agent said last, beside others that failed, too.
+// A repeated step knows its agent's last feedback, also beside others that failed.
 func TestStepKnowsItsFeedback(t *testing.T) {
 	w := newScriptedRun(t, stepsPlan(nil))
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
@@ -230,7 +230,7 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 	}
 }
 
-// What a run that failed ended for is over when it goes on.
+// The reason of a failed run is cleared when it is resumed.
 func TestReasonOfAFailureIsOver(t *testing.T) {
 	w := newScriptedRun(t, graph(nil, "a"))
 	w.attempt = endNodeAs("a", "crash")
@@ -243,7 +243,7 @@ func TestReasonOfAFailureIsOver(t *testing.T) {
 	}
 }
 
-// Going on after a budget stop makes what is left, and not again what was paid for.
+// Continuing after a budget stop does the remaining work, and does not repeat paid work.
 func TestGoingOnAfterABudgetStop(t *testing.T) {
 	stage := plan.Node{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5, "early_stop": false}}
 	stage.Transitions, stage.Delay = map[plan.Outcome]plan.Edge{"success": {To: "done"}}, new(float64)
@@ -295,7 +295,7 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 	}
 }
 
-// A question that no agent was asked takes nothing.
+// A question that reached no agent is not charged.
 func TestQuestionThatWasNotAskedIsFree(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 5, ReserveUSD: 1}}

@@ -22,13 +22,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// history applies events one by one, stamped, and keeps the state.
+// history stamps and applies events one by one and keeps the state.
 type history struct {
 	t     *testing.T
 	plan  *plan.Plan
 	state state.State
 	lines []byte
-	spent time.Duration // beside a second for each event
+	spent time.Duration // in addition to a second for each event
 }
 
 func newHistory(t *testing.T, p *plan.Plan) *history {
@@ -64,7 +64,7 @@ func (h *history) add(e event.Event) {
 	}
 }
 
-// due is the one command that is due.
+// nextCommand returns the single due command.
 func (h *history) nextCommand() schedule.Command {
 	h.t.Helper()
 	cmds := schedule.Decide(h.plan, h.state)
@@ -74,7 +74,7 @@ func (h *history) nextCommand() schedule.Command {
 	return cmds[0]
 }
 
-// commit performs the record commands that are due until an effect or nothing is.
+// commit performs due record commands until an effect or nothing is due.
 func (h *history) commit() schedule.Command {
 	h.t.Helper()
 	for {
@@ -91,7 +91,7 @@ func (h *history) commit() schedule.Command {
 	}
 }
 
-// iterate commits up to the next attempt and completes it with what the agent asks for.
+// iterate commits up to the next attempt and completes it with the agent's decision.
 func (h *history) iterate(ask string) {
 	h.t.Helper()
 	c := h.commit()
@@ -158,7 +158,7 @@ func TestAgentErrorFailsTheSession(t *testing.T) {
 	}
 }
 
-// D08, U086: a strategy that never stops ends at the maximum, and the reason says so.
+// D08, U086: a strategy that never stops ends at the maximum, with that reason.
 func TestMaximumEndsTheLoop(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{Termination: plan.Termination{"type": "judgment", "max": 2}}))
 	h.iterate("")
@@ -172,7 +172,7 @@ func TestMaximumEndsTheLoop(t *testing.T) {
 	}
 }
 
-// U100, U099, K6: what is retried, how often, after which pause.
+// U100, U099, K6: which failures are retried, how often, and after which pauses.
 func TestRetryLadder(t *testing.T) {
 	crash := event.FailureData{ErrorType: "provider_crashed", Message: "crashed", Retryable: true}
 	final := event.FailureData{ErrorType: "provider_missing", Message: "missing"}
@@ -225,7 +225,8 @@ func TestRetryLadder(t *testing.T) {
 	}
 }
 
-// DESIGN 6: an attempt that falls with another call's process uses up no try, but not for ever.
+// DESIGN 6: an attempt that fails with the process of another call is not charged, but only a bounded number of
+// times.
 func TestCollateralUsesUpNoTry(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	started := 0
@@ -236,13 +237,13 @@ func TestCollateralUsesUpNoTry(t *testing.T) {
 			h.fireTimer()
 		}
 	}
-	if want := 5 + 2; started != want { // five spared, two counted
+	if want := 5 + 2; started != want { // five uncharged, two charged
 		t.Errorf("%d attempts, want %d", started, want)
 	}
 }
 
-// U069, DESIGN 7: what happens to an attempt that a crash cut off. The resume that finds it asks or
-// fails; the one after that is the answer.
+// U069, DESIGN 7: recovery of an interrupted attempt. The resume that finds it asks or fails; the next resume
+// approves the repeat.
 func TestRecovery(t *testing.T) {
 	tests := []struct {
 		recovery plan.Recovery
@@ -293,8 +294,7 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	}
 }
 
-// U051: the word of a resume waits for an iteration that hears it, also where the node that the run was at needs
-// none any more.
+// U051: the text of a resume waits for the next prompt, even if the current node needs no further iteration.
 func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}, plan.Node{}))
 	h.iterate("")
@@ -365,7 +365,7 @@ func TestQuestionRounds(t *testing.T) {
 	}
 }
 
-// An event of a type nobody here knows is skipped, unless it must be understood.
+// An event of an unknown type is skipped unless it is critical.
 func TestUnknownEvents(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	unknown := event.Event{Type: "from_the_future", Seq: h.state.Seq + 1}
@@ -378,9 +378,8 @@ func TestUnknownEvents(t *testing.T) {
 	}
 }
 
-// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is
-// replayed as it was written, so that a change of the scheduler that would read old sessions
-// differently fails here.
+// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is replayed as
+// written, so that a scheduler change that reads old sessions differently fails here.
 func TestGoldenJournal(t *testing.T) {
 	p := stages(plan.Node{ID: "plan"}, plan.Node{ID: "build", Termination: plan.Termination{"type": "judgment", "max": 3}})
 	if *update {
@@ -429,7 +428,7 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	h.iterate("")
 	h.decide("stop")
 	c := h.commit()
-	h.startKernel() // cut off
+	h.startKernel() // interrupted
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: "test"}))
 	h.complete(h.commit(), "")
 	d := h.nextCommand()

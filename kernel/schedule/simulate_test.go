@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// simulation is a runtime without a world: it performs commands by drawing what happens.
+// simulation is a simulated runtime: it performs commands with drawn results.
 type simulation struct {
 	t        *rapid.T
 	plan     *plan.Plan
@@ -24,9 +24,9 @@ type simulation struct {
 	journal  []event.Event
 	states   []state.State // after each event of the journal
 	clock    time.Time
-	inFlight map[event.Key]schedule.Command // effects under way
-	begun    map[event.Key]bool             // hooks of them whose action runs
-	resumed  map[event.Key]bool             // those of them since whose beginning a person let the run go on
+	inFlight map[event.Key]schedule.Command // effects in flight
+	begun    map[event.Key]bool             // hooks in flight whose action has begun
+	resumed  map[event.Key]bool             // of these, the ones after whose beginning the user continued the run
 	crashes  int
 	resumes  int
 }
@@ -50,7 +50,7 @@ func (s *simulation) startKernel() {
 	s.append(e)
 }
 
-// append stamps the event as a journal does and applies it; the event has to fit.
+// append stamps the event as a journal does and applies it; the event must fit.
 func (s *simulation) append(e event.Event) {
 	s.clock = s.clock.Add(time.Second)
 	e.Time, e.Seq, e.Session, e.RunID = s.clock, s.state.Seq+1, "sim", "PL-1"
@@ -69,7 +69,7 @@ func (s *simulation) append(e event.Event) {
 	s.states = append(s.states, next)
 }
 
-// step performs what is due or lets something under way end. It returns false when the run rests.
+// step performs a due command or ends an effect in flight. It returns false when the run rests.
 func (s *simulation) step() bool {
 	for _, c := range schedule.Decide(s.plan, s.state) {
 		if _, busy := s.inFlight[c.Key]; busy != (c.Kind == schedule.Cancel) {
@@ -89,7 +89,7 @@ func (s *simulation) step() bool {
 	return false
 }
 
-// timers are those of the purpose, or of all others, that have not run out.
+// timers returns the timers with the purpose, or all others, that have not fired.
 func (s *simulation) timers(purpose string, isStep bool) []event.Key {
 	var keys []event.Key
 	for key, t := range s.state.Timers {
@@ -146,7 +146,7 @@ func (s *simulation) drawKey(keys []event.Key) event.Key {
 	return rapid.SampledFrom(keys).Draw(s.t, "which")
 }
 
-// finish lets one of the effects under way report; the providers of a block have one each.
+// finish ends one of the effects in flight; the providers of a block have one each.
 func (s *simulation) finish() {
 	key := s.drawKey(slices.Collect(maps.Keys(s.inFlight)))
 	c := s.inFlight[key]
@@ -155,7 +155,7 @@ func (s *simulation) finish() {
 		return
 	}
 	delete(s.inFlight, key)
-	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that began anew: a late delivery
+	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that was restarted: a late delivery
 		return
 	}
 	if s.finishContract(c) {
@@ -174,7 +174,7 @@ func (s *simulation) finish() {
 	}
 }
 
-// drawErrorType includes the words of a stop, which a plugin may use without one.
+// drawErrorType includes the kinds of a stop, which a plugin may report without one.
 func drawErrorType(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"provider_crashed", "signal_interrupt", "aborted"}).Draw(t, "error type")
 }
@@ -195,7 +195,7 @@ func (s *simulation) finishAttempt(c schedule.Command) {
 	s.append(e)
 }
 
-// askAboutTool lets the attempt put questions to a person. Whichever is open when the attempt ends must not be left.
+// askAboutTool lets the attempt ask the user questions. None may stay open when the attempt ends.
 func (s *simulation) askAboutTool(c schedule.Command) {
 	for i := range rapid.IntRange(0, 3).Draw(s.t, "tool questions") / 2 {
 		s.append(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
@@ -217,8 +217,7 @@ func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {
 	return d
 }
 
-// disturb draws a crash, a control message or a resume. Crashes and resumes are bounded, as they
-// are by whoever makes them.
+// disturb draws a crash, a control message or a resume. The number of crashes and resumes is bounded.
 func (s *simulation) disturb() {
 	switch rapid.IntRange(0, 40).Draw(s.t, "disturbance") {
 	case 0:
@@ -251,8 +250,7 @@ func (s *simulation) resume() {
 	}
 }
 
-// run drives the simulation until it rests for good; resting without being paused or ended is a
-// deadlock.
+// run drives the simulation until it rests for good; resting without a pause or an end is a deadlock.
 func (s *simulation) run(limit int) {
 	for range limit {
 		s.disturb()
@@ -300,7 +298,7 @@ func drawPlan(t *rapid.T) *plan.Plan {
 	return p
 }
 
-// drawContracts gives stages of the list contracts.
+// drawContracts adds contracts to stages of the list.
 func drawContracts(t *rapid.T, p *plan.Plan) {
 	var ids []string
 	for _, n := range p.Nodes {
@@ -328,7 +326,7 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 	}
 }
 
-// drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
+// drawEmbedded draws a pipeline node; its plan has its own paths, like a compiled one.
 func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
 	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t), Hooks: drawHooks(t)}}
 	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {

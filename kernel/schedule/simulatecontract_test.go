@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// drawContract gives a stage some of what the newer keys can say. ids are those of its list.
+// drawContract adds some of the newer keys to a stage. ids are those of its list.
 func drawContract(t *rapid.T, n *plan.Node, ids []string) {
 	if rapid.IntRange(0, 2).Draw(t, "contract") > 0 {
 		return
@@ -65,7 +65,7 @@ func drawCost(t *rapid.T) *plan.Cost {
 	}
 }
 
-// finishContract ends an effect of a contract. It returns false for another one's.
+// finishContract ends an effect of a contract. It returns false for any other effect.
 func (s *simulation) finishContract(c schedule.Command) bool {
 	switch c.Kind {
 	case schedule.Check:
@@ -126,7 +126,7 @@ func drawSteps(t *rapid.T) event.StepsPlannedData {
 	return d
 }
 
-// contractOf is the node that an attempt is made for, if its outcome is settled afterwards.
+// contractNode returns the node of an attempt whose outcome must be settled.
 func (s *simulation) contractNode(c schedule.Command) *plan.Node {
 	n := schedule.StageAt(s.plan, s.state, c.Location)
 	if n == nil || !n.HasContract() || c.Location.Step != "" {
@@ -135,7 +135,7 @@ func (s *simulation) contractNode(c schedule.Command) *plan.Node {
 	return n
 }
 
-// checkCeilings looks at what was charged and is set aside: side by side calls never hold more than the ceiling.
+// checkCeilings verifies that charges and reservations together never exceed a ceiling.
 func (s *simulation) checkCeilings() {
 	for path := range s.state.Nodes {
 		for _, c := range s.plan.Ceilings(path) {
@@ -143,7 +143,7 @@ func (s *simulation) checkCeilings() {
 			held, counted := 0.0, map[event.Location]bool{}
 			for _, at := range slices.Sorted(maps.Keys(s.inFlight)) {
 				loop := s.inFlight[at].Location
-				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook goes on beside the attempt, one of an earlier visit, too, and holds nothing
+				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook runs beside the attempt, maybe of an earlier visit, and reserves nothing
 					continue
 				}
 				counted[loop] = true
@@ -158,7 +158,7 @@ func (s *simulation) checkCeilings() {
 	}
 }
 
-// drawBadArtifact is what keeps an artifact from being one. That of an older version has no list of faults.
+// drawBadArtifact draws the failure of an invalid artifact. That of an older version has no list of faults.
 func drawBadArtifact(t *rapid.T) event.FailureData {
 	d := event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true}
 	if rapid.IntRange(0, 2).Draw(t, "listed") > 0 {
@@ -167,7 +167,7 @@ func drawBadArtifact(t *rapid.T) event.FailureData {
 	return d
 }
 
-// drawDemands lets a node, of whatever kind, look at its input before it begins.
+// drawRequires makes a node of any kind inspect its input before it begins.
 func drawRequires(t *rapid.T, n *plan.Node) {
 	switch rapid.IntRange(0, 5).Draw(t, "demands") {
 	case 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// drawHooks draws hooks at any points, numbered in their order.
+// drawHooks draws hooks at any points, numbered in order.
 func drawHooks(t *rapid.T) []plan.Hook {
 	if rapid.IntRange(0, 2).Draw(t, "hooks") > 0 {
 		return nil
@@ -35,7 +35,7 @@ func drawCallbacks(t *rapid.T) []string {
 	return rapid.SliceOfN(rapid.SampledFrom([]string{"session_start", "stage_end", "iteration_end", "iteration_start"}), 1, 3).Draw(t, "points")
 }
 
-// finishHook lets a hook that is called begin, be skipped, ask, or answer.
+// finishHook lets a called hook begin, be skipped, ask, or answer.
 func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	if !begun {
 		s.beginHook(c)
@@ -72,8 +72,9 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Location.Cursor(), c.Key, d))
 }
 
-// overtaken says whether a person let the run go on while the hook was at work: an escalation that was open before a kernel with
-// other callbacks came is answered in the midst of theirs. A runtime then records what the hook says as a late delivery.
+// isSuperseded reports whether the user continued the run while the hook was working: an escalation from before a
+// kernel with other callbacks may be answered during theirs. A runtime then records the hook's end as a late
+// delivery.
 func (s *simulation) isSuperseded(c schedule.Command) bool {
 	if !s.resumed[c.Key] {
 		return false
@@ -84,7 +85,7 @@ func (s *simulation) isSuperseded(c schedule.Command) bool {
 	return isInvalidTransition(err)
 }
 
-// beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
+// beginHook begins a hook whose condition is evaluated, or skips it. The run may have continued meanwhile, because a
 // guardrail does not wait for a condition. A runtime then records a late delivery.
 func (s *simulation) beginHook(c schedule.Command) {
 	probe := event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
@@ -103,7 +104,7 @@ func (s *simulation) beginHook(c schedule.Command) {
 	s.append(event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point), Action: "drawn"}))
 }
 
-// answerPerson lets a person answer a question that is open, and reports whether there was one.
+// answerPerson answers an open question as the user, and reports whether there was one.
 func (s *simulation) answerPerson() bool {
 	open := s.state.Awaited()
 	if len(open) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U048: an event whose data cannot be read is applied as a whole, where its data does not matter, or
-// refused and changes nothing. At every place of every run.
+// U048: an event with unreadable data is applied completely if its data does not matter, or refused without any
+// change, at every point of every run.
 func TestUnreadableDataIsNotHalfApplied(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -34,8 +34,8 @@ func TestUnreadableDataIsNotHalfApplied(t *testing.T) {
 	})
 }
 
-// DESIGN 6, 7: what a person or a provider has to know of gated tool calls after a crash is kept: open
-// calls, and finished ones up to the next checkpoint. Calls that were only observed are not.
+// DESIGN 6, 7: gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next
+// checkpoint. Observed calls are not.
 func TestToolCallsAreKept(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
@@ -64,14 +64,14 @@ func TestToolCallsAreKept(t *testing.T) {
 	add(event.ToolResult, event.ToolResultData{CallID: "1", Status: "ok"})
 	call("2", "idempotent")
 	kept("1 ok", "2")
-	call("2", "idempotent") // asked again
+	call("2", "idempotent") // requested again
 	kept("1 ok", "2")
 	add(event.Checkpoint, event.CheckpointData{Turn: 3, Blob: event.Ref{Path: "checkpoint-3"}})
 	kept("2")
 	if l := h.loop(); l.Checkpoint == nil || l.Checkpoint.Turn != 3 {
 		t.Errorf("checkpoint %+v", l.Checkpoint)
 	}
-	h.startKernel() // a crash: what is open may be made again, so nobody is asked
+	h.startKernel() // a crash: the open call may be repeated, so nobody is asked
 	if next := h.commit(); next.Kind != schedule.Attempt {
 		t.Errorf("due after the crash: %s", asJSON(next))
 	}
@@ -83,8 +83,8 @@ func TestToolCallsAreKept(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a pause that was answered, an event of a node that is not at work, an end of a run that has
-// ended: what comes at the wrong time does not fit, and says why.
+// DESIGN 5: an event at the wrong time is refused with a reason: an answered pause, an event of an inactive node, an
+// end of a run that has ended.
 func TestMisfits(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()

@@ -22,8 +22,7 @@ func (h *history) resume() {
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 }
 
-// D3: a plugin that says by itself that it was stopped fails like any other; asking it again at once
-// would never end.
+// D3: a plugin that reports a stop by itself fails like any other; repeating it at once would never end.
 func TestNobodyStoppedIt(t *testing.T) {
 	for _, kind := range []string{"signal_interrupt", "aborted"} {
 		t.Run("attempt "+kind, func(t *testing.T) {
@@ -47,7 +46,7 @@ func TestNobodyStoppedIt(t *testing.T) {
 	}
 }
 
-// ask lets the strategy ask instead of deciding.
+// ask makes the strategy ask instead of deciding.
 func (h *history) ask() {
 	h.t.Helper()
 	c := h.nextCommand()
@@ -56,7 +55,7 @@ func (h *history) ask() {
 	}))
 }
 
-// What a stop cuts off fails nothing: it is asked for again on resume.
+// Work that a stop interrupts has not failed: it is requested again on resume.
 func TestStopCutsOff(t *testing.T) {
 	t.Run("by a signal", func(t *testing.T) {
 		testStopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
@@ -107,8 +106,8 @@ func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 	}
 }
 
-// DESIGN 7: whatever ended the attempt, with a call open that must not be made twice a person is asked
-// before it is made again.
+// DESIGN 7: whatever ended the attempt, if a call is open that must not run twice, the user is asked before the
+// repeat.
 func TestOpenCallIsAskedAbout(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -130,7 +129,7 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 			}
 			h.fail(c, tt.failure)
 			h.commit()
-			if tt.stop { // the pause was another one's; the question comes with the resume
+			if tt.stop { // the pause had another reason; the question follows after the resume
 				h.resume()
 				h.commit()
 			}
@@ -148,7 +147,7 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 	}
 }
 
-// The sum holds what failed attempts and questions used, too.
+// The sum includes the usage of failed attempts and questions.
 func TestUsageOfEverything(t *testing.T) {
 	tokens := func(n int64) *event.Usage { return &event.Usage{OutputTokens: &n} }
 	h := newHistory(t, stages(plan.Node{}))

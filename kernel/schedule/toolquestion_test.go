@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// attend lets somebody be there to be asked, from the next kernel on.
+// allowWaiting makes the next kernel wait for the user's answers.
 func (h *history) allowWaiting() {
 	h.t.Helper()
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 8, Version: "test", Waits: true})
@@ -36,7 +36,7 @@ func toolAnswer(c schedule.Command, callID, word, text string) event.Event {
 	})
 }
 
-// DESIGN 5: the answer to a tool question is the attempt's; it moves nothing else, and the question is gone.
+// DESIGN 5: the answer to a tool question goes to the attempt; it changes nothing else, and the question is closed.
 func TestToolQuestionIsAnswered(t *testing.T) {
 	for _, tt := range []struct{ name, word, text string }{
 		{"approved", "approve", ""}, {"refused", "reject", ""}, {"refused with a word", "reject", "use git rm"},
@@ -62,8 +62,8 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-// An answer counts once, for what was shown, and with a word that was offered; a question of an attempt that is over
-// is not opened.
+// An answer counts once, for the shown digest, and only if it was offered; a question of an ended attempt is not
+// opened.
 func TestToolQuestionMisfits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -99,7 +99,7 @@ func TestToolQuestionMisfits(t *testing.T) {
 	}
 }
 
-// A question does not outlive the attempt that asks; that of another provider of the block stays.
+// A question ends with its attempt; that of another provider of the block stays.
 func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -147,7 +147,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 	}
 }
 
-// However many calls a person is asked about in a night, the state does not grow.
+// The state does not grow with the number of tool questions.
 func TestToolQuestionsDoNotPileUp(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.allowWaiting()
@@ -179,7 +179,7 @@ func TestToolQuestionsDoNotPileUp(t *testing.T) {
 	}
 }
 
-// on_timeout: escalate. The attempt ends, a person is asked without a limit, and their word makes it again.
+// on_timeout: escalate. The attempt ends, the user is asked without a limit, and approval repeats the attempt.
 func TestUnansweredCallEscalates(t *testing.T) {
 	unanswered := event.FailureData{ErrorType: "approval_required", Message: "the agent wants to run write: nobody answered in time", Escalate: true}
 	begin := func(t *testing.T, waits bool) (*history, schedule.Command) {

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// D8: who is asked whether an attempt may be made again is told of the calls that nobody knows the end of, and of no others.
+// D8: the question about a repeat names the calls whose result is unknown, and no others.
 func TestUnsettled(t *testing.T) {
 	call := func(verdict, effect, tool, command string) state.Call {
 		return state.Call{Call: event.ToolCallData{Verdict: verdict, Effect: effect, Tool: tool, Command: command}}

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ended is a node that ended so, with an artifact of its own where name is not "".
+// endedNode returns a node with the status and outcome, and with an artifact of its own if name is not "".
 func endedNode(status state.NodeStatus, outcome, name string) state.Node {
 	n := state.Node{Status: status, Outcome: outcome}
 	if name != "" {
@@ -18,7 +18,7 @@ func endedNode(status state.NodeStatus, outcome, name string) state.Node {
 	return n
 }
 
-// cut is a pipeline a, b{x, y}, c, d: it is complete after c, and the one in b after x.
+// exitAfterPlan returns a pipeline a, b{x, y}, c, d: it is complete after c, and the embedded one after x.
 func exitAfterPlan() *plan.Plan {
 	inner := &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "x"}, Nodes: []plan.Node{{Path: "0", ID: "x"}, {Path: "1", ID: "y"}}}
 	return &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "c"}, Nodes: []plan.Node{
@@ -26,7 +26,7 @@ func exitAfterPlan() *plan.Plan {
 	}}
 }
 
-// U112: what a pipeline delivers is the artifact of its last node that ended well and has one.
+// U112: a pipeline delivers the artifact of its last node that ended well and has one.
 func TestDeliverable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		nodes       map[string]state.Node
@@ -55,8 +55,8 @@ func TestDeliverable(t *testing.T) {
 	}
 }
 
-// U112: nodes behind the one that the pipeline is complete after, and before the one that the run began with, are not left
-// to be waited for.
+// U112: nodes after the one that completes the pipeline, and before the one that the run began with, are reported as
+// unreachable.
 func TestPassedOver(t *testing.T) {
 	done := endedNode(state.NodeComplete, "success", "")
 	for name, tt := range map[string]struct {

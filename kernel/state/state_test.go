@@ -31,7 +31,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// Changing a clone leaves the original alone, wherever it is changed.
+// Changing a clone never changes the original.
 func TestCloneSharesNothing(t *testing.T) {
 	original := State{
 		Nodes: map[string]Node{"0": {
@@ -74,7 +74,7 @@ func TestLoopAt(t *testing.T) {
 	}
 }
 
-// The Bash engine's words (BASH-BEHAVIOUR 4.3).
+// The Bash engine's names (BASH-BEHAVIOUR 4.3).
 func TestEndedBy(t *testing.T) {
 	for _, tt := range []struct{ strategy, reason, want string }{
 		{"fixed", "Completed 2 iterations (max: 2)", "fixed"},
