@@ -211,7 +211,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
 	default:
-		return fmt.Errorf("perform %s: this version has no such effect", c.Kind)
+		return fmt.Errorf("perform %s: unknown effect", c.Kind)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (r *runner) wait(ctx context.Context) error {
 		r.grace = time.After(r.signalGrace())
 	}
 	if len(r.inFlight) == 0 && !r.canContinue() && r.st.Stop == nil {
-		return failure.New(failure.Internal, "session %s is running but nothing is under way (event %d)", r.st.Session, r.st.Seq)
+		return failure.New(failure.Internal, "session %s is running but nothing is in flight (event %d)", r.st.Session, r.st.Seq)
 	}
 	select {
 	case e := <-r.done:

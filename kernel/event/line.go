@@ -29,7 +29,7 @@ type line struct {
 }
 
 // ErrTooLong means that an event does not fit into a line. Nothing of it is written.
-var ErrTooLong = errors.New("the event is too long for a line of the journal")
+var ErrTooLong = errors.New("event too long for a journal line")
 
 // tsLayout is the Bash engine's time format: UTC, seconds.
 const tsLayout = "2006-01-02T15:04:05Z"

@@ -26,13 +26,13 @@ var stepPathPart = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)(\[\*\])?$`)
 func ParseStepPath(text string) (StepPath, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) > maxStepPathParts {
-		return nil, fmt.Errorf("the path %.80q has more than %d parts", text, maxStepPathParts)
+		return nil, fmt.Errorf("path %.80q has more than %d parts", text, maxStepPathParts)
 	}
 	p := make(StepPath, len(parts))
 	for i, part := range parts {
 		m := stepPathPart.FindStringSubmatch(part)
 		if m == nil {
-			return nil, fmt.Errorf("the path %.80q has the part %.40q: want names with dots between them, and [*] behind those of lists, as in tasks[*].steps[*]", text, part)
+			return nil, fmt.Errorf("path %.80q has an invalid part %.40q: want names separated by dots, with [*] after those of lists, as in tasks[*].steps[*]", text, part)
 		}
 		p[i] = StepPathPart{m[1], m[2] != "" || i == len(parts)-1}
 	}

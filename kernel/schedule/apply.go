@@ -47,7 +47,7 @@ func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 
 func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.RunID == "" && e.Type != event.SessionStart && e.Type != event.SessionImported && e.Type != event.KernelStart && !e.Type.Informative() {
-		return invalidTransition(e, "no session_start came before it")
+		return invalidTransition(e, "no session_start before it")
 	}
 	switch e.Type {
 	case event.SessionStart:

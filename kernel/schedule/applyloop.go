@@ -15,7 +15,7 @@ import (
 func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	_, loc, _, ok := e.Key.Parse()
 	if !ok {
-		return invalidTransition(e, fmt.Sprintf("its key %q has no place", e.Key))
+		return invalidTransition(e, fmt.Sprintf("key %q has no location", e.Key))
 	}
 	n, ns := StageAt(p, *s, loc), s.Nodes[loc.Outer()]
 	found, ok := findLoop(ns, loc)
@@ -98,7 +98,7 @@ func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref loopRef, loc eve
 	case event.StrategyAnswer:
 		return applyStrategyAnswer(s.Stop != nil, l, now, e)
 	default:
-		return l, invalidTransition(e, "it is no event of a loop")
+		return l, invalidTransition(e, "not an event of a loop")
 	}
 }
 
@@ -357,7 +357,7 @@ func applyTimerSet(s *state.State, e event.Event) error {
 		return err
 	}
 	if kind, _, _, ok := e.Key.Parse(); !ok || kind != event.KeyTimer {
-		return invalidTransition(e, fmt.Sprintf("its key %q is no timer's", e.Key))
+		return invalidTransition(e, fmt.Sprintf("key %q is not that of a timer", e.Key))
 	}
 	if s.Timers == nil {
 		s.Timers = map[event.Key]state.Timer{}

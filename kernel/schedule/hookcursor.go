@@ -69,7 +69,7 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 func pendingCursor(s *state.State, e event.Event, point string, number int) (cursorSlot, event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
 	if !ok || kind != event.KeyHook || n%roundStep != number {
-		return cursorSlot{}, loc, invalidTransition(e, fmt.Sprintf("its key %q is not that of hook %d", e.Key, number))
+		return cursorSlot{}, loc, invalidTransition(e, fmt.Sprintf("key %q is not that of hook %d", e.Key, number))
 	}
 	slot, found := findCursor(s, plan.HookPoint(point), loc)
 	if !found || slot.cursor.Round != n/roundStep {

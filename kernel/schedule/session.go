@@ -133,7 +133,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	if e.RunID == "" {
-		return invalidTransition(e, "it has no run_id")
+		return invalidTransition(e, "no run_id")
 	}
 	seq, epoch, handled, escalation := e.Seq, s.Epoch, s.Handled, s.Escalation
 	*s = state.State{
@@ -224,7 +224,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	found := p.Find(path)
 	switch {
 	case found == nil || p.Embedder(path) != "":
-		return fmt.Errorf("the pipeline has no node of its own at %s", path)
+		return fmt.Errorf("the pipeline has no top-level node at %s", path)
 	case !entered:
 		return fmt.Errorf("%s has not run yet", found.ID)
 	case s.Status == state.Completed:
@@ -234,7 +234,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	case s.At != path:
 		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
 	case len(inFlightEffects(path, n)) > 0:
-		return fmt.Errorf("an attempt of %s was cut off", found.ID)
+		return fmt.Errorf("an attempt of %s was interrupted", found.ID)
 	}
 	return nil
 }
@@ -380,7 +380,7 @@ func applyImported(s *state.State, e event.Event) error {
 	}
 	in, err := state.Parse(d.State)
 	if err != nil {
-		return invalidTransition(e, "its state is unreadable: "+err.Error())
+		return invalidTransition(e, "cannot read its state: "+err.Error())
 	}
 	in.Seq, in.Epoch = e.Seq, max(s.Epoch, in.Epoch)
 	if in.Nodes == nil {

@@ -174,7 +174,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	ns.Order = sortSteps(d.Steps)
 	if len(ns.Order) < len(d.Steps) {
-		return invalidTransition(e, "its steps depend on each other in a circle")
+		return invalidTransition(e, "the steps have a dependency cycle")
 	}
 	if stepsDone(ns) == len(ns.Order) {
 		repeatSteps(&ns, nil)
