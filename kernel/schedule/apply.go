@@ -13,8 +13,8 @@ import (
 // a duplicate, or an event of an outdated kernel. The state is then unchanged.
 var ErrInvalidTransition = errors.New("event does not fit the state")
 
-func invalidTransition(e event.Event, why string) error {
-	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, why)
+func invalidTransition(e event.Event, reason string) error {
+	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
 }
 
 // Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not

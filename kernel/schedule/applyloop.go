@@ -41,7 +41,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 			}
 		}
 		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
-			consumeContext(s, found.loop.Heard)
+			consumeContext(s, found.loop.ContextConsumed)
 		}
 		// The attempt asks no questions any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
@@ -122,7 +122,7 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, now, loc ev
 		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only an interrupted attempt continues
 			l.Checkpoint, l.Calls = nil, nil
 		}
-		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", contextBytes
+		l.Phase, l.Attempt, l.Check, l.ContextConsumed = state.PhaseAttempt, l.Attempt+1, "", contextBytes
 		if passesSteps(n, loc) {
 			l.Phase = state.PhaseSteps
 		}
@@ -283,7 +283,7 @@ func applyDecision(n *plan.Node, s state.State, l state.Loop, now event.Location
 			l.Phase, l.Question, l.Answer = state.PhaseQuestion, d.Question, nil
 			return
 		}
-		l.Judged = d.Action == "stop" && l.Round > 0
+		l.EndedByJudge = d.Action == "stop" && l.Round > 0
 		l.Round, l.Question, l.Answer = 0, nil, nil
 		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
 		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]

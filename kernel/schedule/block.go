@@ -242,7 +242,7 @@ func allComplete(n *plan.Node, ns state.Node) bool {
 func minConsumed(ns state.Node) int {
 	least := math.MaxInt
 	for _, b := range ns.Branches {
-		least = min(least, b.Loop.Heard)
+		least = min(least, b.Loop.ContextConsumed)
 	}
 	return least
 }
@@ -263,9 +263,9 @@ func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	}
 	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
 	if b.Stage+1 < len(n.Stages) {
-		injected, heard := b.Loop.Injected, b.Loop.Heard
+		injected, consumed := b.Loop.Injected, b.Loop.ContextConsumed
 		b.Stage, b.Loop = b.Stage+1, newStageLoop(n, b.Stage+1)
-		b.Loop.Injected, b.Loop.Heard = injected, heard
+		b.Loop.Injected, b.Loop.ContextConsumed = injected, consumed
 	}
 	ns.Branches[id] = b
 }
@@ -274,7 +274,7 @@ func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 func reopenBranches(branches map[string]state.Branch) {
 	for id, b := range branches {
 		if b.Status == state.NodeFailed {
-			b.Status, b.Gate = state.NodeRunning, reopenCursor(b.Gate, plan.PointParallelProviderEnd)
+			b.Status, b.HookCursor = state.NodeRunning, reopenCursor(b.HookCursor, plan.PointParallelProviderEnd)
 			branches[id] = b
 		}
 	}

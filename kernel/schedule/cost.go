@@ -76,8 +76,8 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 	charge, reserved, beside := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
 		amount, short := share(ceilingUsage[float64]{
-			limit: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: reserved.usd, calls: reserved.calls, pending: beside,
-			expected: c.Cost.ReserveUSD, highest: charge.DearestUSD, reported: charge.Attempts - charge.UnknownUSD,
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, held: reserved.usd, calls: reserved.calls, pending: beside,
+			expected: c.Cost.ReserveUSD, highest: charge.HighestUSD, reported: charge.Attempts - charge.UnknownUSD,
 			unreported: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
 		if short != nil {
@@ -87,8 +87,8 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 	}
 	if c.Cost.MaxTokens > 0 {
 		amount, short := share(ceilingUsage[int64]{
-			limit: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: reserved.tokens, calls: reserved.calls, pending: beside,
-			expected: c.Cost.ReserveTokens, highest: charge.DearestTokens, reported: charge.Attempts - charge.UnknownTokens,
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, held: reserved.tokens, calls: reserved.calls, pending: beside,
+			expected: c.Cost.ReserveTokens, highest: charge.HighestTokens, reported: charge.Attempts - charge.UnknownTokens,
 			unreported: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
 		if short != nil {
@@ -261,21 +261,21 @@ func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amo
 	switch {
 	case u != nil && u.CostUSD != nil:
 		c.USD += *u.CostUSD
-		c.DearestUSD = max(c.DearestUSD, *u.CostUSD)
+		c.HighestUSD = max(c.HighestUSD, *u.CostUSD)
 	default:
 		c.UnknownUSD++
 		if part.USD != nil {
-			c.USD += estimate(*part.USD, reserveUSD, c.DearestUSD)
+			c.USD += estimate(*part.USD, reserveUSD, c.HighestUSD)
 		}
 	}
 	switch tokens, known := countTokens(u); {
 	case known:
 		c.Tokens += tokens
-		c.DearestTokens = max(c.DearestTokens, tokens)
+		c.HighestTokens = max(c.HighestTokens, tokens)
 	default:
 		c.UnknownTokens++
 		if part.Tokens != nil {
-			c.Tokens += estimate(*part.Tokens, reserveTokens, c.DearestTokens)
+			c.Tokens += estimate(*part.Tokens, reserveTokens, c.HighestTokens)
 		}
 	}
 	for _, ceiling := range p.Ceilings(path) {
@@ -332,7 +332,7 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	}
 	for scope := range short {
 		charge := s.Charges[scope]
-		charge.Renewed++
+		charge.Renewals++
 		s.Charges[scope] = charge
 	}
 }

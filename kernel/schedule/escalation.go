@@ -33,7 +33,7 @@ func escalate(p *plan.Plan, s state.State, n *plan.Node, esc escalation) []Comma
 		return record(event.New(event.QuestionAsked, esc.cursor, esc.key, newQuestion(p, s, n, esc)))
 	case q.Answer != nil:
 		return failUnanswered(p, s, n, q)
-	case q.Lapsed && q.OnTimeout != plan.ToPause:
+	case q.Expired && q.OnTimeout != plan.ToPause:
 		return record(event.New(event.QuestionAnswered, esc.cursor, "", event.QuestionAnsweredData{
 			ID: id, Answer: event.AnswerReject, Digest: q.Digest, Expired: true,
 		}))
@@ -129,7 +129,7 @@ func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData
 func expireEscalation(s *state.State, key event.Key) {
 	for id, q := range s.Questions {
 		if q.Key == key && q.Kind == event.QuestionEscalation {
-			q.Lapsed = true
+			q.Expired = true
 			s.Questions[id] = q
 		}
 	}
@@ -140,7 +140,7 @@ func clearDeadlines(s *state.State) {
 	for id, q := range s.Questions {
 		if q.Kind == event.QuestionEscalation && q.Due != nil {
 			delete(s.Timers, q.Key)
-			q.Due, q.Lapsed, q.Waits = nil, false, false
+			q.Due, q.Expired, q.Waits = nil, false, false
 			s.Questions[id] = q
 		}
 	}

@@ -107,7 +107,7 @@ func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 			continue
 		}
 		d := g.failure(p, s, ref.loc)
-		if ref.loop.Gate.Firing > 0 {
+		if ref.loop.HookCursor.Firing > 0 {
 			continue
 		}
 		if key, busy := pendingEffect(ref); busy {
@@ -234,9 +234,9 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 		s.AliveAt = time.Time{}
 		return nil
 	}
-	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
+	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.HookCursor.Firing == 0 {
 		updateLoops(s.At, &n, func(loc event.Location, l state.Loop) state.Loop {
-			if l.Gate.Firing > 0 || n.Branches[loc.Branch].Gate.Firing > 0 { // a hook has its own timeout (REQUIREMENTS U249)
+			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 { // a hook has its own timeout (REQUIREMENTS U249)
 				return l
 			}
 			next := settleOverrun(p, before, *s, e, loc, l)

@@ -135,15 +135,15 @@ func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoin
 
 // decideSessionStart returns the session_start hooks that are due before the first node is entered.
 func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
-	if len(s.Nodes) > 0 || s.Run > 1 || s.Gate.Point == string(plan.PointSessionEnd) {
+	if len(s.Nodes) > 0 || s.Run > 1 || s.HookCursor.Point == string(plan.PointSessionEnd) {
 		return nil, true
 	}
-	return newHookPoint(plan.PointSessionStart, nil, event.Location{}, s.Gate).dueCommands(p, s)
+	return newHookPoint(plan.PointSessionStart, nil, event.Location{}, s.HookCursor).dueCommands(p, s)
 }
 
 // completeSession commits the run's last event once the session_end hooks have been called.
 func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
-	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.Gate).dueCommands(p, s); !passed {
+	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.HookCursor).dueCommands(p, s); !passed {
 		return cmds
 	}
 	return record(last)
@@ -154,7 +154,7 @@ func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) 
 	if hasBegun(ns) {
 		return nil, true
 	}
-	return newHookPoint(plan.PointStageStart, n, nodeLocation(n.Path, ns), ns.Gate).dueCommands(p, s)
+	return newHookPoint(plan.PointStageStart, n, nodeLocation(n.Path, ns), ns.HookCursor).dueCommands(p, s)
 }
 
 // hasBegun reports whether any work of a node that was entered has begun.
@@ -164,7 +164,7 @@ func hasBegun(n state.Node) bool {
 
 // isFresh reports whether nothing of the loop has begun.
 func isFresh(l state.Loop) bool {
-	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
+	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.HookCursor.Point == ""
 }
 
 // beforeIteration returns the hooks before a new iteration; a retry has none.
@@ -173,7 +173,7 @@ func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locati
 		return nil, true
 	}
 	loc.Iteration = l.Completed + 1
-	return newHookPoint(plan.PointIterationStart, n, loc, l.Gate).dueCommands(p, s)
+	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
 // afterIteration returns the hooks after an iteration, before the strategy is asked about it.
@@ -182,7 +182,7 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 		return nil, true
 	}
 	loc.Iteration = l.Completed
-	return newHookPoint(plan.PointIterationEnd, n, loc, l.Gate).dueCommands(p, s)
+	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
 // endHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
@@ -208,7 +208,7 @@ func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *p
 		}
 		loc.Iteration = 0
 	}
-	return newHookPoint(point, n, loc, b.Gate).dueCommands(p, s)
+	return newHookPoint(point, n, loc, b.HookCursor).dueCommands(p, s)
 }
 
 // decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
@@ -218,7 +218,7 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 		return nil
 	}
 	limit := maxRestarts(p, n)
-	if ns.Restart.Granted || ns.Visit-s.PriorVisits[n.Path] <= limit {
+	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
 		return record(nodeStartEvent(p, s, n))
 	}
 	key := restartKey(n.Path, ns)

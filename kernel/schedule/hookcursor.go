@@ -20,7 +20,7 @@ type cursorSlot struct {
 // findCursor returns the slot of a point's cursor, false if the run is not at the point.
 func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (cursorSlot, bool) {
 	if point == plan.PointSessionStart || point == plan.PointSessionEnd {
-		return cursorSlot{cursorFor(s.Gate, point, 0), func(g state.HookCursor) { s.Gate = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
+		return cursorSlot{cursorFor(s.HookCursor, point, 0), func(g state.HookCursor) { s.HookCursor = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
 	}
 	n, ok := s.Nodes[s.At]
 	if !ok || loc.Outer() != s.At || n.Status != state.NodeRunning || loc.Visit != n.Visit {
@@ -32,9 +32,9 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointStageEnd {
 			reached = isBlock(n) || n.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(n.Gate, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(n.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
-			n.Gate = g
+			n.HookCursor = g
 			s.Nodes[s.At] = n
 		}}, reached
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
@@ -43,9 +43,9 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointParallelProviderEnd {
 			reached = b.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(b.Gate, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(b.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
 			b := s.Nodes[s.At].Branches[loc.Branch]
-			b.Gate = g
+			b.HookCursor = g
 			s.Nodes[s.At].Branches[loc.Branch] = b
 		}}, reached && b.Status == state.NodeRunning
 	default:
@@ -55,10 +55,10 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointIterationEnd {
 			reached = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
 		}
-		return cursorSlot{cursorFor(found.loop.Gate, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(found.loop.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
 			found, _ := findLoop(n, loc)
-			found.loop.Gate = g
+			found.loop.HookCursor = g
 			setLoop(&n, loc, found.loop)
 			s.Nodes[s.At] = n
 		}}, ok && reached
@@ -228,14 +228,14 @@ func Injected(s state.State, loc event.Location) []event.Ref {
 
 // clearFiring clears the hook calls of a kernel that has died.
 func clearFiring(s *state.State) {
-	s.Gate.Firing = 0
+	s.HookCursor.Firing = 0
 	for path, n := range s.Nodes {
 		if n.Status != state.NodeRunning {
 			continue
 		}
-		n.Gate.Firing = 0
+		n.HookCursor.Firing = 0
 		for id, b := range n.Branches {
-			b.Gate.Firing = 0
+			b.HookCursor.Firing = 0
 			n.Branches[id] = b
 		}
 		s.Nodes[path] = n

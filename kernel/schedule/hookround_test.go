@@ -220,7 +220,7 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 	}}}, plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd})
 	loc := event.Location{Node: "0", Visit: 1, Run: 1}
 	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": {
-		Visit: 1, Run: 1, Status: state.NodeRunning, Gate: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
+		Visit: 1, Run: 1, Status: state.NodeRunning, HookCursor: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
 		Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Iteration: 1, Attempt: 1}}},
 	}}}
 	again := event.New(event.Retry, loc.Cursor(), loc.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})

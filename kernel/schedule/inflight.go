@@ -22,7 +22,7 @@ func cancelInFlight(s state.State) []Command {
 			cmds = append(cmds, Command{Kind: Cancel, Key: f.key, Location: f.loc})
 		}
 	}
-	add(firingHook(event.Location{}, s.Gate)...)
+	add(firingHook(event.Location{}, s.HookCursor)...)
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		if n := s.Nodes[path]; n.Status == state.NodeRunning {
 			add(inFlightEffects(path, n)...)
@@ -34,11 +34,11 @@ func cancelInFlight(s state.State) []Command {
 // inFlightEffects returns the effects in flight in a running node.
 func inFlightEffects(path string, n state.Node) []inFlightEffect {
 	loc := nodeLocation(path, n)
-	loc.Iteration = n.Gate.Iteration
-	flights := firingHook(loc, n.Gate)
+	loc.Iteration = n.HookCursor.Iteration
+	flights := firingHook(loc, n.HookCursor)
 	for _, ref := range activeLoops(path, n) {
 		if ref.loc.Branch != "" {
-			loc, cursor := ref.loc, n.Branches[ref.loc.Branch].Gate
+			loc, cursor := ref.loc, n.Branches[ref.loc.Branch].HookCursor
 			loc.Iteration = cursor.Iteration
 			flights = append(flights, firingHook(loc, cursor)...)
 		}
@@ -59,9 +59,9 @@ func firingHook(loc event.Location, g state.HookCursor) []inFlightEffect {
 
 // pendingEffect returns the key of the effect that a loop waits for, as far as the state shows it.
 func pendingEffect(s loopRef) (event.Key, bool) {
-	if s.loop.Gate.Firing > 0 {
-		s.loc.Iteration = s.loop.Gate.Iteration
-		return hookKey(s.loc, s.loop.Gate, s.loop.Gate.Firing), true
+	if s.loop.HookCursor.Firing > 0 {
+		s.loc.Iteration = s.loop.HookCursor.Iteration
+		return hookKey(s.loc, s.loop.HookCursor, s.loop.HookCursor.Firing), true
 	}
 	switch s.loop.Phase {
 	case state.PhaseAttempt:

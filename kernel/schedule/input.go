@@ -37,10 +37,10 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 // reinspectInput makes a node whose input artifact was invalid inspect it again.
 func reinspectInput(n *plan.Node, ns *state.Node) {
 	if ns.Runs > 0 { // a pipeline node that ended with an invalid artifact
-		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
+		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Approved: true}
 		return
 	}
-	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.HookCursor{Round: ns.Gate.Round + 1}
+	ns.Inspect, ns.Unfit, ns.HookCursor = true, nil, state.HookCursor{Round: ns.HookCursor.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
 		ns.Loop = newLoop(n)
 	}

@@ -185,7 +185,7 @@ func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) 
 	}
 	ns := s.Nodes[loc.Outer()]
 	retries := cmp.Or(r.Step, defaultStepRetries)
-	if by, said := n.Steps.RetryBy[ns.Steps[loc.Step].Action]; said {
+	if by, isSet := n.Steps.RetryBy[ns.Steps[loc.Step].Action]; isSet {
 		retries = by
 	}
 	if ns.StageAttempt > 0 && r.OnStageRetry == "single" {

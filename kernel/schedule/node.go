@@ -68,7 +68,7 @@ func nodeStartEvent(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 // rules on all iterations of a loop.
 func completionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	loc := iterationLocation(path, ns)
-	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.Judged) {
+	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {
 		loc.Iteration = 0
 	}
 	return loc.Cursor()

@@ -118,7 +118,7 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 	}
 	if key.Kind() == event.KeyRestart {
 		if n.Restart != nil && restartKey(loc.Node, n) == key {
-			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
 		}
 	} else {
 		updateLoops(loc.Outer(), &n, func(other event.Location, l state.Loop) state.Loop {

@@ -288,7 +288,7 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 				w.requireStopped(state.Paused, state.PauseEscalation)
 				w.resume(event.SessionResumedData{})
 			}
-			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewed != 2 {
+			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewals != 2 {
 				t.Errorf("five calls are charged as %+v: %q", got, w.made)
 			}
 		})

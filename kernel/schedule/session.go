@@ -170,7 +170,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 			continue
 		}
 		updateLoops(path, &n, func(loc event.Location, l state.Loop) state.Loop {
-			l.Gate.Firing = 0
+			l.HookCursor.Firing = 0
 			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
 				chargeCutOff(p, s, loc.Node, &l)
 			}
@@ -245,9 +245,9 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 		return err
 	}
 	n := s.Nodes[path]
-	n.Restart = &state.Restart{Reason: "restarted by the user", Granted: true}
+	n.Restart = &state.Restart{Reason: "restarted by the user", Approved: true}
 	s.At, s.Nodes[path] = path, n
-	s.Gate = reopenCursor(s.Gate, plan.PointSessionEnd)
+	s.HookCursor = reopenCursor(s.HookCursor, plan.PointSessionEnd)
 	return nil
 }
 
@@ -255,18 +255,18 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
-		n.Gate, s.Gate = reopenCursor(n.Gate, plan.PointStageEnd), reopenCursor(s.Gate, plan.PointSessionEnd)
+		n.HookCursor, s.HookCursor = reopenCursor(n.HookCursor, plan.PointStageEnd), reopenCursor(s.HookCursor, plan.PointSessionEnd)
 	}
 	without := d.SkipFailedStep && resumeWithoutFailed(p.Find(s.At), &n)
 	if without {
 		dropQuestions(s, inNode(s.At))
 	}
 	if s.Status != state.Running {
-		if !without && !endHooksBegun(*s, iterationLocation(s.At, n), n.Gate) && !endHooksBegun(*s, event.Location{}, s.Gate) {
+		if !without && !endHooksBegun(*s, iterationLocation(s.At, n), n.HookCursor) && !endHooksBegun(*s, event.Location{}, s.HookCursor) {
 			retryFailed(p, *s, &n)
 		}
 		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
-			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
 		}
 	}
 	s.Nodes[s.At] = n
@@ -285,14 +285,14 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 		return
 	}
 	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Granted = p.RouteOf(found, determineOutcome(s, found, *n).outcome).Name != ""; !n.Granted {
+		if n.Approved = p.RouteOf(found, determineOutcome(s, found, *n).outcome).Name != ""; !n.Approved {
 			n.StageAttempt = 0
 			prepareStageRetry(found, n)
 		}
 		return
 	}
 	updateLoops(s.At, n, func(loc event.Location, l state.Loop) state.Loop {
-		if b := n.Branches[loc.Branch]; b.Status == state.NodeRunning && endHooksBegun(s, loc, b.Gate) {
+		if b := n.Branches[loc.Branch]; b.Status == state.NodeRunning && endHooksBegun(s, loc, b.HookCursor) {
 			return l
 		}
 		_, asked := s.Questions[event.QuestionID(cutOffKey(loc, l))]

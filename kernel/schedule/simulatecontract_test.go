@@ -151,7 +151,7 @@ func (s *simulation) checkCeilings() {
 					held += *part.USD
 				}
 			}
-			if most := c.Cost.MaxUSD * float64(1+charge.Renewed); c.Cost.MaxUSD > 0 && held > 0 && held > most {
+			if most := c.Cost.MaxUSD * float64(1+charge.Renewals); c.Cost.MaxUSD > 0 && held > 0 && held > most {
 				s.t.Fatalf("%v USD are held under a ceiling of %v", held, most)
 			}
 		}

@@ -326,7 +326,7 @@ func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
 		return false
 	}
-	ns.StageAttempt, ns.Granted, ns.Restart = 0, false, nil
+	ns.StageAttempt, ns.Approved, ns.Restart = 0, false, nil
 	prepareStageRetry(n, ns)
 	return true
 }

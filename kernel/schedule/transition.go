@@ -51,7 +51,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
-	if cmds, passed := newHookPoint(plan.PointStageEnd, n, iterationLocation(n.Path, ns), ns.Gate).dueCommands(p, s); !passed {
+	if cmds, passed := newHookPoint(plan.PointStageEnd, n, iterationLocation(n.Path, ns), ns.HookCursor).dueCommands(p, s); !passed {
 		return cmds
 	}
 	d := event.NodeCompleteData{
@@ -136,7 +136,7 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end nod
 		b.summary = fmt.Sprintf("%s needs the user: %s", n.ID, reason)
 	case route.To == plan.ToRetry || route.To == plan.ToPause:
 		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, reason)
-	case route.Name != "" && !ns.Granted:
+	case route.Name != "" && !ns.Approved:
 		limit := overLimit(p, s, n, route, pass)
 		if limit == "" {
 			return nil
@@ -226,7 +226,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 // prepareStageRetry resets a node before its next stage retry, or on resume after failed steps. Finished steps stay
 // done, unless all are done and the node still failed. Iteration numbers are never reused.
 func prepareStageRetry(n *plan.Node, ns *state.Node) {
-	ns.Gate, ns.Failure = state.HookCursor{Round: ns.Gate.Round + 1}, nil
+	ns.HookCursor, ns.Failure = state.HookCursor{Round: ns.HookCursor.Round + 1}, nil
 	if n.Kind == plan.KindParallel {
 		for id, b := range ns.Branches {
 			if b.Status == state.NodeFailed {
@@ -239,7 +239,7 @@ func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	}
 	old := ns.Loop
 	ns.Loop = startAfter(newLoop(n), max(old.Iteration, old.Completed))
-	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.Heard, old.Injected, old.Feedback, old.Failure, old.Faults
+	ns.Loop.ContextConsumed, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.ContextConsumed, old.Injected, old.Feedback, old.Failure, old.Faults
 	retrySteps(ns)
 	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // their result was not good enough
 		repeatSteps(ns, old.FailedSteps)
@@ -265,11 +265,11 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 	}
 	switch {
 	case p.RouteOf(n, end.outcome).Name != "":
-		ns.Granted = true
+		ns.Approved = true
 	case end.outcome == plan.OutcomeBudget:
 		resumeOverBudget(n, &ns)
 	default:
-		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
+		ns.Restart = &state.Restart{Reason: end.reason, Approved: true}
 		if end.outcome == plan.OutcomeEscalate {
 			ns.Escalations++
 		}
@@ -280,7 +280,7 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 // resumeOverBudget continues a node where its budget ended, so that finished work is not paid for twice.
 func resumeOverBudget(n *plan.Node, ns *state.Node) {
 	if n.Kind == plan.KindStage && n.Steps == nil {
-		ns.Loop, ns.Gate = resumeLoop(ns.Loop, false), reopenCursor(ns.Gate, plan.PointStageEnd)
+		ns.Loop, ns.HookCursor = resumeLoop(ns.Loop, false), reopenCursor(ns.HookCursor, plan.PointStageEnd)
 		return
 	}
 	prepareStageRetry(n, ns)

@@ -40,10 +40,10 @@ type Charge struct {
 	UnknownUSD int     `json:"unknown_usd,omitempty"` // attempts that did not report their cost
 	// UnknownTokens counts attempts that did not report their tokens.
 	UnknownTokens int     `json:"unknown_tokens,omitempty"`
-	DearestUSD    float64 `json:"dearest_usd,omitempty"`
-	DearestTokens int64   `json:"dearest_tokens,omitempty"`
-	// Renewed is how often the user renewed the ceiling.
-	Renewed int `json:"renewed,omitempty"`
+	HighestUSD    float64 `json:"dearest_usd,omitempty"`
+	HighestTokens int64   `json:"dearest_tokens,omitempty"`
+	// Renewals is how often the user renewed the ceiling.
+	Renewals int `json:"renewed,omitempty"`
 	// WarnedAt is the number of the event that exceeded warn_usd, 0 before.
 	WarnedAt int64 `json:"warned_at,omitempty"`
 }

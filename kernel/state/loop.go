@@ -63,12 +63,12 @@ type Loop struct {
 	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
-	// Gate is the cursor of the loop's current or last iteration hook point. Injected are texts of hooks for the
+	// HookCursor is the cursor of the loop's current or last iteration hook point. Injected are texts of hooks for the
 	// prompts of the current or next iteration.
-	Gate     HookCursor  `json:"gate,omitzero"`
-	Injected []event.Ref `json:"injected,omitempty"`
-	// Heard is the number of bytes of [State.Context] in the prompt of the current or last attempt.
-	Heard int `json:"heard,omitempty"`
+	HookCursor HookCursor  `json:"gate,omitzero"`
+	Injected   []event.Ref `json:"injected,omitempty"`
+	// ContextConsumed is the number of bytes of [State.Context] in the prompt of the current or last attempt.
+	ContextConsumed int `json:"heard,omitempty"`
 	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
@@ -98,12 +98,12 @@ type Loop struct {
 	Round    int                       `json:"round,omitempty"`
 	Question *event.QuestionData       `json:"question,omitempty"`
 	Answer   *event.StrategyAnswerData `json:"answer,omitempty"`
-	// Outcome and Reason are set when settled; Failure too if the loop failed. Judged is true if the strategy ended
+	// Outcome and Reason are set when settled; Failure too if the loop failed. EndedByJudge is true if the strategy ended
 	// the loop with the answer to its own question.
-	Outcome string             `json:"outcome,omitempty"`
-	Reason  string             `json:"reason,omitempty"`
-	Judged  bool               `json:"judged,omitempty"`
-	Failure *event.FailureData `json:"failure,omitempty"`
+	Outcome      string             `json:"outcome,omitempty"`
+	Reason       string             `json:"reason,omitempty"`
+	EndedByJudge bool               `json:"judged,omitempty"`
+	Failure      *event.FailureData `json:"failure,omitempty"`
 }
 
 // Counted returns the number of iterations that count for the maximum and for the strategy: those completed since the

@@ -25,8 +25,8 @@ type Node struct {
 	Steps    map[string]Step   `json:"steps,omitempty"`
 	// Order are the ids of the steps in execution order; nil before they are known.
 	Order []string `json:"order,omitempty"`
-	// Gate is the cursor of the node's current or last hook point, stage_start or stage_end.
-	Gate HookCursor `json:"gate,omitzero"`
+	// HookCursor is the cursor of the node's current or last hook point, stage_start or stage_end.
+	HookCursor HookCursor `json:"gate,omitzero"`
 	// Failure is the failed check of a stage_end hook that failed the node, nil if there is none.
 	Failure *event.FailureData `json:"failure,omitempty"`
 	// Restart is set while the node is to be entered again, once nothing of it is in flight.
@@ -44,8 +44,8 @@ type Node struct {
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
 	Cause       string     `json:"cause,omitempty"`
-	// Granted is true if the user allowed the node's outgoing edge once beyond its limit.
-	Granted bool `json:"granted,omitempty"`
+	// Approved is true if the user allowed the node's outgoing edge once beyond its limit.
+	Approved bool `json:"granted,omitempty"`
 	// Escalations counts how often the user restarted the node after an escalation since it was entered by an edge.
 	Escalations int `json:"escalations,omitempty"`
 	// Rejected is true if the user rejected the result of the previous visit with a reason.
@@ -79,9 +79,9 @@ type Branch struct {
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
-	// Gate is the cursor of the provider's own hook point, Injected are texts of hooks for its prompts in the block.
-	Gate     HookCursor  `json:"gate,omitzero"`
-	Injected []event.Ref `json:"injected,omitempty"`
+	// HookCursor is the cursor of the provider's own hook point, Injected are texts of hooks for its prompts in the block.
+	HookCursor HookCursor  `json:"gate,omitzero"`
+	Injected   []event.Ref `json:"injected,omitempty"`
 	// Done are the stages that ended well, in order.
 	Done []BranchStage `json:"done,omitempty"`
 }
@@ -162,8 +162,8 @@ type HookCursor struct {
 // Restart is the request of a hook or the user to restart a stage.
 type Restart struct {
 	Reason string `json:"reason,omitempty"`
-	// Granted is true if the user allowed it beyond the limit.
-	Granted bool `json:"granted,omitempty"`
+	// Approved is true if the user allowed it beyond the limit.
+	Approved bool `json:"granted,omitempty"`
 	// Rejected is true if the user requested it because of the visit's result.
 	Rejected bool `json:"rejected,omitempty"`
 }

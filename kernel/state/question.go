@@ -31,8 +31,8 @@ type Question struct {
 	Call           *event.AskedCall `json:"call,omitempty"`
 	// Escalation is the name of an escalation's file without its extension: ESC-<yyyymmddHHMMSS>[-n].
 	Escalation string `json:"escalation,omitempty"`
-	// Lapsed is true if the deadline has passed and the timeout action is still due.
-	Lapsed bool `json:"lapsed,omitempty"`
+	// Expired is true if the deadline has passed and the timeout action is still due.
+	Expired bool `json:"lapsed,omitempty"`
 	// Answer is the user's answer, nil before it.
 	Answer *Answer `json:"answer,omitempty"`
 }
@@ -62,7 +62,7 @@ func (s State) AwaitsPerson() bool {
 }
 
 // WaitsFor reports whether the run keeps running until the question is answered.
-func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Lapsed }
+func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Expired }
 
 // EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS>
 // (REQUIREMENTS U128). A number follows if the previous one has the same second.

@@ -120,8 +120,8 @@ type State struct {
 	Waits     bool                `json:"waits,omitempty"`
 	// Callbacks are the points at which the program that holds the session is called, in order.
 	Callbacks []string `json:"callbacks,omitempty"`
-	// Gate is the cursor of the session's current or last hook point.
-	Gate HookCursor `json:"gate,omitzero"`
+	// HookCursor is the cursor of the session's current or last hook point.
+	HookCursor HookCursor `json:"gate,omitzero"`
 	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that is
 	// entered next.
 	Injected     []event.Ref `json:"injected,omitempty"`
@@ -132,7 +132,7 @@ type State struct {
 	Escalation string `json:"escalation,omitempty"`
 	// Stop is the request to end or pause the run, nil if there is none.
 	Stop *Stop `json:"stop,omitempty"`
-	// Context is the user's text for the next prompts; see [Loop.Heard].
+	// Context is the user's text for the next prompts; see [Loop.ContextConsumed].
 	Context string `json:"context,omitempty"`
 	// Handled are the ids of the last control messages applied, so that none is applied twice.
 	Handled []string `json:"handled,omitempty"`
