@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -79,6 +80,7 @@ type Config struct {
 // Cancelling ctx cancels everything in flight and pauses the session, which can be resumed. An error means that the
 // journal could not be written; the journal's content is then the session's state.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
+	cfg.Grace = cmp.Or(cfg.Grace, SignalGrace)
 	r := &runner{cfg: cfg, st: st, deadlines: deadlines{}, inFlight: map[event.Key]context.CancelCauseFunc{}, done: make(chan effectResult), records: make(chan recordRequest), closed: make(chan struct{})}
 	r.deadlines.set(st.Timers, startTime(st))
 	err := r.loop(ctx)
@@ -244,7 +246,7 @@ func (r *runner) wait(ctx context.Context) error {
 	key, timer := r.nextTimer()
 	stopped := ctx.Done()
 	if r.st.Stop != nil && r.grace == nil && r.st.Stop.Kind == state.PauseSignal {
-		r.grace = time.After(r.signalGrace())
+		r.grace = time.After(r.cfg.Grace)
 	}
 	if len(r.inFlight) == 0 && !r.canContinue() && r.st.Stop == nil {
 		return failure.New(failure.Internal, "session %s is running but nothing is in flight (event %d)", r.st.Session, r.st.Seq)
@@ -259,7 +261,7 @@ func (r *runner) wait(ctx context.Context) error {
 	case e, open := <-r.cfg.Control:
 		return r.commitControl(ctx, e, open)
 	case <-r.grace:
-		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.signalGrace()))
+		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.cfg.Grace))
 		r.grace = nil
 		return r.waitOne(ctx)
 	case <-stopped:
@@ -341,11 +343,4 @@ func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 func keyCursor(key event.Key) *event.Cursor {
 	_, loc, _, _ := key.Parse()
 	return loc.Cursor()
-}
-
-func (r *runner) signalGrace() time.Duration {
-	if r.cfg.Grace > 0 {
-		return r.cfg.Grace
-	}
-	return SignalGrace
 }

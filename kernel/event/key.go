@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -48,14 +49,7 @@ type Location struct {
 // Key names the n-th action of the given kind at the location; n counts from 1.
 func (p Location) Key(kind KeyKind, n int) Key {
 	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
-		kind, p.Node, p.Visit, p.Run, dash(p.Branch), dash(p.Step), p.Iteration, n))
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+		kind, p.Node, p.Visit, p.Run, cmp.Or(p.Branch, "-"), cmp.Or(p.Step, "-"), p.Iteration, n))
 }
 
 // Outer returns the path of the node that the run is at: the block's inside a parallel block, else Node.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -65,7 +64,9 @@ func (p *Policy) withDefaults(below Policy) Policy {
 	policy.Cycles, policy.Budget, policy.Escalation = cmp.Or(p.Cycles, policy.Cycles), p.Budget.withDefaults(policy.Budget), p.Escalation.withDefaults(policy.Escalation)
 	policy.Feedback, policy.Approvals = p.Feedback.withDefaults(policy.Feedback), p.Approvals.withDefaults(policy.Approvals)
 	policy.Tools, policy.Secrets = p.Tools.withDefaults(policy.Tools), p.Secrets.withDefaults(policy.Secrets)
-	policy.Env = firstRaw(p.Env, policy.Env)
+	if len(p.Env) > 0 {
+		policy.Env = p.Env
+	}
 	policy.Sandbox = p.Sandbox.Over(policy.Sandbox)
 	policy.Cost = p.Cost
 	return policy
@@ -144,13 +145,6 @@ func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 		return cmp.Or(s, below)
 	}
 	return &Secrets{Patterns: slices.Concat(below.Patterns, s.Patterns)}
-}
-
-func firstRaw(own, below json.RawMessage) json.RawMessage {
-	if len(own) > 0 {
-		return own
-	}
-	return below
 }
 
 // CommandsOf returns a node's commands by name. Later sources override earlier ones: the pipeline, the embedded

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -196,15 +197,12 @@ const DefaultAttempts = 2
 // inBurst returns the policy under [ModeBurst]: doubled time limits, and doubled attempts of a plain node.
 func (p Policy) inBurst() Policy {
 	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
-	p.Retry = (&Retry{Attempts: 2 * attemptsOf(p.Retry)}).withDefaults(p.Retry)
-	return p
-}
-
-func attemptsOf(r *Retry) int {
-	if r == nil || r.Attempts == 0 {
-		return DefaultAttempts
+	attempts := DefaultAttempts
+	if p.Retry != nil {
+		attempts = cmp.Or(p.Retry.Attempts, attempts)
 	}
-	return r.Attempts
+	p.Retry = (&Retry{Attempts: 2 * attempts}).withDefaults(p.Retry)
+	return p
 }
 
 // Guardrails bound the running time of a run or of a visit of a node, which is the time in which a kernel holds the

@@ -132,16 +132,11 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		}
 		return applyLoop(p, s, e)
 	default:
-		return applyOther(e)
+		if e.Critical {
+			return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
+		}
+		return nil
 	}
-}
-
-// applyOther accepts events that the scheduler does not fold, unless they are critical.
-func applyOther(e event.Event) error {
-	if e.Critical {
-		return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
-	}
-	return nil
 }
 
 // Fold applies events in order from the empty state. Events that do not fit are skipped and returned as one error

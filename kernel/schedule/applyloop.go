@@ -47,7 +47,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
 	if e.Type == event.IterationComplete && loc.Branch == "" && result.Artifact != nil {
-		setArtifact(&ns, *result.Artifact)
+		setArtifact(&ns, event.Artifact, *result.Artifact)
 	}
 	if loc.Branch != "" {
 		nextBranchStage(p.Find(s.At), &ns, loc.Branch)
@@ -56,12 +56,12 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// setArtifact stores the artifact of an iteration as the node's.
-func setArtifact(ns *state.Node, artifact event.Ref) {
+// setArtifact stores an artifact of the node under a name.
+func setArtifact(ns *state.Node, name string, ref event.Ref) {
 	if ns.Artifacts == nil {
 		ns.Artifacts = map[string]event.Ref{}
 	}
-	ns.Artifacts[event.Artifact] = artifact
+	ns.Artifacts[name] = ref
 }
 
 // attemptEnded reports whether the event ends an attempt. Its iteration may still have to be settled.

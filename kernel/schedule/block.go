@@ -289,10 +289,7 @@ func applyArtifact(s *state.State, e event.Event) error {
 	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
 		return invalidTransition(e, "the run is not at that node")
 	}
-	if ns.Artifacts == nil {
-		ns.Artifacts = map[string]event.Ref{}
-	}
-	ns.Artifacts[d.Name] = d.Ref
+	setArtifact(&ns, d.Name, d.Ref)
 	s.Nodes[s.At] = ns
 	return nil
 }

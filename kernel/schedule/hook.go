@@ -34,11 +34,11 @@ func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, cursor
 }
 
 // cursorFor returns the cursor, or a new one of the same round if it belongs to another point.
-func cursorFor(g state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
-	if g.Point != string(point) || g.Iteration != iteration {
-		return state.HookCursor{Point: string(point), Iteration: iteration, Round: g.Round}
+func cursorFor(cursor state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
+	if cursor.Point != string(point) || cursor.Iteration != iteration {
+		return state.HookCursor{Point: string(point), Iteration: iteration, Round: cursor.Round}
 	}
-	return g
+	return cursor
 }
 
 // dueCommands returns the command for the next hook. passed is true when no hook is left; otherwise the run waits for
@@ -56,8 +56,8 @@ func (hp hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, pa
 	return []Command{{Kind: Hook, Key: key, Location: hp.loc, Hook: number, Point: hp.point}}, false
 }
 
-func hookKey(loc event.Location, g state.HookCursor, number int) event.Key {
-	return loc.Key(event.KeyHook, g.Round*roundStep+number)
+func hookKey(loc event.Location, cursor state.HookCursor, number int) event.Key {
+	return loc.Key(event.KeyHook, cursor.Round*roundStep+number)
 }
 
 // nextHook returns the number of the first hook that applies and has not answered.
@@ -187,17 +187,17 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 
 // endHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
 // continues with the next hook.
-func endHooksBegun(s state.State, loc event.Location, g state.HookCursor) bool {
-	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
+func endHooksBegun(s state.State, loc event.Location, cursor state.HookCursor) bool {
+	if !strings.HasSuffix(cursor.Point, "_end") || cursor.Point == string(plan.PointIterationEnd) {
 		return false
 	}
-	loc.Iteration = g.Iteration
+	loc.Iteration = cursor.Iteration
 	for _, q := range s.Questions {
-		if kind, other, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && other == loc && n/roundStep == g.Round {
+		if kind, other, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && other == loc && n/roundStep == cursor.Round {
 			return true
 		}
 	}
-	return g.Done > 0
+	return cursor.Done > 0
 }
 
 // decideProviderHooks returns the hooks before or after the work of a provider in a block.

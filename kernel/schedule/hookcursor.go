@@ -20,7 +20,7 @@ type cursorSlot struct {
 // findCursor returns the slot of a point's cursor, false if the run is not at the point.
 func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (cursorSlot, bool) {
 	if point == plan.PointSessionStart || point == plan.PointSessionEnd {
-		return cursorSlot{cursorFor(s.HookCursor, point, 0), func(g state.HookCursor) { s.HookCursor = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
+		return cursorSlot{cursorFor(s.HookCursor, point, 0), func(cursor state.HookCursor) { s.HookCursor = cursor }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
 	}
 	n, ok := s.Nodes[s.At]
 	if !ok || loc.Outer() != s.At || n.Status != state.NodeRunning || loc.Visit != n.Visit {
@@ -32,9 +32,9 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointStageEnd {
 			reached = isBlock(n) || n.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(n.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(n.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
 			n := s.Nodes[s.At]
-			n.HookCursor = g
+			n.HookCursor = cursor
 			s.Nodes[s.At] = n
 		}}, reached
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
@@ -43,9 +43,9 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointParallelProviderEnd {
 			reached = b.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(b.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(b.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
 			b := s.Nodes[s.At].Branches[loc.Branch]
-			b.HookCursor = g
+			b.HookCursor = cursor
 			s.Nodes[s.At].Branches[loc.Branch] = b
 		}}, reached && b.Status == state.NodeRunning
 	default:
@@ -55,10 +55,10 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 		if point == plan.PointIterationEnd {
 			reached = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
 		}
-		return cursorSlot{cursorFor(found.loop.HookCursor, point, loc.Iteration), func(g state.HookCursor) {
+		return cursorSlot{cursorFor(found.loop.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
 			n := s.Nodes[s.At]
 			found, _ := findLoop(n, loc)
-			found.loop.HookCursor = g
+			found.loop.HookCursor = cursor
 			setLoop(&n, loc, found.loop)
 			s.Nodes[s.At] = n
 		}}, ok && reached
@@ -100,7 +100,7 @@ func applyHookStart(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	return updateCursor(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Firing = d.Hook })
+	return updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = d.Hook })
 }
 
 func applyHookSkipped(s *state.State, e event.Event) error {
@@ -108,12 +108,12 @@ func applyHookSkipped(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	return updateCursor(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Done, g.Firing = d.Hook, 0 })
+	return updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Done, cursor.Firing = d.Hook, 0 })
 }
 
 // applyHookQuestion records the question of a confirm hook: its action is over until the answer arrives.
 func applyHookQuestion(s *state.State, e event.Event, d event.QuestionAskedData) error {
-	return updateCursor(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Firing = 0 })
+	return updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = 0 })
 }
 
 // applyHookEnd applies the end of a hook: it stores the hook's text and acts on its answer. A hook that was cancelled
@@ -243,9 +243,9 @@ func clearFiring(s *state.State) {
 }
 
 // reopenCursor returns the cursor for another round of an end that failed and may come again.
-func reopenCursor(g state.HookCursor, point plan.HookPoint) state.HookCursor {
-	if g.Point != string(point) {
-		return g
+func reopenCursor(cursor state.HookCursor, point plan.HookPoint) state.HookCursor {
+	if cursor.Point != string(point) {
+		return cursor
 	}
-	return state.HookCursor{Point: g.Point, Iteration: g.Iteration, Round: g.Round + 1}
+	return state.HookCursor{Point: cursor.Point, Iteration: cursor.Iteration, Round: cursor.Round + 1}
 }

@@ -50,11 +50,11 @@ func inFlightEffects(path string, n state.Node) []inFlightEffect {
 }
 
 // firingHook returns the hook that is being called at a cursor, if any.
-func firingHook(loc event.Location, g state.HookCursor) []inFlightEffect {
-	if g.Firing == 0 {
+func firingHook(loc event.Location, cursor state.HookCursor) []inFlightEffect {
+	if cursor.Firing == 0 {
 		return nil
 	}
-	return []inFlightEffect{{hookKey(loc, g, g.Firing), loc}}
+	return []inFlightEffect{{hookKey(loc, cursor, cursor.Firing), loc}}
 }
 
 // pendingEffect returns the key of the effect that a loop waits for, as far as the state shows it.

@@ -199,15 +199,11 @@ func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) even
 	if isArtifactRetry(l) {
 		return event.RetryData{Rung: event.RungHeal, N: l.ArtifactRetries, Max: n.Artifact.Heals()}
 	}
-	return event.RetryData{Rung: retryRung(loc), N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
-}
-
-// retryRung returns the name of the retry ladder's rung at a location.
-func retryRung(loc event.Location) string {
+	rung := event.RungAttempt
 	if loc.Step != "" {
-		return event.RungStep
+		rung = event.RungStep
 	}
-	return event.RungAttempt
+	return event.RetryData{Rung: rung, N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
 }
 
 func seconds(s float64) time.Duration {

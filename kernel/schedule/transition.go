@@ -117,7 +117,10 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end nod
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
 	}
-	b := blockReason{action: plan.ToPause, code: escalationCode(end)}
+	b := blockReason{action: plan.ToPause, code: codeEscalated}
+	if end.outcome == plan.OutcomeBudget {
+		b.code = failure.BudgetExceeded.Code()
+	}
 	approval := "continuing starts it again, with your text in its prompt"
 	switch {
 	case route.To == plan.ToRetry && ns.StageAttempt > 0:
@@ -156,13 +159,6 @@ const maxReason = 1000
 
 // codeEscalated is the code of a run that needs the user because its own options are used up.
 const codeEscalated = "ACODE-ORCH-004"
-
-func escalationCode(end nodeOutcome) string {
-	if end.outcome == plan.OutcomeBudget {
-		return failure.BudgetExceeded.Code()
-	}
-	return codeEscalated
-}
 
 // limitAction returns the action when an edge or the retry ladder is used up.
 func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -141,7 +142,7 @@ func (n Node) clone() Node {
 	})
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
 	n.Injected, n.Warnings = slices.Clone(n.Injected), slices.Clone(n.Warnings)
-	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
+	n.Artifacts = maps.Clone(n.Artifacts)
 	return n
 }
 
