@@ -34,7 +34,7 @@ func (j *datedJournal) Append(ctx context.Context, events ...event.Event) ([]eve
 }
 
 // A clock that is changed before or during the run changes no pause and no limit of running time.
-func TestClockIsSet(t *testing.T) {
+func TestClockChanges(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, by := range map[string]func(line int) time.Duration{
 		"not":                  func(int) time.Duration { return 0 },
@@ -93,7 +93,7 @@ func TestClockIsSet(t *testing.T) {
 
 // If the machine runs out of a resource, the run pauses, whichever effect failed, and the effect is repeated after
 // the resume.
-func TestMachineFails(t *testing.T) {
+func TestSystemFailure(t *testing.T) {
 	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
 	of := event.FailureOf(full)
 	for name, failing := range map[string]fakeEffects{

@@ -119,7 +119,7 @@ func (verboseEffects) Question(_ context.Context, w Work) event.Event {
 }
 
 // An answer that is too long for a line counts as none, and the strategy is told.
-func TestAnswerTooLongForALine(t *testing.T) {
+func TestOversizeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }

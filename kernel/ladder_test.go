@@ -16,7 +16,7 @@ import (
 
 // D3, U124, U125: a step that always fails is called twelve times, with pauses of 1, 2 and 4 s within each of three
 // stage attempts and none between them; then the user is asked.
-func TestLadderOfAStep(t *testing.T) {
+func TestRetryLadderOfAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		p.Nodes[0].Termination["max"] = 1

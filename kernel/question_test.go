@@ -84,7 +84,7 @@ func (j *journal) answers(t *testing.T) []event.QuestionAnsweredData {
 }
 
 // DESIGN 5: an attempt waits for the user, by time of day, and no longer than the question's deadline.
-func TestAskWaitsForAPerson(t *testing.T) {
+func TestAskWaitsForTheUser(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		due     time.Duration
@@ -143,7 +143,7 @@ func TestAskAnswersOnce(t *testing.T) {
 }
 
 // Several calls of an attempt ask concurrently and are answered in any order; the same call asks only once.
-func TestAskSideBySide(t *testing.T) {
+func TestConcurrentQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		words := map[string]string{}
 		runAttended(t, func(ctx context.Context, w Work) event.Event {

@@ -107,7 +107,7 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 }
 
 // An event that is too long for a line ends neither the run nor every resume: a record is refused, an effect fails.
-func TestEventsTooLongForALine(t *testing.T) {
+func TestOversizeEvents(t *testing.T) {
 	long := strings.Repeat("x", event.MaxLine)
 	tests := []struct {
 		name  string

@@ -41,7 +41,7 @@ func TestBrief(t *testing.T) {
 }
 
 // The truncated text always fits into its part of a line.
-func TestBriefFits(t *testing.T) {
+func TestTruncateFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))+rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "times"))
 		limit := rapid.IntRange(10, 400).Draw(t, "limit")

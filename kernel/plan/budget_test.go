@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-func TestANodeHasATotalOfItsOwn(t *testing.T) {
+func TestNodeTotal(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("1000"), Shares: map[string]int{"a": 10, "b": 20}}}},
 		Nodes:    []plan.Node{{Path: "0", ID: "a"}, {Path: "1", ID: "b", Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("500")}}}},

@@ -171,7 +171,7 @@ func TestPolicyOfAStageInABlock(t *testing.T) {
 	}
 }
 
-func TestSessionInputsTellNoneFromEmpty(t *testing.T) {
+func TestSessionInputsNilAndEmpty(t *testing.T) {
 	for want, inputs := range map[string][]string{
 		`{"name":"s","created_at":""}`:             nil,
 		`{"name":"s","created_at":"","inputs":[]}`: {},

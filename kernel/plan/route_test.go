@@ -124,7 +124,7 @@ func TestChecksAt(t *testing.T) {
 func TestSkipped(t *testing.T) {
 	p := edgePlan()
 	if p.Skipped(p.Find("1")) {
-		t.Error("nobody said so")
+		t.Error("skipped without an override")
 	}
 	p.Pipeline.Overrides = &Overrides{Skip: []string{"work", "one"}}
 	for path, want := range map[string]bool{"0": false, "1": true, "2": false, "2.0": false} {
@@ -168,6 +168,6 @@ func TestCeilings(t *testing.T) {
 		}
 	}
 	if got := (&Plan{Nodes: []Node{{Path: "0"}}}).Ceilings("0"); got != nil {
-		t.Errorf("without a word: %v", got)
+		t.Errorf("without settings: %v", got)
 	}
 }

@@ -27,7 +27,7 @@ func TestSandboxOfANode(t *testing.T) {
 	}
 }
 
-func TestAskingForASandbox(t *testing.T) {
+func TestSandboxRequest(t *testing.T) {
 	for _, tt := range []struct {
 		s    *plan.Sandbox
 		asks bool

@@ -47,7 +47,7 @@ func runWithBadArtifacts(t *testing.T, n plan.Node, bad int) (made []string, s s
 
 // D5: an invalid artifact is requested again as often as heal allows, not counted as attempts; then the stage is
 // retried.
-func TestHeal(t *testing.T) {
+func TestArtifactRetry(t *testing.T) {
 	number := func(n int) *int { return &n }
 	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
 	for _, tt := range []struct {
@@ -88,12 +88,12 @@ func TestHeal(t *testing.T) {
 }
 
 // An artifact retry is not charged: an attempt that crashes after it has all its retries.
-func TestHealUsesUpNoTry(t *testing.T) {
+func TestArtifactRetryIsNotCharged(t *testing.T) {
 	n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
 	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
 	w.attempt = func(c schedule.Command, _ string) string {
 		if faults := w.state.Nodes["0"].Loop.Faults; c.Kind == schedule.Attempt && (len(faults) > 0) != (c.Attempt > 1) {
-			t.Errorf("attempt %d is told %v", c.Attempt, faults)
+			t.Errorf("attempt %d has faults %v", c.Attempt, faults)
 		}
 		if c.Kind == schedule.Attempt && c.Attempt == 2 {
 			return "crash"
@@ -166,7 +166,7 @@ func TestStartAndExit(t *testing.T) {
 
 // An artifact retry that a crash or a pause interrupts is repeated as an artifact retry, because the attempt before
 // it has ended.
-func TestHealCutOff(t *testing.T) {
+func TestInterruptedArtifactRetry(t *testing.T) {
 	for _, how := range []string{"crash", "pause"} {
 		t.Run(how, func(t *testing.T) {
 			n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}

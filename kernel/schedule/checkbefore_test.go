@@ -37,7 +37,7 @@ func TestCheckBeforeStops(t *testing.T) {
 }
 
 // After "continue" the first iteration begins at once, without the delay between iterations.
-func TestCheckBeforeGoesOn(t *testing.T) {
+func TestCheckBeforeContinues(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
 	h.decide("continue")
@@ -53,7 +53,7 @@ func TestCheckBeforeGoesOn(t *testing.T) {
 }
 
 // A run that failed because the first question could not be answered repeats it after a resume.
-func TestCheckBeforeIsAskedAgain(t *testing.T) {
+func TestCheckBeforeAfterResume(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
 	h.decide("error")
@@ -108,7 +108,7 @@ func TestCheckBeforeInOlderJournals(t *testing.T) {
 // K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops one after
 // the last iteration that its history does not show, because its plan ends it. Strategies that count the hints
 // receive all of them.
-func TestWhatTheStrategyHears(t *testing.T) {
+func TestAgentHint(t *testing.T) {
 	for _, tt := range []struct {
 		name, strategy, decision string
 		iteration                int // of two

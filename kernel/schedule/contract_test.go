@@ -191,7 +191,7 @@ func endNodeAs(node, outcome string) func(schedule.Command, string) string {
 
 // D3, U120, U122, U123: a verification that always fails: one pass and three returns, then a question; approving it
 // takes the edge once more.
-func TestVerifyFailsForEver(t *testing.T) {
+func TestVerifyAlwaysFails(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = endNodeAs("verify", "fail")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
@@ -217,7 +217,7 @@ func TestVerifyFailsForEver(t *testing.T) {
 }
 
 // D3: cycle counts survive a pause: after two of three returns one is left.
-func TestCyclesOutliveAPause(t *testing.T) {
+func TestCyclesSurviveAPause(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
 		if node == "verify" && c.Location.Visit == 3 && w.state.Stop == nil {
@@ -294,7 +294,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 
 // U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
 // in all, then a question.
-func TestStepFailsForEver(t *testing.T) {
+func TestStepAlwaysFails(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
 	w := newScriptedRun(t, p)
@@ -347,7 +347,7 @@ func TestRetriesOfSteps(t *testing.T) {
 }
 
 // U160, U161: parallel steps begin in plan order, each after its dependencies; a hundred of them.
-func TestStepsSideBySide(t *testing.T) {
+func TestParallelSteps(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
 	w := newScriptedRun(t, p)
@@ -477,7 +477,7 @@ func TestNoOvershoot(t *testing.T) {
 			}
 			if len(under) == 0 {
 				if !w.fire() {
-					t.Fatalf("nothing goes on: %s", asJSON(schedule.Decide(p, w.state)))
+					t.Fatalf("the run is stuck: %s", asJSON(schedule.Decide(p, w.state)))
 				}
 				continue
 			}

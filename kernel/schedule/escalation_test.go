@@ -40,7 +40,7 @@ func (w *scriptedRun) answer(id, word, text string) {
 }
 
 // U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after it.
-func TestEscalationThatIsWaitedFor(t *testing.T) {
+func TestEscalationWithWait(t *testing.T) {
 	tests := []struct {
 		name   string
 		policy plan.Escalation
@@ -85,7 +85,7 @@ func TestEscalationThatIsWaitedFor(t *testing.T) {
 
 // A run that would pause has a deadline only if the session waits anyway and the policy sets one. A paused run waits
 // without limit.
-func TestEscalationThatIsNotWaitedFor(t *testing.T) {
+func TestEscalationWithoutWait(t *testing.T) {
 	for _, tt := range []struct {
 		policy *plan.Escalation
 		waits  bool
@@ -101,7 +101,7 @@ func TestEscalationThatIsNotWaitedFor(t *testing.T) {
 		w.state.Waits = tt.waits
 		_, q := w.openQuestion()
 		if got := w.state.Timers[q.Key] != (state.Timer{}); got != tt.limit || q.Waits {
-			t.Errorf("%+v, somebody waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
+			t.Errorf("%+v, session waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
 		}
 		if tt.waits {
 			w.requireStopped(state.Running, "")
@@ -140,7 +140,7 @@ func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 }
 
 // The deadline is a time of day: a crash and a resume change neither it nor the question.
-func TestEscalationOutlivesACrash(t *testing.T) {
+func TestEscalationSurvivesACrash(t *testing.T) {
 	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
 	id, q := w.openQuestion()
 	w.resume(event.SessionResumedData{})
@@ -218,7 +218,7 @@ func TestEscalationNames(t *testing.T) {
 }
 
 // U131: the question shows the artifact that the stage has left, valid or not, and its message.
-func TestEscalationShowsWhatWasMade(t *testing.T) {
+func TestEscalationShowsArtifact(t *testing.T) {
 	for _, of := range []event.Settlement{
 		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
 		{Outcome: "escalate", Partial: &event.Ref{Path: "artifact.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
@@ -298,7 +298,7 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 	}
 	branches := next.Nodes["0"].Branches
 	if branches["m1"].Loop.Phase != state.PhaseReady {
-		t.Errorf("the one that was asked about: %s", asJSON(branches["m1"]))
+		t.Errorf("the approved provider: %s", asJSON(branches["m1"]))
 	}
 	if diff := cmp.Diff(ended, branches["m2"]); diff != "" {
 		t.Error(diff)

@@ -57,7 +57,7 @@ func FuzzFold(f *testing.F) {
 			before := asJSON(s)
 			next, err := schedule.Apply(&p, s, e)
 			if diff := cmp.Diff(before, asJSON(s)); diff != "" {
-				t.Fatalf("%s changed the state that it was given:\n%s", line, diff)
+				t.Fatalf("%s changed its input state:\n%s", line, diff)
 			}
 			if err != nil {
 				if diff := cmp.Diff(before, asJSON(next)); diff != "" {

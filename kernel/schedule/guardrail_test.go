@@ -67,7 +67,7 @@ func (h *history) finish(stop func(schedule.Command) bool) {
 }
 
 // U090: a guardrail's timer is set once, when the guarded work begins, and is removed when it is over.
-func TestGuardrailsAreSetAndTaken(t *testing.T) {
+func TestGuardrailTimers(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	var set []string
 	h.finish(func(c schedule.Command) bool {
@@ -184,7 +184,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 		t.Errorf("the node's outcome is %q", got)
 	}
 	if schedule.UsedUp(p, h.state) == nil {
-		t.Error("the run can go on")
+		t.Error("the run can continue")
 	}
 
 	h.resume() // the resume did not renew the time
@@ -295,7 +295,7 @@ func TestIterationThatEndsLateCounts(t *testing.T) {
 }
 
 // Idle time does not count: neither a pause, nor the time between a crash and the next kernel.
-func TestRestsDoNotCount(t *testing.T) {
+func TestIdleTimeDoesNotCount(t *testing.T) {
 	p := stages(plan.Node{ID: "a", Guardrails: newGuardrails(50)})
 	p.Pipeline.Guardrails = newGuardrails(100)
 	tests := []struct {
@@ -371,7 +371,7 @@ func TestLimitOfOneProvider(t *testing.T) {
 }
 
 // Everything within a guardrail is cancelled, and the message names the widest one.
-func TestLimitsOfWhatHoldsOthers(t *testing.T) {
+func TestLimitsOfEnclosingNodes(t *testing.T) {
 	tests := []struct {
 		key       event.Key
 		node      string // where it is reached, and where the session is then
@@ -429,7 +429,7 @@ func TestReachedBetweenNodes(t *testing.T) {
 }
 
 // A timer cannot fire twice, nor without being set.
-func TestTimerThatDoesNotFit(t *testing.T) {
+func TestInvalidTimer(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	h.commit()
 	h.fireGuardrail(runKey, 0)

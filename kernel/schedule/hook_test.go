@@ -106,7 +106,7 @@ func TestHookPoints(t *testing.T) {
 }
 
 // U241: a text lives as long as the work that its point opens.
-func TestWhereTextsGo(t *testing.T) {
+func TestScopeOfHookTexts(t *testing.T) {
 	points := []plan.HookPoint{plan.PointSessionStart, plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd, plan.PointStageEnd}
 	var hooks []plan.Hook
 	for _, point := range points {
@@ -171,7 +171,7 @@ func TestConfirm(t *testing.T) {
 	}
 	h.complete(next, "")
 	if h.state.Context != "" {
-		t.Errorf("what was heard is %q still", h.state.Context)
+		t.Errorf("the context is still %q", h.state.Context)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestReject(t *testing.T) {
 }
 
 // A restarted node keeps the texts from before its entry; those of its own start hooks come again.
-func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
+func TestTextsOfARestartedNode(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
@@ -273,13 +273,13 @@ func TestRestartLimit(t *testing.T) {
 		}
 		h.resume()
 		if c := h.commit(); c.Kind != schedule.Attempt || c.Location.Visit != tt.want+2 {
-			t.Errorf("after a person allowed it, due is %s", asJSON(c))
+			t.Errorf("after the approval, due is %s", asJSON(c))
 		}
 	}
 }
 
 // A hook's pause or abort survives a restart of the kernel; the user's must be repeated.
-func TestStopOfAHookOutlivesACrash(t *testing.T) {
+func TestStopOfAHookSurvivesACrash(t *testing.T) {
 	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 		h.answerHook(answer, "")

@@ -24,14 +24,14 @@ func TestTextOfANestedPipeline(t *testing.T) {
 	p := nestedPlan()
 	p.Nodes = append(p.Nodes, plan.Node{Path: "3", ID: "after", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}})
 	h := newHistory(t, withHooks(p, plan.Hook{Point: plan.PointStageStart, Stage: "again"}))
-	var heard []string
+	var texts []string
 	for range 60 {
 		switch c := h.commit(); c.Kind {
 		case schedule.Hook:
 			h.answerHook("modify_context", "inner")
 		case schedule.Attempt:
 			if c.Location.Branch == "" {
-				heard = append(heard, strings.TrimSpace(c.Location.Node+" "+injectedText(h.state, c.Location)))
+				texts = append(texts, strings.TrimSpace(c.Location.Node+" "+injectedText(h.state, c.Location)))
 			}
 			h.complete(c, "")
 		case schedule.Strategy:
@@ -40,8 +40,8 @@ func TestTextOfANestedPipeline(t *testing.T) {
 			h.add(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
-	if got, want := strings.Join(heard, ", "), "0, 2.0 inner, 2.0 inner, 3"; got != want || h.state.Status != state.Completed {
-		t.Errorf("%s; heard are %s, not %s", h.state.Status, got, want)
+	if got, want := strings.Join(texts, ", "), "0, 2.0 inner, 2.0 inner, 3"; got != want || h.state.Status != state.Completed {
+		t.Errorf("%s; texts are %s, want %s", h.state.Status, got, want)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestSecondAnswer(t *testing.T) {
 
 // A pause at the end of a failed stage continues with the next hook, and then the run fails. After a resume the stage
 // is retried and ends again: earlier checks no longer count.
-func TestPauseAtABadEnd(t *testing.T) {
+func TestPauseAfterFailure(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	fail := func() {
 		h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
@@ -105,7 +105,7 @@ func TestPauseAtABadEnd(t *testing.T) {
 }
 
 // The same holds for a provider in a block.
-func TestPauseAtABadEndOfAProvider(t *testing.T) {
+func TestPauseAfterFailureOfAProvider(t *testing.T) {
 	p := nestedPlan()
 	p.Pipeline.Guardrails, p.Nodes = nil, p.Nodes[1:2]
 	p.Nodes[0].Path, p.Nodes[0].Guardrails, p.Nodes[0].Providers = "0", nil, p.Nodes[0].Providers[:1]
@@ -130,7 +130,7 @@ func TestPauseAtABadEndOfAProvider(t *testing.T) {
 }
 
 // A pause at the end of a successful stage continues with the next hook; finished calls are kept.
-func TestPauseAtAGoodEnd(t *testing.T) {
+func TestPauseAfterSuccess(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
@@ -146,7 +146,7 @@ func TestPauseAtAGoodEnd(t *testing.T) {
 }
 
 // A rejection survives a crash before the paused session ends; so does a hook's stop if the user asks for the same.
-func TestStopsOutliveACrash(t *testing.T) {
+func TestStopsSurviveACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	q := h.askQuestion(event.QuestionConfirm, false)
 	h.commit()
@@ -161,13 +161,13 @@ func TestStopsOutliveACrash(t *testing.T) {
 		h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
 		h.resume()
 		if h.commit(); h.state.Status != want {
-			t.Errorf("after the %s of a hook, that of a person and a crash the session is %s", action, h.state.Status)
+			t.Errorf("after the %s of a hook, that of the user and a crash the session is %s", action, h.state.Status)
 		}
 	}
 }
 
 // A pausing run cancels an attempt with several open questions, with the same cause each time.
-func TestUnansweredIsStable(t *testing.T) {
+func TestUnansweredCancelsAreStable(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
 	h.allowWaiting()
 	c := h.commit()
@@ -188,7 +188,7 @@ func TestUnansweredIsStable(t *testing.T) {
 
 // A question about work that a guardrail has ended is closed: an answer would have no meaning, or end a run that went
 // on.
-func TestGuardrailWithdrawsQuestions(t *testing.T) {
+func TestGuardrailClosesQuestions(t *testing.T) {
 	for _, point := range []plan.HookPoint{plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a", Guardrails: newGuardrails(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))
 		h.allowWaiting()

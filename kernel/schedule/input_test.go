@@ -100,7 +100,7 @@ func TestInputComesFirst(t *testing.T) {
 }
 
 // A node with an invalid input inspects it again after a resume, whether the run failed or asked the user.
-func TestUnfitInputIsLookedAtAgain(t *testing.T) {
+func TestInvalidInputIsInspectedAgain(t *testing.T) {
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "clarify lacks goal", Escalate: true}}
 	for name, transitions := range map[string]map[plan.Outcome]plan.Edge{"failed": nil, "paused": {plan.OutcomeSuccess: {To: plan.ToNext}}} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestUnfitInputIsLookedAtAgain(t *testing.T) {
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
 			w.resume(event.SessionResumedData{}).run()
 			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].Unfit != nil {
-				t.Errorf("fit at last: %s, %v, %+v", w.state.Status, w.made, w.state.Nodes["1"])
+				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.made, w.state.Nodes["1"])
 			}
 		})
 	}
@@ -143,7 +143,7 @@ func TestInputCheckedOnce(t *testing.T) {
 	}
 	w.add(checked)
 	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrInvalidTransition) {
-		t.Errorf("once more: %v", err)
+		t.Errorf("applied twice: %v", err)
 	}
 	w.run()
 	if w.state.Status != state.Completed || w.count("look at") != 0 {

@@ -84,14 +84,14 @@ func TestRepeats(t *testing.T) {
 				t.Error(diff)
 			}
 			if tt.runs < 2 && (h.state.Run != 0 || h.state.Runs != 0 || h.state.PriorRuns != nil) {
-				t.Errorf("a single run is told of: %s", asJSON(h.state))
+				t.Errorf("a single run has a number: %s", asJSON(h.state))
 			}
 		})
 	}
 }
 
 // A new run has forgotten the nodes of the previous one, and each of its visits is the first.
-func TestRunBeginsAnew(t *testing.T) {
+func TestNewRunForgetsNodes(t *testing.T) {
 	h := newRepeatedHistory(t, mixedPlan(), 2)
 	runUntil(h, 2)
 	if len(h.state.Nodes) != 0 || h.state.At != "0" {

@@ -24,7 +24,7 @@ func TestEveryRunEndsOrPauses(t *testing.T) {
 
 // U047: folding any prefix of a journal, read back from its lines, gives exactly the state of the live run, and the
 // same commands.
-func TestReplayEqualsTheLiveRun(t *testing.T) {
+func TestReplayEqualsLiveRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -52,7 +52,7 @@ func TestReplayEqualsTheLiveRun(t *testing.T) {
 }
 
 // DESIGN 8: a copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
-func TestSnapshotIsTheWholeState(t *testing.T) {
+func TestStateCopyIsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -113,7 +113,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 }
 
 // A repeated, late or outdated line changes nothing.
-func TestWhatDoesNotFitChangesNothing(t *testing.T) {
+func TestInvalidEventsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -128,7 +128,7 @@ func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 		}
 		if err != nil {
 			if diff := cmp.Diff(asJSON(s.state), asJSON(after)); diff != "" {
-				t.Fatalf("a misfit changed the state:\n%s", diff)
+				t.Fatalf("an invalid event changed the state:\n%s", diff)
 			}
 		}
 	})

@@ -80,7 +80,7 @@ func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 }
 
 // recovery: fail is not undone by a stage retry: the user decides about an interrupted attempt.
-func TestRecoveryFailIsForAPerson(t *testing.T) {
+func TestRecoveryFailAsksTheUser(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "done"}}}, "a")
 	p.Nodes[0].Policy = &plan.Policy{Recovery: plan.RecoveryFail}
 	w := newScriptedRun(t, p)
@@ -98,7 +98,7 @@ func TestRecoveryFailIsForAPerson(t *testing.T) {
 }
 
 // A node entered by an edge has the reason, even without feedback; another run of the pipeline does not.
-func TestWhyANodeIsEnteredAgain(t *testing.T) {
+func TestReasonOfReentry(t *testing.T) {
 	tests := []struct {
 		name    string
 		attempt func(schedule.Command, string) string
@@ -134,7 +134,7 @@ func TestWhyANodeIsEnteredAgain(t *testing.T) {
 }
 
 // A call may use more than earlier ones while budget is left: alone all of it, beside others an equal share.
-func TestADearerCall(t *testing.T) {
+func TestCallAboveEarlierCost(t *testing.T) {
 	cost := &plan.Cost{MaxUSD: 10}
 	p := graph(nil, "a", "b")
 	p.Pipeline.Policy = &plan.Policy{Cost: cost}
@@ -177,7 +177,7 @@ func TestADearerCall(t *testing.T) {
 }
 
 // An agent that stops short of a small share gets more when the user continues the run.
-func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
+func TestResumeAllowsMoreThanAShare(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1}}
 	w := newScriptedRun(t, p)
@@ -231,7 +231,7 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 }
 
 // The reason of a failed run is cleared when it is resumed.
-func TestReasonOfAFailureIsOver(t *testing.T) {
+func TestResumeClearsTheReason(t *testing.T) {
 	w := newScriptedRun(t, graph(nil, "a"))
 	w.attempt = endNodeAs("a", "crash")
 	w.run().requireStopped(state.Failed, "")
@@ -244,7 +244,7 @@ func TestReasonOfAFailureIsOver(t *testing.T) {
 }
 
 // Continuing after a budget stop does the remaining work, and does not repeat paid work.
-func TestGoingOnAfterABudgetStop(t *testing.T) {
+func TestResumeAfterABudgetStop(t *testing.T) {
 	stage := plan.Node{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5, "early_stop": false}}
 	stage.Transitions, stage.Delay = map[plan.Outcome]plan.Edge{"success": {To: "done"}}, new(float64)
 	steps := stage
@@ -296,7 +296,7 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 }
 
 // A question that reached no agent is not charged.
-func TestQuestionThatWasNotAskedIsFree(t *testing.T) {
+func TestUnaskedQuestionIsFree(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 5, ReserveUSD: 1}}
 	w := newScriptedRun(t, p)

@@ -227,7 +227,7 @@ func TestRetryLadder(t *testing.T) {
 
 // DESIGN 6: an attempt that fails with the process of another call is not charged, but only a bounded number of
 // times.
-func TestCollateralUsesUpNoTry(t *testing.T) {
+func TestCollateralFailureIsNotCharged(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	started := 0
 	for c := h.commit(); c.Kind == schedule.Attempt; c = h.commit() {
@@ -295,7 +295,7 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 }
 
 // U051: the text of a resume waits for the next prompt, even if the current node needs no further iteration.
-func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
+func TestResumeContextWaitsForAPrompt(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}, plan.Node{}))
 	h.iterate("")
 	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))

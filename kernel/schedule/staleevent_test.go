@@ -15,7 +15,7 @@ import (
 
 // U048: an event with unreadable data is applied completely if its data does not matter, or refused without any
 // change, at every point of every run.
-func TestUnreadableDataIsNotHalfApplied(t *testing.T) {
+func TestUnreadableDataIsAtomic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -85,7 +85,7 @@ func TestToolCallsAreKept(t *testing.T) {
 
 // DESIGN 5: an event at the wrong time is refused with a reason: an answered pause, an event of an inactive node, an
 // end of a run that has ended.
-func TestMisfits(t *testing.T) {
+func TestInvalidTransitions(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
 	cursor := c.Location.Cursor()

@@ -23,7 +23,7 @@ func (h *history) resume() {
 }
 
 // D3: a plugin that reports a stop by itself fails like any other; repeating it at once would never end.
-func TestNobodyStoppedIt(t *testing.T) {
+func TestStopReportedByAPlugin(t *testing.T) {
 	for _, kind := range []string{"signal_interrupt", "aborted"} {
 		t.Run("attempt "+kind, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
@@ -56,7 +56,7 @@ func (h *history) ask() {
 }
 
 // Work that a stop interrupts has not failed: it is requested again on resume.
-func TestStopCutsOff(t *testing.T) {
+func TestStopInterrupts(t *testing.T) {
 	t.Run("by a signal", func(t *testing.T) {
 		testStopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
 	})
@@ -108,7 +108,7 @@ func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 
 // DESIGN 7: whatever ended the attempt, if a call is open that must not run twice, the user is asked before the
 // repeat.
-func TestOpenCallIsAskedAbout(t *testing.T) {
+func TestOpenCallAsksTheUser(t *testing.T) {
 	tests := []struct {
 		name    string
 		failure event.FailureData
@@ -148,7 +148,7 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 }
 
 // The sum includes the usage of failed attempts and questions.
-func TestUsageOfEverything(t *testing.T) {
+func TestTotalUsage(t *testing.T) {
 	tokens := func(n int64) *event.Usage { return &event.Usage{OutputTokens: &n} }
 	h := newHistory(t, stages(plan.Node{}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true, Usage: tokens(1)})

@@ -39,7 +39,7 @@ func toolAnswer(c schedule.Command, callID, word, text string) event.Event {
 // DESIGN 5: the answer to a tool question goes to the attempt; it changes nothing else, and the question is closed.
 func TestToolQuestionIsAnswered(t *testing.T) {
 	for _, tt := range []struct{ name, word, text string }{
-		{"approved", "approve", ""}, {"refused", "reject", ""}, {"refused with a word", "reject", "use git rm"},
+		{"approved", "approve", ""}, {"refused", "reject", ""}, {"refused with text", "reject", "use git rm"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
@@ -64,7 +64,7 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 
 // An answer counts once, for the shown digest, and only if it was offered; a question of an ended attempt is not
 // opened.
-func TestToolQuestionMisfits(t *testing.T) {
+func TestInvalidToolQuestions(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		event func(h *history, c schedule.Command) event.Event
@@ -76,7 +76,7 @@ func TestToolQuestionMisfits(t *testing.T) {
 		{"to something else", func(_ *history, c schedule.Command) event.Event {
 			return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: event.ToolQuestionID(c.Location, "1"), Answer: "approve", Digest: "other"})
 		}},
-		{"another word", func(_ *history, c schedule.Command) event.Event { return toolAnswer(c, "1", "skip", "") }},
+		{"another option", func(_ *history, c schedule.Command) event.Event { return toolAnswer(c, "1", "skip", "") }},
 		{"after the attempt", func(h *history, c schedule.Command) event.Event {
 			h.complete(c, "")
 			return toolAnswer(c, "1", "approve", "")
@@ -148,7 +148,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 }
 
 // The state does not grow with the number of tool questions.
-func TestToolQuestionsDoNotPileUp(t *testing.T) {
+func TestToolQuestionsAreRemoved(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.allowWaiting()
 	c := h.commit()
@@ -211,7 +211,7 @@ func TestUnansweredCallEscalates(t *testing.T) {
 		h.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: event.QuestionID(c.Key), Answer: "approve", Digest: q.Digest}))
 		again(t, h)
 	})
-	t.Run("nobody waits", func(t *testing.T) {
+	t.Run("session does not wait", func(t *testing.T) {
 		h, _ := begin(t, false)
 		if h.state.Status != state.Paused || h.state.PauseKind != state.PauseEscalation {
 			t.Fatalf("status %s %s", h.state.Status, h.state.PauseKind)

@@ -9,7 +9,7 @@ import (
 )
 
 // D8: the question about a repeat names the calls whose result is unknown, and no others.
-func TestUnsettled(t *testing.T) {
+func TestDescribeUncertain(t *testing.T) {
 	call := func(verdict, effect, tool, command string) state.Call {
 		return state.Call{Call: event.ToolCallData{Verdict: verdict, Effect: effect, Tool: tool, Command: command}}
 	}

@@ -57,7 +57,7 @@ func TestDeliverable(t *testing.T) {
 
 // U112: nodes after the one that completes the pipeline, and before the one that the run began with, are reported as
 // unreachable.
-func TestPassedOver(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	done := endedNode(state.NodeComplete, "success", "")
 	for name, tt := range map[string]struct {
 		start string

@@ -71,7 +71,7 @@ func roundTrip(s State) (State, error) {
 }
 
 // REQUIREMENTS 001 5.1: a state with every field set survives a JSON round trip.
-func TestEveryFieldComesBack(t *testing.T) {
+func TestRoundTripOfEveryField(t *testing.T) {
 	n := 0
 	f := filler{empty: func() bool { return false }, number: func() int { n++; return n }}
 	var whole State
@@ -92,7 +92,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 }
 
 // So do states with some fields empty.
-func TestAnyStateComesBack(t *testing.T) {
+func TestRoundTripOfAnyState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := filler{empty: func() bool { return rapid.IntRange(0, 2).Draw(t, "empty") == 0 }, number: func() int { return rapid.IntRange(1, 1_000_000).Draw(t, "number") }}
 		var s State
