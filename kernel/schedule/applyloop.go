@@ -18,16 +18,16 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, fmt.Sprintf("key %q has no location", e.Key))
 	}
 	n, ns := StageAt(p, *s, loc), s.Nodes[loc.Outer()]
-	found, ok := findLoop(ns, loc)
+	ref, ok := findLoop(ns, loc)
 	if n == nil || !ok || loc.Outer() != s.At || ns.Status != state.NodeRunning {
 		return invalidTransition(e, "the run is not at "+loc.Node)
 	}
-	l, err := applyToLoop(p, *s, n, found, loc, e)
+	l, err := applyToLoop(p, *s, n, ref, loc, e)
 	if err != nil {
 		return err
 	}
 	result := decodeAttemptResult(e)
-	accountUsage(p, s, &l, found.loop, loc, e, result.Usage)
+	accountUsage(p, s, &l, ref.loop, loc, e, result.Usage)
 	setLoop(&ns, loc, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
 		endPass(n, &ns)
@@ -41,7 +41,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 			}
 		}
 		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
-			consumeContext(s, found.loop.ContextConsumed)
+			consumeContext(s, ref.loop.ContextConsumed)
 		}
 		// The attempt asks no questions any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
@@ -75,28 +75,28 @@ func attemptEnded(e event.Event) bool {
 }
 
 func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref loopRef, loc event.Location, e event.Event) (state.Loop, error) {
-	l, now := ref.loop, ref.loc
+	l, current := ref.loop, ref.loc
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
-		return applyAttemptStart(n, len(s.Context), l, now, loc, e)
+		return applyAttemptStart(n, len(s.Context), l, current, loc, e)
 	case event.AttemptComplete:
-		return applyAttemptComplete(n, l, now, e)
+		return applyAttemptComplete(n, l, current, e)
 	case event.CheckResult:
-		return applyCheckResult(s, n, l, now, e)
+		return applyCheckResult(s, n, l, current, e)
 	case event.IterationComplete:
-		return applyIterationComplete(n, l, now, e)
+		return applyIterationComplete(n, l, current, e)
 	case event.Error:
-		return applyAttemptError(n, maxAttempts(p, s, n, loc), s.Stop != nil, l, now, e)
+		return applyAttemptError(n, maxAttempts(p, s, n, loc), s.Stop != nil, l, current, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
-		return applyToolEvent(l, now, e)
+		return applyToolEvent(l, current, e)
 	case event.Decision:
-		return applyDecision(n, s, l, now, e)
+		return applyDecision(n, s, l, current, e)
 	case event.StrategyQuestion:
-		return expect(l, e, state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+		return expect(l, e, state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
 			l.Phase = state.PhaseAsking
 		})
 	case event.StrategyAnswer:
-		return applyStrategyAnswer(s.Stop != nil, l, now, e)
+		return applyStrategyAnswer(s.Stop != nil, l, current, e)
 	default:
 		return l, invalidTransition(e, "not an event of a loop")
 	}
@@ -104,12 +104,12 @@ func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref loopRef, loc eve
 
 // applyAttemptStart begins an attempt, or the check before it. In older journals iteration_start follows the check,
 // in place of attempt_start.
-func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, now, loc event.Location, e event.Event) (state.Loop, error) {
-	now.Iteration = l.Completed + 1
+func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, current, loc event.Location, e event.Event) (state.Loop, error) {
+	current.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
 	}
-	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
+	return expect(l, e, state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
 		started := e.Time
 		if l.Iteration != loc.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
@@ -131,14 +131,14 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, now, loc ev
 
 // applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
 // pass over steps; otherwise the strategy decides.
-func applyIterationComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
 	}
-	phase, key := state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt)
+	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	if e.Key.Kind() == event.KeySettle {
-		phase, key = state.PhaseSettle, settleKey(now, l)
+		phase, key = state.PhaseSettle, settleKey(current, l)
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
@@ -150,7 +150,7 @@ func applyIterationComplete(n *plan.Node, l state.Loop, now event.Location, e ev
 			return
 		}
 		l.Completed, l.Injected = l.Iteration, nil
-		if passesSteps(n, now) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
+		if passesSteps(n, current) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
 			settleLoop(l, l.Message)
 		}
 	})
@@ -181,20 +181,20 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // is repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
 // invalid artifact is requested again at once without charge; after that, or if steps produced it, the stage is
 // retried.
-func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
 	}
-	phase, key := state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt)
+	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	switch {
 	case e.Key.Kind() == event.KeySettle: // an invalid artifact
-		phase, key = state.PhaseSettle, settleKey(now, l)
+		phase, key = state.PhaseSettle, settleKey(current, l)
 	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
-		now.Iteration = l.Completed + 1
-		phase, key = state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1)
+		current.Iteration = l.Completed + 1
+		phase, key = state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1)
 	case l.Phase == state.PhaseQuestion: // a question that is not asked
-		phase, key = state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1)
+		phase, key = state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1)
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		if stopping && d.System && phase == state.PhaseSettle {
@@ -206,7 +206,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 		}
 		stopped := stopping && causedByStop(&d)
 		uncharged := d.Collateral && l.Uncharged < maxUncharged
-		again := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
+		repeat := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
 		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.Heals():
 			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
@@ -214,13 +214,13 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, n
 			settleFailed(l, &d)
 		case d.Escalate:
 			l.Phase, l.Failure = state.PhaseCutOff, &d
-		case again && hasUncertainCall(l.Calls):
+		case repeat && hasUncertainCall(l.Calls):
 			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
 			repeatAttempt(l)
 		case uncharged:
 			l.Phase, l.Attempt, l.Uncharged = state.PhaseReady, l.Attempt-1, l.Uncharged+1
-		case again:
+		case repeat:
 			l.Phase, l.Failure = state.PhaseBackoff, &d
 		default:
 			settleFailed(l, &d)
@@ -263,7 +263,7 @@ func settleLoop(l *state.Loop, reason string) {
 	}
 }
 
-func applyDecision(n *plan.Node, s state.State, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyDecision(n *plan.Node, s state.State, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.DecisionData](e)
 	if err != nil {
 		return l, err
@@ -272,7 +272,7 @@ func applyDecision(n *plan.Node, s state.State, l state.Loop, now event.Location
 	if l.Check == state.CheckDue && l.Phase == state.PhaseReady { // in older journals the iteration begins after its check
 		phase = state.PhaseReady
 	}
-	return expect(l, e, phase, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+	return expect(l, e, phase, current.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the strategy is asked again after the resume
 		}
@@ -314,12 +314,12 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	}
 }
 
-func applyStrategyAnswer(stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyStrategyAnswer(stopping bool, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.StrategyAnswerData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAsking, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+	return expect(l, e, state.PhaseAsking, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
 		if stopping && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return
@@ -342,10 +342,10 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	delete(s.Timers, e.Key)
 	_, loc, _, _ := e.Key.Parse() // only keys that parse have timers
 	n := s.Nodes[loc.Outer()]
-	found, ok := findLoop(n, loc)
-	if ok && (found.loop.Phase == state.PhaseDelay || found.loop.Phase == state.PhaseBackoff) {
-		found.loop.Phase = state.PhaseReady
-		setLoop(&n, loc, found.loop)
+	ref, ok := findLoop(n, loc)
+	if ok && (ref.loop.Phase == state.PhaseDelay || ref.loop.Phase == state.PhaseBackoff) {
+		ref.loop.Phase = state.PhaseReady
+		setLoop(&n, loc, ref.loop)
 		s.Nodes[loc.Outer()] = n
 	}
 	return nil

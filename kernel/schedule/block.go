@@ -100,8 +100,8 @@ func StageAt(p *plan.Plan, s state.State, loc event.Location) *plan.Node {
 	if b == nil {
 		return nil
 	}
-	known := s.Providers[b.Name]
-	stage := n.InBranch(*b, plan.Provider{Type: known.Type, Model: known.Model})
+	resolved := s.Providers[b.Name]
+	stage := n.InBranch(*b, plan.Provider{Type: resolved.Type, Model: resolved.Model})
 	return &stage
 }
 

@@ -53,12 +53,12 @@ func settleKey(loc event.Location, l state.Loop) event.Key {
 }
 
 // applyAttemptComplete ends an attempt whose outcome must still be settled.
-func applyAttemptComplete(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptComplete(n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		l.Attempted, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
 		startChecks(n, l)
 	})
@@ -75,7 +75,7 @@ func startChecks(n *plan.Node, l *state.Loop) {
 
 // applyCheckResult stores the result of a check. If an entry check failed, the last one ends the node before any
 // work.
-func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyCheckResult(s state.State, n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil {
 		return l, err
@@ -83,13 +83,13 @@ func applyCheckResult(s state.State, n *plan.Node, l state.Loop, now event.Locat
 	moment, phase := plan.AtExit, state.PhaseMeasure
 	if l.Phase == state.PhaseEnter {
 		moment, phase = plan.AtEnter, state.PhaseEnter
-		now.Iteration = 0
+		current.Iteration = 0
 	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 || c.ID != d.ID {
 		return l, invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
-	return expect(l, e, phase, checkKey(s, now, number), func(l *state.Loop) {
+	return expect(l, e, phase, checkKey(s, current, number), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the check runs again after the resume
 		}

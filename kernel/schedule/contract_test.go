@@ -91,7 +91,7 @@ func (w *scriptedRun) perform(c schedule.Command) {
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
 	case schedule.Inspect:
-		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
+		w.made = append(w.made, fmt.Sprintf("inspect %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
 		w.add(event.New(event.InputChecked, cursor, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
 	case schedule.PlanSteps:
 		w.add(event.New(event.StepsPlanned, cursor, c.Key, event.StepsPlannedData{Steps: w.steps}))

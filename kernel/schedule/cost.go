@@ -27,11 +27,11 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	if passesSteps(n, loc) || l.Check == state.CheckDue {
 		return nil, true
 	}
-	_, short := reserve(p, s, loc.Node)
+	_, shortfall := reserve(p, s, loc.Node)
 	switch {
-	case short == nil:
+	case shortfall == nil:
 		return nil, true
-	case short.canWait:
+	case shortfall.canWait:
 		return nil, false
 	}
 	key := loc.Key(event.KeyQuestion, l.Round+1)
@@ -41,7 +41,7 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	}
 	d := event.FailureData{
 		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
-		Iteration: loc.Iteration, Message: short.text,
+		Iteration: loc.Iteration, Message: shortfall.text,
 		Remedy: "resume allows the same amount again; policy.cost sets the limit, and a session keeps its plan",
 	}
 	return record(event.New(event.Error, loc.Cursor(), key, d)), false
@@ -57,9 +57,9 @@ type insufficientBudget struct {
 func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *insufficientBudget) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {
-		part, short := reserveInScope(p, s, c)
-		if short != nil {
-			return nil, short
+		part, shortfall := reserveInScope(p, s, c)
+		if shortfall != nil {
+			return nil, shortfall
 		}
 		if reserved == nil {
 			reserved = map[string]state.Amount{}
@@ -72,27 +72,27 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 	return reserved, nil
 }
 
-func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *insufficientBudget) {
-	charge, reserved, beside := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
+func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, shortfall *insufficientBudget) {
+	charge, reserved, pending := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
-		amount, short := share(ceilingUsage[float64]{
-			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, held: reserved.usd, calls: reserved.calls, pending: beside,
+		amount, shortfall := share(ceilingUsage[float64]{
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, reserved: reserved.usd, reservedCalls: reserved.calls, pending: pending,
 			expected: c.Cost.ReserveUSD, highest: charge.HighestUSD, reported: charge.Attempts - charge.UnknownUSD,
 			unreported: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
-		if short != nil {
-			return part, short
+		if shortfall != nil {
+			return part, shortfall
 		}
 		part.USD = &amount
 	}
 	if c.Cost.MaxTokens > 0 {
-		amount, short := share(ceilingUsage[int64]{
-			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, held: reserved.tokens, calls: reserved.calls, pending: beside,
+		amount, shortfall := share(ceilingUsage[int64]{
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, reserved: reserved.tokens, reservedCalls: reserved.calls, pending: pending,
 			expected: c.Cost.ReserveTokens, highest: charge.HighestTokens, reported: charge.Attempts - charge.UnknownTokens,
 			unreported: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
-		if short != nil {
-			return part, short
+		if shortfall != nil {
+			return part, shortfall
 		}
 		part.Tokens = &amount
 	}
@@ -101,14 +101,14 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 
 // ceilingUsage is one ceiling with the usage under it.
 type ceilingUsage[T int64 | float64] struct {
-	limit, spent, held   T
-	calls                int // number of calls with a reservation
-	pending              int // calls that share the rest, this one included
-	expected, highest    T
-	reported, unreported int // calls that ended and reported, or did not report, their usage
-	unit                 string
-	tolerance            T
-	setting              string
+	limit, spent, reserved T
+	reservedCalls          int // number of calls with a reservation
+	pending                int // calls that share the rest, this one included
+	expected, highest      T
+	reported, unreported   int // calls that ended and reported, or did not report, their usage
+	unit                   string
+	tolerance              T
+	setting                string
 }
 
 // share returns the amount to reserve for one call, which is also its allowance.
@@ -116,13 +116,13 @@ type ceilingUsage[T int64 | float64] struct {
 // A call begins if its expected usage is left: the author's number, else the highest usage so far, else everything.
 // It then gets an equal share of the rest among the pending calls, so that a call may use more than earlier ones.
 func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficientBudget) {
-	left := l.limit - l.spent - l.held
+	left := l.limit - l.spent - l.reserved
 	part := l.expected
 	switch {
 	case part > 0:
 	case l.reported > 0:
 		part = l.highest
-	case left > l.tolerance && l.calls == 0:
+	case left > l.tolerance && l.reservedCalls == 0:
 		return left, nil
 	default:
 		part = l.limit // unknown: more than the rest
@@ -130,15 +130,15 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficient
 	if part <= left+l.tolerance && left > l.tolerance {
 		return min(max(part, left/T(l.pending)), left), nil
 	}
-	of := "the session"
+	subject := "the session"
 	if scope != "" {
-		of = "node " + scope
+		subject = "node " + scope
 	}
-	text := fmt.Sprintf("%s of %s %s are spent in %s; the next call would exceed the limit", formatAmount(l.spent), formatAmount(l.limit), l.unit, of)
+	text := fmt.Sprintf("%s of %s %s are spent in %s; the next call would exceed the limit", formatAmount(l.spent), formatAmount(l.limit), l.unit, subject)
 	if l.unreported > 0 {
 		text += fmt.Sprintf("; %d calls did not report their usage and are charged their reservation (policy.cost.%s)", l.unreported, l.setting)
 	}
-	return 0, &insufficientBudget{canWait: l.calls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
+	return 0, &insufficientBudget{canWait: l.reservedCalls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
 }
 
 // formatAmount formats a number for messages, with at most six decimals.
@@ -149,12 +149,12 @@ func formatAmount[T int64 | float64](n T) string {
 // pendingCalls returns the number of calls that share the remaining budget, the next one included.
 func pendingCalls(p *plan.Plan, s state.State) int {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waiting, holding := 0, 0
+	waiting, reserved := 0, 0
 	count := func(over bool, l state.Loop) {
 		switch {
 		case over:
 		case l.Reserved != nil:
-			holding++
+			reserved++
 		default:
 			waiting++
 		}
@@ -171,7 +171,7 @@ func pendingCalls(p *plan.Plan, s state.State) int {
 			st := ns.Steps[id]
 			count(st.Status != state.StepPending && st.Status != state.StepRunning, st.Loop)
 		}
-		waiting = min(waiting, parallelSteps-holding)
+		waiting = min(waiting, parallelSteps-reserved)
 	}
 	return max(waiting, 1)
 }
@@ -184,27 +184,27 @@ type reservations struct {
 }
 
 func sumReservations(s state.State, scope string) reservations {
-	var h reservations
+	var sum reservations
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		ns := s.Nodes[path]
 		if ns.Status != state.NodeRunning {
 			continue
 		}
 		for _, ref := range activeLoops(path, ns) {
-			part, holds := ref.loop.Reserved[scope]
-			if !holds {
+			part, isReserved := ref.loop.Reserved[scope]
+			if !isReserved {
 				continue
 			}
-			h.calls++
+			sum.calls++
 			if part.USD != nil {
-				h.usd += *part.USD
+				sum.usd += *part.USD
 			}
 			if part.Tokens != nil {
-				h.tokens += *part.Tokens
+				sum.tokens += *part.Tokens
 			}
 		}
 	}
-	return h
+	return sum
 }
 
 // accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
@@ -320,7 +320,7 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {
 		all[c.Scope] = true
-		if _, why := reserveInScope(p, *s, c); why != nil {
+		if _, shortfall := reserveInScope(p, *s, c); shortfall != nil {
 			short[c.Scope] = true
 		}
 	}

@@ -33,10 +33,10 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 
 // countReturns returns how often the edge's target was re-entered, over all edges that lead to it.
 func countReturns(s state.State, route plan.Route) int {
-	of, _ := splitEdge(route.Name)
+	subject, _ := splitEdge(route.Name)
 	sum := 0
 	for name, c := range s.Cycles {
-		if embedder, edge := splitEdge(name); embedder == of && strings.HasSuffix(edge, "->"+route.Edge.To) {
+		if embedder, edge := splitEdge(name); embedder == subject && strings.HasSuffix(edge, "->"+route.Edge.To) {
 			sum += c.Count
 		}
 	}

@@ -49,17 +49,17 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 			s.Nodes[s.At].Branches[loc.Branch] = b
 		}}, reached && b.Status == state.NodeRunning
 	default:
-		found, ok := findLoop(n, loc)
-		l := found.loop
+		ref, ok := findLoop(n, loc)
+		l := ref.loop
 		reached := l.Phase == state.PhaseReady && l.Attempt == 0 && loc.Iteration == l.Completed+1
 		if point == plan.PointIterationEnd {
 			reached = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
 		}
-		return cursorSlot{cursorFor(found.loop.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
+		return cursorSlot{cursorFor(ref.loop.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
 			n := s.Nodes[s.At]
-			found, _ := findLoop(n, loc)
-			found.loop.HookCursor = cursor
-			setLoop(&n, loc, found.loop)
+			ref, _ := findLoop(n, loc)
+			ref.loop.HookCursor = cursor
+			setLoop(&n, loc, ref.loop)
 			s.Nodes[s.At] = n
 		}}, ok && reached
 	}
@@ -200,12 +200,12 @@ func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text
 		b.Injected = append(b.Injected, text)
 		n.Branches[loc.Branch] = b
 	default:
-		found, ok := findLoop(n, loc)
+		ref, ok := findLoop(n, loc)
 		if !ok {
 			return
 		}
-		found.loop.Injected = append(found.loop.Injected, text)
-		setLoop(&n, loc, found.loop)
+		ref.loop.Injected = append(ref.loop.Injected, text)
+		setLoop(&n, loc, ref.loop)
 	}
 	s.Nodes[s.At] = n
 }

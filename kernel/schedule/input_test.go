@@ -43,34 +43,34 @@ func TestInputComesFirst(t *testing.T) {
 		status  state.Status
 		outcome string // of the node
 	}{
-		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "look at clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
-		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
+		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "inspect clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
+		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
 		{
-			name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
+			name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) { n.Checks = []plan.Check{{ID: "before", At: plan.AtEnter}} },
 		},
 		{
-			name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Completed, outcome: "skip",
+			name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSkip: {To: plan.ToDone}}
 			},
 		},
-		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error"},
+		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error"},
 		{
-			name: "a person is asked, and no try is made", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Paused,
+			name: "the user is asked, and no attempt is made", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Paused,
 			change: func(n *plan.Node) { n.Transitions = ladder },
 		},
 		{
-			name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
+			name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeError: {To: "work"}}
 			},
 		},
-		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "look at clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
-		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
-		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
-		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
-		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: block},
+		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "inspect clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
+		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
+		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
+		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
+		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: block},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(tt.change))
@@ -111,7 +111,7 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 				t.Fatalf("%s %+v", w.state.Status, w.state.Nodes["1"])
 			}
 			w.resume(event.SessionResumedData{}).run()
-			if got := w.count("look at clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
+			if got := w.count("inspect clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
 				t.Errorf("as before: %s, %v", w.state.Status, w.made)
 			}
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}

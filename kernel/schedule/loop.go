@@ -129,12 +129,12 @@ func putQuestion(loc event.Location, l state.Loop) []Command {
 // askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
 // twice, or with an unanswered question. Resuming the paused run also approves the repeat.
 func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
-	of := n.ID
+	subject := n.ID
 	if loc.Step != "" {
-		of = fmt.Sprintf("step %s of %s", loc.Step, n.ID)
+		subject = fmt.Sprintf("step %s of %s", loc.Step, n.ID)
 	}
 	text := fmt.Sprintf("iteration %d of %s was interrupted and may have had effects%s; resume repeats it, abort ends the run",
-		loc.Iteration, of, describeUncertain(l.Calls))
+		loc.Iteration, subject, describeUncertain(l.Calls))
 	remedy := ""
 	if l.Failure != nil {
 		text, remedy = l.Failure.Message+"; "+text, l.Failure.Remedy

@@ -123,10 +123,10 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		}
 		n.Steps, n.Artifacts = old.Steps, old.Artifacts
 	}
-	switch found := p.Find(s.At); {
-	case found.Kind == plan.KindStage:
-		n.Loop = newLoop(found)
-	case found.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
+	switch node := p.Find(s.At); {
+	case node.Kind == plan.KindStage:
+		n.Loop = newLoop(node)
+	case node.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
 		n.Run = max(old.Run, s.PriorRuns[s.At]) // no run has begun in this visit
 	}
 	s.Nodes[s.At] = n

@@ -41,7 +41,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	s.Run++
 	for path, n := range s.Nodes {
-		if found := p.Find(path); found == nil || found.Kind != plan.KindPipeline || p.Embedder(path) != "" {
+		if node := p.Find(path); node == nil || node.Kind != plan.KindPipeline || p.Embedder(path) != "" {
 			continue
 		}
 		if s.PriorRuns == nil {

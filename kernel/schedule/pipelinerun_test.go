@@ -106,7 +106,7 @@ func TestNewRunForgetsNodes(t *testing.T) {
 // A run that is not due, and events of another run, do not fit.
 func TestOtherRunsDoNotFit(t *testing.T) {
 	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
-	misfit := func(e event.Event) {
+	refused := func(e event.Event) {
 		t.Helper()
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
 		if next, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
@@ -116,15 +116,15 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	begin := func(n int) event.Event {
 		return event.New(event.RunStart, &event.Cursor{NodePath: "0", Run: n}, "", event.RunStartData{N: n, Max: 3})
 	}
-	misfit(begin(2)) // the first one has not ended
-	misfit(event.New(event.NodeStart, &event.Cursor{NodePath: "0", Run: 2}, "", event.NodeStartData{}))
+	refused(begin(2)) // the first one has not ended
+	refused(event.New(event.NodeStart, &event.Cursor{NodePath: "0", Run: 2}, "", event.NodeStartData{}))
 	h.iterate("")
 	h.decide("stop")
 	h.add(*h.nextCommand().Event)
-	misfit(begin(3))
-	misfit(begin(1))
+	refused(begin(3))
+	refused(begin(1))
 	h.add(begin(2))
-	misfit(begin(2))
+	refused(begin(2))
 }
 
 // A pause between two runs is kept, and the resumed session begins the next one.

@@ -169,8 +169,8 @@ func isAttempting(s state.State, key event.Key) bool {
 	if !ok {
 		return false
 	}
-	found, ok := findLoop(s.Nodes[loc.Outer()], loc)
-	return ok && found.loop.Phase == state.PhaseAttempt && found.loc.Key(event.KeyAttempt, found.loop.Attempt) == key
+	ref, ok := findLoop(s.Nodes[loc.Outer()], loc)
+	return ok && ref.loop.Phase == state.PhaseAttempt && ref.loc.Key(event.KeyAttempt, ref.loop.Attempt) == key
 }
 
 // anyQuestion matches all questions.

@@ -221,12 +221,12 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 // stopped at the node, or is complete and has entered it.
 func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
-	found := p.Find(path)
+	node := p.Find(path)
 	switch {
-	case found == nil || p.Embedder(path) != "":
+	case node == nil || p.Embedder(path) != "":
 		return fmt.Errorf("the pipeline has no top-level node at %s", path)
 	case !entered:
-		return fmt.Errorf("%s has not run yet", found.ID)
+		return fmt.Errorf("%s has not run yet", node.ID)
 	case s.Status == state.Completed:
 		return nil
 	case s.Status == state.Running || s.Status == state.Aborted:
@@ -234,7 +234,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	case s.At != path:
 		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
 	case len(inFlightEffects(path, n)) > 0:
-		return fmt.Errorf("an attempt of %s was interrupted", found.ID)
+		return fmt.Errorf("an attempt of %s was interrupted", node.ID)
 	}
 	return nil
 }
@@ -284,10 +284,10 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 		reinspectInput(p.Find(s.At), n)
 		return
 	}
-	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Approved = p.RouteOf(found, determineOutcome(s, found, *n).outcome).Name != ""; !n.Approved {
+	if node := p.Find(s.At); node != nil && node.HasContract() && n.Loop.Phase == state.PhaseSettled {
+		if n.Approved = p.RouteOf(node, determineOutcome(s, node, *n).outcome).Name != ""; !n.Approved {
 			n.StageAttempt = 0
-			prepareStageRetry(found, n)
+			prepareStageRetry(node, n)
 		}
 		return
 	}

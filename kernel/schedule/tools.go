@@ -10,12 +10,12 @@ import (
 
 // applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
 // the calls that are over, those with a result and those that were refused, so they are dropped.
-func applyToolEvent(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+func applyToolEvent(l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		switch {
 		case call.Observed:
 		case e.Type == event.ToolCall:
