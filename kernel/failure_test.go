@@ -123,16 +123,16 @@ func TestOversizeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
-		var told *event.StrategyAnswerData
+		var answer *event.StrategyAnswerData
 		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w Work) event.Event {
 			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
-				told = a
+				answer = a
 			}
 			return askingAttempt(ctx, w)
 		}}}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, startState(t, p, j))
-		if err != nil || st.Status != state.Completed || told == nil || !strings.Contains(told.Error, "too long") {
-			t.Errorf("%s, %v, told %+v", st.Status, err, told)
+		if err != nil || st.Status != state.Completed || answer == nil || !strings.Contains(answer.Error, "too long") {
+			t.Errorf("%s, %v, answer %+v", st.Status, err, answer)
 		}
 	})
 }

@@ -30,9 +30,9 @@ func toolQuestion(w Work, callID string, due time.Duration) event.Event {
 
 // delayedAnswer answers a question of the first iteration after a while, from outside, or stops the run.
 type delayedAnswer struct {
-	after      time.Duration
-	call, word string
-	stop       event.Event // instead of an answer
+	after        time.Duration
+	call, option string
+	stop         event.Event // instead of an answer
 }
 
 // runAttended runs one stage of one iteration in a session that waits for the user.
@@ -50,7 +50,7 @@ func runAttended(t *testing.T, attempt func(context.Context, Work) event.Event, 
 			e := a.stop
 			if a.call != "" {
 				e = event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
-					ID: event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a.call), Answer: a.word, Digest: a.call, By: "ann",
+					ID: event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a.call), Answer: a.option, Digest: a.call, By: "ann",
 				})
 			}
 			control <- e
@@ -92,8 +92,8 @@ func TestAskWaitsForTheUser(t *testing.T) {
 		want    event.QuestionAnsweredData
 		took    time.Duration
 	}{
-		{"answered", 0, []delayedAnswer{{after: time.Hour, call: "1", word: "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
-		{"answered in time", 2 * time.Hour, []delayedAnswer{{after: time.Hour, call: "1", word: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
+		{"answered", 0, []delayedAnswer{{after: time.Hour, call: "1", option: "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
+		{"answered in time", 2 * time.Hour, []delayedAnswer{{after: time.Hour, call: "1", option: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
 		{"not in time", 5 * time.Minute, nil, event.QuestionAnsweredData{Answer: "reject", Expired: true}, 5 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAskAnswersOnce(t *testing.T) {
 				got = a
 				time.Sleep(time.Second)
 				return completeEvent(w)
-			}, delayedAnswer{after: time.Minute, call: "1", word: "approve"})
+			}, delayedAnswer{after: time.Minute, call: "1", option: "approve"})
 			if diff := cmp.Diff([]event.QuestionAnsweredData{got}, j.answers(t)); diff != "" || got.Expired != (len(refused) == 1) {
 				t.Errorf("refused %v: %s", refused, diff)
 			}
@@ -165,7 +165,7 @@ func TestConcurrentQuestions(t *testing.T) {
 			}
 			all.Wait()
 			return completeEvent(w)
-		}, delayedAnswer{after: time.Second, call: "3", word: "reject"}, delayedAnswer{after: time.Second, call: "1", word: "approve"}, delayedAnswer{after: time.Second, call: "2", word: "approve"})
+		}, delayedAnswer{after: time.Second, call: "3", option: "reject"}, delayedAnswer{after: time.Second, call: "1", option: "approve"}, delayedAnswer{after: time.Second, call: "2", option: "approve"})
 		if diff := cmp.Diff(map[string]string{"1": "approve", "2": "approve", "3": "reject"}, words); diff != "" {
 			t.Error(diff)
 		}

@@ -18,7 +18,7 @@ func FuzzKey(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		kind, place, n, ok := event.Key(text).Parse()
+		kind, loc, n, ok := event.Key(text).Parse()
 		if ok != keyPattern.MatchString(text) {
 			t.Fatalf("%q is a key: %t", text, ok)
 		}
@@ -28,12 +28,12 @@ func FuzzKey(f *testing.F) {
 		if got := event.Key(text).Kind(); got != kind {
 			t.Errorf("the kind of %q is %q alone, %q with the rest", text, got, kind)
 		}
-		key := place.Key(kind, n)
+		key := loc.Key(kind, n)
 		againKind, again, m, ok := key.Parse()
 		if !ok || againKind != kind || m != n {
 			t.Fatalf("%q became %q, which is %q, %d, %t", text, key, againKind, m, ok)
 		}
-		if diff := cmp.Diff(place, again); diff != "" {
+		if diff := cmp.Diff(loc, again); diff != "" {
 			t.Errorf("%q became %q (-first +second):\n%s", text, key, diff)
 		}
 	})

@@ -90,11 +90,11 @@ func TestKnown(t *testing.T) {
 func TestTokens(t *testing.T) {
 	count := func(n int64) *int64 { return &n }
 	u := event.Usage{InputTokens: count(5), CacheReadTokens: count(0), ReasoningTokens: count(7)}
-	var told []string
+	var got []string
 	for kind, n := range u.Tokens() {
-		told = append(told, fmt.Sprint(kind, " ", n))
+		got = append(got, fmt.Sprint(kind, " ", n))
 	}
-	if diff := cmp.Diff([]string{"input 5", "cache_read 0", "reasoning 7"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"input 5", "cache_read 0", "reasoning 7"}, got); diff != "" {
 		t.Error(diff)
 	}
 	for kind := range u.Tokens() {

@@ -107,7 +107,7 @@ func TestArtifactRetryIsNotCharged(t *testing.T) {
 		case len(cmds) == 0:
 			if !w.fire() {
 				if w.state.Status != state.Completed || settled != 2 {
-					t.Fatalf("%s after %d artifacts: %v", w.state.Status, settled, w.made)
+					t.Fatalf("%s after %d artifacts: %v", w.state.Status, settled, w.record)
 				}
 				return
 			}

@@ -18,7 +18,7 @@ import (
 // second attempt, "check lint", "stage 2 of 3", "wait 1s".
 type scriptedRun struct {
 	*history
-	made []string
+	record []string
 	// attempt returns the end of an attempt: "" for success, else an outcome, or "crash" for a transient failure.
 	attempt func(c schedule.Command, node string) string
 	usage   func(c schedule.Command) *event.Usage
@@ -45,7 +45,7 @@ func (w *scriptedRun) run() *scriptedRun {
 		}
 		w.perform(cmds[0])
 	}
-	w.t.Fatalf("no end: %v", w.made[:20])
+	w.t.Fatalf("no end: %v", w.record[:20])
 	return w
 }
 
@@ -77,7 +77,7 @@ func (w *scriptedRun) perform(c schedule.Command) {
 	case schedule.Strategy:
 		w.add(event.New(event.Decision, cursor, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
 	case schedule.Check:
-		w.made = append(w.made, "check "+c.Check)
+		w.record = append(w.record, "check "+c.Check)
 		w.add(event.New(event.CheckResult, cursor, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
 		n := schedule.StageAt(w.plan, w.state, c.Location)
@@ -91,7 +91,7 @@ func (w *scriptedRun) perform(c schedule.Command) {
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
 	case schedule.Inspect:
-		w.made = append(w.made, fmt.Sprintf("inspect %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
+		w.record = append(w.record, fmt.Sprintf("inspect %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
 		w.add(event.New(event.InputChecked, cursor, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
 	case schedule.PlanSteps:
 		w.add(event.New(event.StepsPlanned, cursor, c.Key, event.StepsPlannedData{Steps: w.steps}))
@@ -101,25 +101,25 @@ func (w *scriptedRun) perform(c schedule.Command) {
 func (w *scriptedRun) apply(e event.Event) {
 	switch d, _ := event.Decode[event.TimerSetData](e); e.Type {
 	case event.TimerSet:
-		w.made = append(w.made, "wait "+d.After.String())
+		w.record = append(w.record, "wait "+d.After.String())
 	case event.Retry:
 		if r, _ := event.Decode[event.RetryData](e); r.Rung == "stage" {
-			w.made = append(w.made, fmt.Sprintf("stage %d of %d", r.N, r.Max))
+			w.record = append(w.record, fmt.Sprintf("stage %d of %d", r.N, r.Max))
 		}
 	}
 }
 
 func (w *scriptedRun) finish(c schedule.Command) {
 	n := schedule.StageAt(w.plan, w.state, c.Location)
-	said := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
+	line := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
 	if c.Location.Step != "" {
-		said += " " + c.Location.Step
+		line += " " + c.Location.Step
 	}
-	said += fmt.Sprintf(" i%d", c.Location.Iteration)
+	line += fmt.Sprintf(" i%d", c.Location.Iteration)
 	if c.Attempt > 1 {
-		said += fmt.Sprintf("#%d", c.Attempt)
+		line += fmt.Sprintf("#%d", c.Attempt)
 	}
-	w.made = append(w.made, said)
+	w.record = append(w.record, line)
 	outcome, cursor := w.attempt(c, n.ID), c.Location.Cursor()
 	switch {
 	case outcome == "crash":
@@ -140,8 +140,8 @@ func orSuccess(outcome string) string {
 
 func (w *scriptedRun) count(prefix string) int {
 	n := 0
-	for _, said := range w.made {
-		if strings.HasPrefix(said, prefix) {
+	for _, line := range w.record {
+		if strings.HasPrefix(line, prefix) {
 			n++
 		}
 	}
@@ -196,7 +196,7 @@ func TestVerifyAlwaysFails(t *testing.T) {
 	w.attempt = endNodeAs("verify", "fail")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 || w.count("verify") != 4 || w.count("plan") != 1 {
-		t.Errorf("made %q", w.made)
+		t.Errorf("made %q", w.record)
 	}
 	c := w.state.Cycles["verify:fail->execute"]
 	if c.Count != 3 || c.Limit != 3 || len(c.Reasons) != 3 || w.state.Returns != 3 || w.state.PauseCode != "ACODE-ORCH-003" {
@@ -207,7 +207,7 @@ func TestVerifyAlwaysFails(t *testing.T) {
 	}
 	w.resume(event.SessionResumedData{Context: "use the other library"}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 5 || w.state.Cycles["verify:fail->execute"].Count != 4 {
-		t.Errorf("after the resume: %q", w.made)
+		t.Errorf("after the resume: %q", w.record)
 	}
 	w.attempt = endNodeAs("", "")
 	w.resume(event.SessionResumedData{ResetCycles: true}).run().requireStopped(state.Completed, "")
@@ -232,7 +232,7 @@ func TestCyclesSurviveAPause(t *testing.T) {
 	w.attempt = endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 {
-		t.Errorf("made %q", w.made)
+		t.Errorf("made %q", w.record)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestOnLimit(t *testing.T) {
 		w.attempt = endNodeAs("review", "reject")
 		w.run().requireStopped(tt.status, "")
 		if w.count("plan") != 2 || w.state.Failure == nil || w.state.Failure.ErrorType != tt.kind {
-			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.made, w.state.Failure)
+			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.record, w.state.Failure)
 		}
 	}
 }
@@ -313,7 +313,7 @@ func TestStepAlwaysFails(t *testing.T) {
 		"execute v1 s1 i2", "wait 1s", "execute v1 s1 i2#2", "wait 2s", "execute v1 s1 i2#3", "wait 4s", "execute v1 s1 i2#4", "stage 3 of 3",
 		"execute v1 s1 i3", "wait 1s", "execute v1 s1 i3#2", "wait 2s", "execute v1 s1 i3#3", "wait 4s", "execute v1 s1 i3#4",
 	}
-	if diff := cmp.Diff(want, w.made); diff != "" {
+	if diff := cmp.Diff(want, w.record); diff != "" {
 		t.Error(diff)
 	}
 	ns := w.state.Nodes["1"]
@@ -323,9 +323,9 @@ func TestStepAlwaysFails(t *testing.T) {
 	if f := ns.Loop.Failure; f == nil || f.Code != "ACODE-EXEC-001" || f.Step != "s1" || f.ErrorType != "provider_crashed" {
 		t.Errorf("failure %+v", f)
 	}
-	w.made = nil
+	w.record = nil
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.record); diff != "" {
 		t.Errorf("without the step:\n%s", diff)
 	}
 }
@@ -391,7 +391,7 @@ func TestStepsOfALaterVisit(t *testing.T) {
 	}
 	w.run().requireStopped(state.Completed, "")
 	want := []string{"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "verify v1 i1", "execute v2 s2 i1", "verify v2 i1", "execute v3 s1 i1", "execute v3 s2 i1", "verify v3 i1"}
-	if diff := cmp.Diff(want, w.made); diff != "" {
+	if diff := cmp.Diff(want, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -414,7 +414,7 @@ func TestChecks(t *testing.T) {
 		w := newScriptedRun(t, p)
 		w.checks, w.attempt = tt.checks, endNodeAs("a", tt.says)
 		w.run().requireStopped(tt.status, "")
-		if diff := cmp.Diff(tt.made, w.made); diff != "" {
+		if diff := cmp.Diff(tt.made, w.record); diff != "" {
 			t.Errorf("%v: %s", tt.checks, diff)
 		}
 	}
@@ -432,7 +432,7 @@ func TestEscalate(t *testing.T) {
 		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,
 	}))
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -444,7 +444,7 @@ func TestSkip(t *testing.T) {
 	w := newScriptedRun(t, p)
 	w.run().requireStopped(state.Completed, "")
 	if w.count("a") != 0 || w.state.Nodes["0"].Status != state.NodeSkipped || w.state.Nodes["0"].Outcome != "skip" {
-		t.Errorf("made %q, a is %+v", w.made, w.state.Nodes["0"])
+		t.Errorf("made %q, a is %+v", w.record, w.state.Nodes["0"])
 	}
 }
 

@@ -35,8 +35,8 @@ func (w *scriptedRun) openQuestion() (string, state.Question) {
 	return "", state.Question{}
 }
 
-func (w *scriptedRun) answer(id, word, text string) {
-	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: word, Text: text, Digest: w.state.Questions[id].Digest}))
+func (w *scriptedRun) answer(id, option, text string) {
+	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: option, Text: text, Digest: w.state.Questions[id].Digest}))
 }
 
 // U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after it.
@@ -150,7 +150,7 @@ func TestEscalationSurvivesACrash(t *testing.T) {
 	w.attempt = endNodeAs("none", "")
 	w.answer(id, event.AnswerApprove, "")
 	w.run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -176,7 +176,7 @@ func TestRepeatedEscalation(t *testing.T) {
 	}
 	w.requireStopped(state.Failed, "")
 	if len(names) != 2 || len(ids) != 2 || w.count("a ") != 3 || w.state.Failure.ErrorType != "cycle_limit" {
-		t.Errorf("%v %v, %v: %+v", names, ids, w.made, w.state.Failure)
+		t.Errorf("%v %v, %v: %+v", names, ids, w.record, w.state.Failure)
 	}
 	w.attempt = endNodeAs("none", "")
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
@@ -188,9 +188,9 @@ func TestEscalationNames(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var names []string
 	ask := func(n int, now time.Time) {
-		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
-		key := place.Key(event.KeyAttempt, 1)
-		e := event.New(event.QuestionAsked, place.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
+		loc := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
+		key := loc.Key(event.KeyAttempt, 1)
+		e := event.New(event.QuestionAsked, loc.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
 		e.Time = now
 		next, err := schedule.Apply(w.plan, w.state, e)
 		if err != nil {
@@ -275,7 +275,7 @@ func TestEscalationInABlock(t *testing.T) {
 	}
 	w.run().requireStopped(state.Failed, "")
 	if w.count("work") != 1 {
-		t.Errorf("made %v", w.made)
+		t.Errorf("made %v", w.record)
 	}
 }
 

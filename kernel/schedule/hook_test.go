@@ -78,18 +78,18 @@ func TestHookPoints(t *testing.T) {
 		plan.Hook{Point: plan.PointIterationStart, Stage: "a"}, plan.Hook{Point: plan.PointIterationEnd, Stage: "a"},
 		plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd})
 	h := newHistory(t, p)
-	var way []string
+	var got []string
 	for range 40 {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
+			got = append(got, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
 			h.answerHook("continue", "")
 		case schedule.Attempt:
-			way = append(way, "attempt "+c.Location.Node)
+			got = append(got, "attempt "+c.Location.Node)
 			h.complete(c, "")
 		case schedule.Strategy:
-			way = append(way, "strategy "+c.Location.Node)
+			got = append(got, "strategy "+c.Location.Node)
 			h.decide("stop")
 		}
 	}
@@ -97,7 +97,7 @@ func TestHookPoints(t *testing.T) {
 		"session_start  i0", "iteration_start 0 i1", "attempt 0", "iteration_end 0 i1", "strategy 0", "stage_end 0 i1",
 		"stage_start 1 i0", "attempt 1", "strategy 1", "stage_end 1 i1", "session_end  i0",
 	}
-	if diff := cmp.Diff(want, way); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if h.state.Status != state.Completed {
@@ -113,14 +113,14 @@ func TestScopeOfHookTexts(t *testing.T) {
 		hooks = append(hooks, plan.Hook{Point: point})
 	}
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
-	var heard []string
+	var texts []string
 	for range 60 {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
 			h.answerHook("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
 		case schedule.Attempt:
-			heard = append(heard, injectedText(h.state, c.Location))
+			texts = append(texts, injectedText(h.state, c.Location))
 			h.complete(c, "")
 		case schedule.Strategy:
 			action := "stop"
@@ -138,7 +138,7 @@ func TestScopeOfHookTexts(t *testing.T) {
 		"session_start.0 stage_start0.0 iteration_end0.1 iteration_start0.2",
 		"session_start.0 iteration_end0.2 stage_end0.2 stage_start1.0 iteration_start1.1",
 	}
-	if diff := cmp.Diff(want, heard); diff != "" {
+	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -186,7 +186,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	for name, e := range map[string]event.Event{
 		"another question": answerEvent(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
 		"an old digest":    func() event.Event { other.Digest = "old"; return answerEvent(other, event.AnswerApprove, "") }(),
-		"another word":     answerEvent(q, "perhaps", ""),
+		"another option":   answerEvent(q, "perhaps", ""),
 		"feedback":         answerEvent(q, event.AnswerReject, "better"),
 	} {
 		e.Seq = h.state.Seq + 1
@@ -245,14 +245,14 @@ func TestTextsOfARestartedNode(t *testing.T) {
 // K31: a hook that always restarts ends in a question; the limit is the node's.
 func TestRestartLimit(t *testing.T) {
 	for _, tt := range []struct {
-		said *plan.Feedback
-		want int
+		feedback *plan.Feedback
+		want     int
 	}{
 		{nil, 3}, {&plan.Feedback{Enabled: true}, 3}, {&plan.Feedback{Enabled: true, Max: 1}, 1}, {&plan.Feedback{Enabled: true, Max: 10}, 10}, {&plan.Feedback{Max: 2}, 0},
 	} {
 		n := plan.Node{ID: "a"}
-		if tt.said != nil {
-			n.Policy = &plan.Policy{Feedback: tt.said}
+		if tt.feedback != nil {
+			n.Policy = &plan.Policy{Feedback: tt.feedback}
 		}
 		h := newHistory(t, withHooks(stages(n), plan.Hook{Point: plan.PointStageEnd}))
 		round := func(c schedule.Command) schedule.Command {

@@ -76,7 +76,7 @@ func TestInputComesFirst(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(tt.change))
 			w.inputs = map[string]event.InputCheckedData{"clarify": tt.found}
 			w.run()
-			if diff := cmp.Diff(tt.made, w.made); diff != "" {
+			if diff := cmp.Diff(tt.made, w.record); diff != "" {
 				t.Error(diff)
 			}
 			n := w.state.Nodes["1"]
@@ -112,12 +112,12 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 			}
 			w.resume(event.SessionResumedData{}).run()
 			if got := w.count("inspect clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
-				t.Errorf("as before: %s, %v", w.state.Status, w.made)
+				t.Errorf("as before: %s, %v", w.state.Status, w.record)
 			}
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
 			w.resume(event.SessionResumedData{}).run()
 			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].Unfit != nil {
-				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.made, w.state.Nodes["1"])
+				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.record, w.state.Nodes["1"])
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 // The inspection is repeated after a crash with the same key; its result counts once, and not in another visit.
 func TestInputCheckedOnce(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
-	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
+	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
 		w.perform(w.nextCommand())
 	}
 	c := w.nextCommand()
@@ -147,14 +147,14 @@ func TestInputCheckedOnce(t *testing.T) {
 	}
 	w.run()
 	if w.state.Status != state.Completed || w.count("look at") != 0 {
-		t.Errorf("%s %v", w.state.Status, w.made)
+		t.Errorf("%s %v", w.state.Status, w.record)
 	}
 }
 
 // A node that was stopped during the inspection repeats it after the resume.
 func TestInputAfterAStop(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
-	for len(w.made) < 1 || w.nextCommand().Kind != schedule.Inspect {
+	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
 		w.perform(w.nextCommand())
 	}
 	c := w.nextCommand()

@@ -40,19 +40,19 @@ func mixedPlan() *plan.Plan {
 // runUntil runs the history to its end, or until a run begins. It returns the location of each attempt, and the event
 // types of the session's runs and end.
 func runUntil(h *history, until int) []string {
-	var way []string
+	var got []string
 	for h.state.Status == state.Running && (until == 0 || h.state.Run < until) {
 		c := schedule.Decide(h.plan, h.state)[0]
 		if c.Event != nil {
 			h.add(*c.Event)
 			switch c.Event.Type {
 			case event.RunStart, event.SessionComplete:
-				way = append(way, fmt.Sprintf("%s %d", c.Event.Type, c.Event.Cursor.Run))
+				got = append(got, fmt.Sprintf("%s %d", c.Event.Type, c.Event.Cursor.Run))
 			}
 		}
 		switch c.Kind {
 		case schedule.Attempt:
-			way = append(way, fmt.Sprintf("%s r%d", c.Location.Node, c.Location.Run))
+			got = append(got, fmt.Sprintf("%s r%d", c.Location.Node, c.Location.Run))
 			h.complete(c, "")
 		case schedule.Strategy:
 			h.decide("stop")
@@ -60,7 +60,7 @@ func runUntil(h *history, until int) []string {
 			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
-	return way
+	return got
 }
 
 // U290, U067: the whole pipeline runs the requested number of times, every node at locations of its own; nested

@@ -38,9 +38,9 @@ func TestSkipTheLastStep(t *testing.T) {
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
 	w.attempt = endStepAs("s2", "crash")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	w.made, w.attempt = nil, endNodeAs("verify", "fail")
+	w.record, w.attempt = nil, endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	if diff := cmp.Diff([]string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 	if got := w.state.Nodes["1"].Steps["s2"].Status; got != state.StepSkipped {
@@ -55,9 +55,9 @@ func TestSkipAllSteps(t *testing.T) {
 	w.steps = []event.StepData{{ID: "s1"}}
 	w.attempt = endStepAs("s1", "crash")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	w.made, w.attempt = nil, endNodeAs("verify", "fail")
+	w.record, w.attempt = nil, endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	if diff := cmp.Diff([]string{"verify v1 i1", "verify v2 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"verify v1 i1", "verify v2 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -74,7 +74,7 @@ func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 		"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "check c", "stage 2 of 2",
 		"execute v1 s1 i2", "execute v1 s2 i2", "check c",
 	}
-	if diff := cmp.Diff(want, w.made); diff != "" {
+	if diff := cmp.Diff(want, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -88,11 +88,11 @@ func TestRecoveryFailAsksTheUser(t *testing.T) {
 		t.Fatalf("due is %s", asJSON(c))
 	}
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
-	if len(w.made) > 0 {
-		t.Errorf("made %q", w.made)
+	if len(w.record) > 0 {
+		t.Errorf("made %q", w.record)
 	}
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v2 i1"}, w.made); diff != "" {
+	if diff := cmp.Diff([]string{"a v2 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -283,13 +283,13 @@ func TestResumeAfterABudgetStop(t *testing.T) {
 					break
 				}
 				if resumes > 5 {
-					t.Fatalf("it does not get on: %q", w.made)
+					t.Fatalf("it does not get on: %q", w.record)
 				}
 				w.requireStopped(state.Paused, state.PauseEscalation)
 				w.resume(event.SessionResumedData{})
 			}
 			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewals != 2 {
-				t.Errorf("five calls are charged as %+v: %q", got, w.made)
+				t.Errorf("five calls are charged as %+v: %q", got, w.record)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // history stamps and applies events one by one and keeps the state.
 type history struct {

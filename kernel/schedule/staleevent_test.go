@@ -93,7 +93,7 @@ func TestInvalidTransitions(t *testing.T) {
 		"a node that is at work":       event.New(event.NodeStart, cursor, "", nil),
 		"another node's start":         event.New(event.NodeStart, &event.Cursor{NodePath: "7"}, "", nil),
 		"another node's end":           event.New(event.NodeComplete, &event.Cursor{NodePath: "7"}, "", event.NodeCompleteData{}),
-		"a way to nowhere":             event.New(event.NodeComplete, cursor, "", event.NodeCompleteData{To: "7", Status: "complete"}),
+		"an unknown target":            event.New(event.NodeComplete, cursor, "", event.NodeCompleteData{To: "7", Status: "complete"}),
 		"a decision without iteration": event.New(event.Decision, cursor, c.Location.Key(event.KeyDecide, 1), event.DecisionData{Action: "stop"}),
 		"a timer that was not set":     event.New(event.TimerFired, nil, "timer:0/v1/r1/-/-/i1#1", nil),
 		"an answer to no question":     event.New(event.StrategyAnswer, cursor, c.Location.Key(event.KeyQuestion, 1), event.StrategyAnswerData{}),

@@ -30,15 +30,15 @@ func toolQuestion(c schedule.Command, callID string) event.Event {
 	})
 }
 
-func toolAnswer(c schedule.Command, callID, word, text string) event.Event {
+func toolAnswer(c schedule.Command, callID, option, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
-		ID: event.ToolQuestionID(c.Location, callID), Answer: word, Text: text, Digest: "d-" + callID,
+		ID: event.ToolQuestionID(c.Location, callID), Answer: option, Text: text, Digest: "d-" + callID,
 	})
 }
 
 // DESIGN 5: the answer to a tool question goes to the attempt; it changes nothing else, and the question is closed.
 func TestToolQuestionIsAnswered(t *testing.T) {
-	for _, tt := range []struct{ name, word, text string }{
+	for _, tt := range []struct{ name, option, text string }{
 		{"approved", "approve", ""}, {"refused", "reject", ""}, {"refused with text", "reject", "use git rm"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 				t.Fatalf("open: %v", got)
 			}
 			before := h.loop()
-			h.add(toolAnswer(c, "1", tt.word, tt.text))
+			h.add(toolAnswer(c, "1", tt.option, tt.text))
 			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Location, "2")}, h.state.Awaited()); diff != "" {
 				t.Error(diff)
 			}
@@ -155,14 +155,14 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 	sizes := []int{}
 	for i := range 200 {
 		id := fmt.Sprintf("call-%03d", i)
-		word, told := "approve", "run"
+		option, verdict := "approve", "run"
 		if i%2 == 0 {
-			word, told = "reject", "deny"
+			option, verdict = "reject", "deny"
 		}
 		h.add(toolQuestion(c, id))
-		h.add(toolAnswer(c, id, word, ""))
-		h.add(event.New(event.ToolCall, c.Location.Cursor(), c.Key, event.ToolCallData{CallID: id, Tool: "write", Verdict: told, Question: "q-1"}))
-		if told == "run" {
+		h.add(toolAnswer(c, id, option, ""))
+		h.add(event.New(event.ToolCall, c.Location.Cursor(), c.Key, event.ToolCallData{CallID: id, Tool: "write", Verdict: verdict, Question: "q-1"}))
+		if verdict == "run" {
 			h.add(event.New(event.ToolResult, c.Location.Cursor(), c.Key, event.ToolResultData{CallID: id, Status: "success"}))
 		}
 		h.add(event.New(event.Checkpoint, c.Location.Cursor(), c.Key, event.CheckpointData{Turn: 100 + i, Blob: event.Ref{Path: "blob"}}))
