@@ -60,8 +60,8 @@ func (p Location) Outer() string {
 	return p.Node
 }
 
-// Holds reports whether loc is within p. The zero location is the whole run; one without a branch is a node with
-// everything that it embeds or runs in parallel; one with a branch is a provider at a stage of a block.
+// Holds reports whether loc is within p. The zero location is the whole run. A location without a branch is a node
+// with everything inside it; one with a branch is a provider at a stage of a block.
 func (p Location) Holds(loc Location) bool {
 	switch {
 	case p.Node == "":

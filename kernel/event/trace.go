@@ -48,8 +48,8 @@ func SpanOf(runID string, key Key, epoch int) (id SpanID) {
 	return id
 }
 
-// Around returns the key of the span that encloses that of k: an iteration encloses everything with its number, a
-// provider of a block or a step its iterations, a node its parts. It is "" for a node, and without a node.
+// Around returns the key of the enclosing span: an iteration encloses everything with its number, a provider or a
+// step its iterations, a node its parts. It is "" for a node, and without a node.
 func (k Key) Around() Key {
 	kind, loc, _, ok := k.Parse()
 	switch {

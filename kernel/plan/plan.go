@@ -97,8 +97,8 @@ type Dependencies struct {
 	BD   bool `json:"bd"` // some termination is a queue
 }
 
-// findHead returns the node of the plan's own list that is at path or contains it, with the rest of the path below
-// it, "" for the node itself; nil if there is none.
+// findHead returns the node of the plan's own list that is at path or contains it, nil if there is none. below is the
+// rest of the path, "" for the node itself.
 func (p *Plan) findHead(path string) (n *Node, below string) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]

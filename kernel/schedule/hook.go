@@ -120,8 +120,8 @@ func FindHook(p *plan.Plan, loc event.Location, number int) *plan.Hook {
 	return nil
 }
 
-// NodeAt returns the node that a hook at the point and location is about: in a parallel block the stage with its
-// provider's settings, at the provider's own points the block, nil at the session's points.
+// NodeAt returns the node that a hook at the location is about, nil at the session's points. In a parallel block it
+// is the stage with its provider's settings; at the provider's own points it is the block.
 func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoint) *plan.Node {
 	switch point {
 	case plan.PointSessionStart, plan.PointSessionEnd:
