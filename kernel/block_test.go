@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// block is a plan of one parallel block: two providers, a stage of two iterations.
+// block returns a plan of one parallel block: two providers, a stage of two iterations.
 func block() *plan.Plan {
 	zero := 0.0
 	return &plan.Plan{Version: 1, Nodes: []plan.Node{{
@@ -24,24 +24,23 @@ func block() *plan.Plan {
 	}}}
 }
 
-// takes is an agent that needs some time, by provider.
-func takes(by map[string]time.Duration) func(context.Context, Work) event.Event {
+// attemptAfter returns an agent that takes some time, by provider.
+func attemptAfter(by map[string]time.Duration) func(context.Context, Work) event.Event {
 	return func(ctx context.Context, w Work) event.Event {
 		select {
 		case <-time.After(by[w.Command.Location.Branch]):
-			return complete(w)
+			return completeEvent(w)
 		case <-ctx.Done():
-			return failed(w, context.Cause(ctx))
+			return failedEvent(w, context.Cause(ctx))
 		}
 	}
 }
 
-// U105: providers run side by side, each as the stage's node says for it; the manifest comes before the
-// transition.
+// U105: providers run in parallel, each with its settings of the stage; the manifest comes before the transition.
 func TestBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := block(), &journal{}
-		work := takes(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
+		work := attemptAfter(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
 		models := map[string]string{}
 		attempt := func(ctx context.Context, w Work) event.Event {
 			if w.Command.Location.Iteration == 1 && w.Command.Location.Branch == "slow" {
@@ -50,7 +49,7 @@ func TestBlock(t *testing.T) {
 			return work(ctx, w)
 		}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}}, startState(t, p, j))
 		if err != nil || st.Status != state.Completed || time.Since(started) != 6*time.Second {
 			t.Errorf("status %s after %s, %v", st.Status, time.Since(started), err)
 		}
@@ -65,15 +64,15 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// A manifest that cannot be written ends the run, which goes on with it later.
+// A manifest that cannot be written ends the run, and a later run continues with it.
 func TestManifestThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j, full := block(), &journal{}, errors.New("no space left")
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{manifest: full}}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{manifest: full}}, startState(t, p, j))
 		if !errors.Is(err, full) || st.Status != state.Running {
 			t.Fatalf("status %s, %v", st.Status, err)
 		}
-		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, st)
+		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, st)
 		if err != nil || st.Status != state.Completed {
 			t.Errorf("status %s, %v", st.Status, err)
 		}
@@ -86,10 +85,10 @@ func TestPauseInABlock(t *testing.T) {
 		p, j := block(), &journal{}
 		control := make(chan event.Event)
 		var sending sync.WaitGroup
-		sending.Go(func() { time.Sleep(time.Second); control <- asked("pause", "signal") })
+		sending.Go(func() { time.Sleep(time.Second); control <- controlEvent("pause", "signal") })
 		started := time.Now()
-		attempt := takes(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}, Control: control}, begin(t, p, j))
+		attempt := attemptAfter(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control}, startState(t, p, j))
 		sending.Wait()
 		if err != nil || st.Status != state.Paused || time.Since(started) != 20*time.Second {
 			t.Fatalf("status %s after %s, %v", st.Status, time.Since(started), err)

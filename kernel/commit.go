@@ -12,24 +12,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// record is Work.Record: it hands the event to the loop, which alone commits and applies.
+// record is Work.Record: it passes the event to the loop, which alone commits and applies.
 func (r *runner) record(ctx context.Context, e event.Event) error {
-	q := request{e, make(chan error, 1)}
+	q := recordRequest{e, make(chan error, 1)}
 	select {
 	case r.records <- q:
 		return <-q.reply
-	case <-r.gone:
+	case <-r.closed:
 		return failure.New(failure.SignalInterrupt, "the run has ended")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// answer commits what an effect reports and tells it. An event that does not fit, into the state or into
-// a line, is refused; a journal that fails ends the run as well.
-func (r *runner) answer(ctx context.Context, q request) error {
-	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
-		q.reply <- misfit
+// commitRecord commits an event of an effect and replies with the result. An event that does not fit the state or a
+// journal line is refused; a failed journal ends the run too.
+func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
+	if _, invalid := schedule.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
+		q.reply <- invalid
 		return nil //nolint:nilerr // the effect is told, and the run goes on
 	}
 	err := r.commit(ctx, q.event)
@@ -40,8 +40,8 @@ func (r *runner) answer(ctx context.Context, q request) error {
 	return err
 }
 
-// control commits what somebody asked for; a message applied before is dropped.
-func (r *runner) control(ctx context.Context, e event.Event, open bool) error {
+// commitControl commits a control event; a message applied before is dropped.
+func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) error {
 	if !open {
 		r.cfg.Control = nil
 		return nil
@@ -55,29 +55,29 @@ func (r *runner) control(ctx context.Context, e event.Event, open bool) error {
 	return r.commit(ctx, e)
 }
 
-// finish commits the end of an effect. What the state does not wait for any more is recorded as a
-// late delivery and changes nothing.
-func (r *runner) finish(ctx context.Context, done end) error {
-	r.under[done.key](nil)
-	delete(r.under, done.key)
+// finishEffect commits the end of an effect. An end that the state does not wait for is recorded as a late delivery
+// and changes nothing.
+func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
+	r.inFlight[done.key](nil)
+	delete(r.inFlight, done.key)
 	e := done.event
 	failpoint.Point("run.effect-ended")
-	if err := r.heedSystem(ctx, e); err != nil {
+	if err := r.pauseOnSystemFailure(ctx, e); err != nil {
 		return err
 	}
 	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
-		e = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt, Type: e.Type, Data: e.Data})
+		e = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt, Type: e.Type, Data: e.Data})
 	}
 	err := r.commit(ctx, e)
 	if errors.Is(err, event.ErrTooLong) {
-		err = r.commit(ctx, inPlaceOf(e, err))
+		err = r.commit(ctx, oversizeReplacement(e, err))
 	}
 	return err
 }
 
-// heedSystem pauses a run whose effect ended because the machine had no more to give: more work would end the same
-// way, and what ended so is made again when the run goes on.
-func (r *runner) heedSystem(ctx context.Context, e event.Event) error {
+// pauseOnSystemFailure pauses a run whose effect ended because the machine ran out of resources. Further work would
+// end the same way; the effect is repeated after the resume.
+func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error {
 	d := event.SystemFailure(e)
 	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {
 		return nil
@@ -87,39 +87,40 @@ func (r *runner) heedSystem(ctx context.Context, e event.Event) error {
 	}))
 }
 
-// late is a delivery in the place of the event that it came as.
-func late(e event.Event, d event.LateDeliveryData) event.Event {
+// lateDelivery returns a late delivery that replaces the event.
+func lateDelivery(e event.Event, d event.LateDeliveryData) event.Event {
 	l := event.New(event.LateDelivery, e.Cursor, e.Key, d)
 	l.Attempt = e.Attempt
 	return l
 }
 
-// inPlaceOf is the end of an effect whose own does not fit into a line: it failed. A run that ended here
-// would end here again after every resume.
-func inPlaceOf(e event.Event, why error) event.Event {
+// oversizeReplacement returns a failure that replaces the end of an effect that is too long for a line. Otherwise the
+// run would end here after every resume.
+func oversizeReplacement(e event.Event, why error) event.Event {
 	d := event.FailureData{
 		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
 	}
-	var fits event.Event
+	var replacement event.Event
 	switch e.Type {
 	case event.Decision:
 		d.Code, d.ErrorType = failure.StrategyFailed.Code(), string(failure.StrategyFailed)
-		fits = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
+		replacement = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
 	case event.StrategyAnswer:
-		fits = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
+		replacement = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
 	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
-		return hookInPlaceOf(e, d)
+		return oversizeHookReplacement(e, d)
 	case event.LateDelivery:
-		fits = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
+		replacement = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
 	default:
-		fits = event.New(event.Error, e.Cursor, e.Key, d)
+		replacement = event.New(event.Error, e.Cursor, e.Key, d)
 	}
-	fits.Attempt = e.Attempt
-	return fits
+	replacement.Attempt = e.Attempt
+	return replacement
 }
 
-// hookInPlaceOf is a hook whose end does not fit into a line: it failed, and a person looks at it.
-func hookInPlaceOf(e event.Event, f event.FailureData) event.Event {
+// oversizeHookReplacement returns a failed hook_complete that replaces one that is too long for a line, and pauses
+// for the user.
+func oversizeHookReplacement(e event.Event, f event.FailureData) event.Event {
 	d, _ := event.Decode[event.HookCompleteData](e)
 	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)
 	return event.New(event.HookComplete, e.Cursor, e.Key, event.HookCompleteData{
@@ -139,7 +140,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 			return failure.New(failure.Internal, "apply committed event: %w", err)
 		}
 		r.st = next
-		r.alarms.set(next.Timers, e.Time)
+		r.deadlines.set(next.Timers, e.Time)
 		r.answers.deliver(e)
 		if r.cfg.Observe != nil {
 			r.cfg.Observe(e, next)

@@ -1,7 +1,6 @@
-// Package kernel is the loop that gives the scheduler a world: it asks schedule.Decide what is due,
-// commits each command's event, performs the effect, and applies what comes back.
+// Package kernel is the loop that drives a session: it asks schedule.Decide for the due commands, commits each
+// command's event, performs the effect, and applies the resulting event.
 //
-// It owns the goroutines of the effects and returns when none is left and the session has ended or
-// paused. It knows neither files nor plugins: those are behind [Journal] and [Effects]. Start with
-// [Run].
+// It owns the goroutines of the effects and returns when none is left and the session has ended or paused. It uses
+// neither files nor plugins directly: these are behind [Journal] and [Effects]. Start with [Run].
 package kernel

@@ -13,19 +13,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U090: what is under way when the time is used up is cancelled for that reason, whatever it is, and waited
-// for; nothing follows the event that ends the run.
+// U090: when the time is used up, everything in flight is cancelled with that cause and waited for; nothing follows
+// the event that ends the run.
 func TestGuardrailCancels(t *testing.T) {
 	tests := []struct {
 		name  string
-		world world
+		world fakeEffects
 		last  []event.Type
 	}{
-		{"an attempt", world{attempt: untilCancelled}, []event.Type{"timer_fired", "error", "node_complete"}},
-		{"a decision", world{strategy: slowStrategy(time.Hour)}, []event.Type{"timer_fired", "decision", "node_complete"}},
-		{"an attempt that does not listen", world{attempt: func(_ context.Context, w Work) event.Event {
+		{"an attempt", fakeEffects{attempt: untilCancelled}, []event.Type{"timer_fired", "error", "node_complete"}},
+		{"a decision", fakeEffects{strategy: slowStrategy(time.Hour)}, []event.Type{"timer_fired", "decision", "node_complete"}},
+		{"an attempt that does not listen", fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
 			time.Sleep(time.Minute)
-			return complete(w)
+			return completeEvent(w)
 		}}, []event.Type{"iteration_complete", "decision", "node_complete"}},
 	}
 	for _, tt := range tests {
@@ -34,11 +34,11 @@ func TestGuardrailCancels(t *testing.T) {
 				p, j := twoStages(), &journal{}
 				p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, At: "p.yaml:2:1"}}
 				started := time.Now()
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, begin(t, p, j))
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j))
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := `pipeline "short" has used up its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
+				want := `pipeline "short" exceeded its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
 				if st.Status != state.Failed || st.Failure.ErrorType != "iteration_timeout" || st.Failure.Message != want {
 					t.Errorf("%s: %+v", st.Status, st.Failure)
 				}
@@ -54,13 +54,13 @@ func TestGuardrailCancels(t *testing.T) {
 	}
 }
 
-// A run that ends in time is not held up by its guardrail.
+// A guardrail does not delay a run that ends in time.
 func TestGuardrailThatIsNotReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: 3600}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, startState(t, p, j))
 		if err != nil || st.Status != state.Completed || time.Since(started) != 3*time.Second {
 			t.Errorf("%s after %s: %v", st.Status, time.Since(started), err)
 		}

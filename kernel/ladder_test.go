@@ -14,22 +14,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// D3, U124, U125: a step that always fails is called twelve times, with pauses of 1, 2 and 4 s within each of three stage
-// attempts and none between them; then a person is needed.
-func TestLadderOfAStep(t *testing.T) {
+// D3, U124, U125: a step that always fails is called twelve times, with pauses of 1, 2 and 4 s within each of three
+// stage attempts and none between them; then the user is asked.
+func TestRetryLadderOfAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		p.Nodes[0].Termination["max"] = 1
 		p.Nodes[1].Steps = &plan.Steps{From: "a"}
 		var calls []time.Time
-		failing := world{attempt: func(_ context.Context, w Work) event.Event {
+		failing := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
 			if w.Command.Location.Step != "one" {
-				return complete(w)
+				return completeEvent(w)
 			}
 			calls = append(calls, time.Now())
-			return failed(w, failure.New(failure.ProviderFailed, "no server"))
+			return failedEvent(w, failure.New(failure.ProviderFailed, "no server"))
 		}}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
 		}

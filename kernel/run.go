@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -14,109 +15,109 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// SignalGrace is how long a running iteration may go on after the first signal (REQUIREMENTS U102).
+// SignalGrace is the time that a running iteration has after the first signal (REQUIREMENTS U102).
 const SignalGrace = 30 * time.Second
 
-// Journal commits events in order. Append returns them with sequence, time, run and epoch filled in,
-// once those that change state are durable. It is safe for concurrent use.
+// Journal commits events in order. Append returns them with sequence, time, run and epoch set, once those that change
+// state are durable. It is safe for concurrent use.
 type Journal interface {
 	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
 }
 
-// Effects performs commands. Each method returns the event that ends the effect, with the command's
-// key; it returns soon after ctx is cancelled and says so in the event by the kind of the
-// cancellation's cause, a [failure.Error].
+// Effects performs commands. Each method returns the event that ends the effect, with the command's key. It returns
+// soon after ctx is cancelled; the event then has the kind of the cancellation's cause, a [failure.Error].
 type Effects interface {
 	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w Work) event.Event // decision
 	Question(ctx context.Context, w Work) event.Event // strategy_answer
-	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start
-	// itself, once the hook's condition holds.
+	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start itself
+	// once the hook's condition is true.
 	Hook(ctx context.Context, w Work) event.Event
-	// Check makes a check of the node: check_result. What cannot be measured is said in its failure.
+	// Check runs a check of the node: check_result. A check that cannot be measured has a failure.
 	Check(ctx context.Context, w Work) event.Event
-	// Settle finds and validates the artifact of the iteration, puts measured values into it, and settles the
-	// outcome: iteration_complete, or error where the artifact is not what the contract says.
+	// Settle finds and validates the artifact of the iteration, adds measured values and settles the outcome:
+	// iteration_complete, or error for an artifact that violates the contract.
 	Settle(ctx context.Context, w Work) event.Event
-	// Inspect looks at the input artifact of a node: input_checked.
+	// Inspect inspects the input artifact of a node: input_checked.
 	Inspect(ctx context.Context, w Work) event.Event
-	// PlanSteps finds the steps of a node in the artifact that they come from: steps_planned.
+	// PlanSteps reads the steps of a node from their artifact: steps_planned.
 	PlanSteps(ctx context.Context, w Work) event.Event
-	// Manifest writes a block's manifest and returns artifact_written. It is quick and waited for; an
-	// error ends the run, as a journal that cannot be written does.
+	// Manifest writes a block's manifest and returns artifact_written. It must be fast, because the loop waits for
+	// it; an error ends the run, as a failed journal does.
 	Manifest(w Work) (event.Event, error)
 }
 
-// Work is a command with the node it is for, in a parallel block as its provider runs it, and the state in which it was given.
+// Work is a command with its node, in a parallel block with the provider's settings, and the state in which it was
+// issued.
 type Work struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
-	// Record commits an event that happens during the effect. It returns when the event is durable and
-	// applied, and an error if the run does not wait for the effect any more.
+	// Record commits an event that happens during the effect. It returns when the event is durable and applied, or an
+	// error if the run no longer waits for the effect.
 	Record func(ctx context.Context, e event.Event) error
-	// Ask puts a question to a person, by its question_asked event, and waits for the answer. It fails when ctx
-	// ends first, or the run.
+	// Ask asks the user a question, with its question_asked event, and waits for the answer. It fails when ctx or the
+	// run ends first.
 	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
-// Config is what a run works with. Journal and Effects are needed, the rest may be zero.
+// Config is the configuration of a run. Plan, Journal and Effects are required.
 type Config struct {
 	Plan    *plan.Plan
 	Journal Journal
 	Effects Effects
-	// Observe is called with every event applied and the state after it, in order, from one goroutine.
+	// Observe is called with every applied event and the state after it, in order, from one goroutine.
 	Observe func(event.Event, state.State)
 	// Control delivers control events (pause, abort) from outside.
 	Control <-chan event.Event
-	// Refused is called with a control event that does not fit the state, and with why; it changes nothing.
+	// Refused is called with a control event that does not fit the state, and the reason. The event changes nothing.
 	Refused func(event.Event, error)
 	// Grace replaces [SignalGrace] when it is not zero.
 	Grace time.Duration
 }
 
-// Run drives the session from st until it has ended or paused and nothing is under way any more, and
-// returns the last state. Cancelling ctx stops at once: what is under way is cancelled and the
-// session paused, resumable. An error means that the journal could not be written; the session is
-// then as the journal has it.
+// Run drives the session from st until it has ended or paused and nothing is in flight, and returns the last state.
+// Cancelling ctx cancels everything in flight and pauses the session, which can be resumed. An error means that the
+// journal could not be written; the journal's content is then the session's state.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
-	r := &runner{cfg: cfg, st: st, alarms: alarms{}, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), records: make(chan request), gone: make(chan struct{})}
-	r.alarms.set(st.Timers, began(st))
+	cfg.Grace = cmp.Or(cfg.Grace, SignalGrace)
+	r := &runner{cfg: cfg, st: st, deadlines: deadlines{}, inFlight: map[event.Key]context.CancelCauseFunc{}, done: make(chan effectResult), records: make(chan recordRequest), closed: make(chan struct{})}
+	r.deadlines.set(st.Timers, startTime(st))
 	err := r.loop(ctx)
 	r.cancelAll(failure.New(failure.SignalInterrupt, "the run has ended"))
-	close(r.gone)
+	close(r.closed)
 	r.effects.Wait()
 	return r.st, err
 }
 
 type runner struct {
-	cfg     Config
-	st      state.State
-	under   map[event.Key]context.CancelCauseFunc // effects under way
-	done    chan end
-	records chan request  // what happens meanwhile
-	gone    chan struct{} // closed when nobody receives from done any more
-	effects sync.WaitGroup
-	answers answers
-	alarms  alarms
-	grace   <-chan time.Time // runs out some time after a signal
+	cfg       Config
+	st        state.State
+	inFlight  map[event.Key]context.CancelCauseFunc // effects in flight
+	done      chan effectResult
+	records   chan recordRequest // events during effects
+	closed    chan struct{}      // closed when nobody receives from done any more
+	effects   sync.WaitGroup
+	answers   answerWaiters
+	deadlines deadlines
+	grace     <-chan time.Time // fires some time after a signal
 }
 
-// end is what an effect came to.
-type end struct {
-	key   event.Key // the command's
+// effectResult is the event that ended an effect.
+type effectResult struct {
+	key   event.Key // of the command
 	event event.Event
 }
 
-// request is an event that an effect wants committed.
-type request struct {
+// recordRequest is a request of an effect to commit an event.
+type recordRequest struct {
 	event event.Event
 	reply chan error // buffered
 }
 
 func (r *runner) loop(ctx context.Context) error {
 	for {
-		if err := r.heed(ctx); err != nil {
+		if err := r.pollControl(ctx); err != nil {
 			return err
 		}
 		moved, err := r.performDue(ctx)
@@ -126,7 +127,7 @@ func (r *runner) loop(ctx context.Context) error {
 		if moved {
 			continue
 		}
-		if len(r.under) == 0 && r.st.Status != state.Running {
+		if len(r.inFlight) == 0 && r.st.Status != state.Running {
 			return nil
 		}
 		if err := r.wait(ctx); err != nil {
@@ -135,14 +136,14 @@ func (r *runner) loop(ctx context.Context) error {
 	}
 }
 
-// heed takes up what somebody has asked for before anything new is started: an iteration may take hours.
-func (r *runner) heed(ctx context.Context) error {
+// pollControl handles pending control events before new work starts, because an iteration may take hours.
+func (r *runner) pollControl(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return r.askToPause(ctx)
+			return r.requestPause(ctx)
 		case e, open := <-r.cfg.Control:
-			if err := r.control(ctx, e, open); err != nil {
+			if err := r.commitControl(ctx, e, open); err != nil {
 				return err
 			}
 		default:
@@ -151,18 +152,18 @@ func (r *runner) heed(ctx context.Context) error {
 	}
 }
 
-// performDue performs the first command that is not under way yet and reports whether there was one:
-// its event has changed the state, so the scheduler is asked again.
+// performDue performs the first due command that is not in flight and reports whether there was one. Its event
+// changes the state, so the scheduler must be asked again.
 func (r *runner) performDue(ctx context.Context) (bool, error) {
 	for _, c := range schedule.Decide(r.cfg.Plan, r.st) {
-		cancel, busy := r.under[c.Key]
+		cancel, busy := r.inFlight[c.Key]
 		switch {
 		case c.Kind == schedule.Cancel && busy:
-			cancel(causeOf(c))
+			cancel(cancelCause(c))
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
-		case r.st.Stop != nil && len(r.under) > 0: // a strategy at work, which the state does not show
+		case r.st.Stop != nil && len(r.inFlight) > 0: // a strategy is working, which the state does not show
 			if r.st.Stop.Action == "abort" {
-				r.cancelAll(aborted())
+				r.cancelAll(abortError())
 			}
 			return false, nil
 		default:
@@ -172,15 +173,15 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// causeOf is why a command cancels.
-func causeOf(c schedule.Command) error {
+// cancelCause returns the reason of a cancel command.
+func cancelCause(c schedule.Command) error {
 	if c.Cause == nil {
-		return aborted()
+		return abortError()
 	}
 	return &schedule.Overrun{Failure: c.Cause}
 }
 
-func aborted() error { return failure.New(failure.Aborted, "the run was aborted") }
+func abortError() error { return failure.New(failure.Aborted, "the run was aborted") }
 
 func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	if c.Event != nil {
@@ -212,7 +213,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
 	default:
-		return fmt.Errorf("perform %s: this version has no such effect", c.Kind)
+		return fmt.Errorf("perform %s: unknown effect", c.Kind)
 	}
 	return nil
 }
@@ -230,56 +231,55 @@ func (r *runner) writeManifest(ctx context.Context, w Work) error {
 // start runs an effect in a goroutine that Run waits for.
 func (r *runner) start(ctx context.Context, w Work, effect func(context.Context, Work) event.Event) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r.under[w.Command.Key] = cancel
+	r.inFlight[w.Command.Key] = cancel
 	r.effects.Go(func() {
 		e := effect(ctx, w)
 		select {
-		case r.done <- end{w.Command.Key, e}:
-		case <-r.gone: // the journal cannot be written: the work will be asked for again
+		case r.done <- effectResult{w.Command.Key, e}:
+		case <-r.closed: // the journal cannot be written: a resume requests the work again
 		}
 	})
 }
 
-// wait lets one thing happen: an effect ends, a timer is due, somebody asks for something, or ctx is
-// cancelled.
+// wait handles one event: an effect ends, a timer fires, a control event arrives, or ctx is cancelled.
 func (r *runner) wait(ctx context.Context) error {
 	key, timer := r.nextTimer()
 	stopped := ctx.Done()
 	if r.st.Stop != nil && r.grace == nil && r.st.Stop.Kind == state.PauseSignal {
-		r.grace = time.After(r.signalGrace())
+		r.grace = time.After(r.cfg.Grace)
 	}
-	if len(r.under) == 0 && !r.waiting() && r.st.Stop == nil {
-		return failure.New(failure.Internal, "session %s is running but nothing is under way (event %d)", r.st.Session, r.st.Seq)
+	if len(r.inFlight) == 0 && !r.canContinue() && r.st.Stop == nil {
+		return failure.New(failure.Internal, "session %s is running but nothing is in flight (event %d)", r.st.Session, r.st.Seq)
 	}
 	select {
 	case e := <-r.done:
-		return r.finish(ctx, e)
+		return r.finishEffect(ctx, e)
 	case q := <-r.records:
-		return r.answer(ctx, q)
+		return r.commitRecord(ctx, q)
 	case <-timer:
-		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: cursorOf(key)})
+		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: keyCursor(key)})
 	case e, open := <-r.cfg.Control:
-		return r.control(ctx, e, open)
+		return r.commitControl(ctx, e, open)
 	case <-r.grace:
-		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.signalGrace()))
+		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.cfg.Grace))
 		r.grace = nil
-		return r.drainOne(ctx)
+		return r.waitOne(ctx)
 	case <-stopped:
 		return r.stopNow(ctx)
 	}
 }
 
-// stopNow serves a cancelled context: everything is cancelled, and the session pauses.
+// stopNow handles a cancelled context: everything is cancelled, and the session pauses.
 func (r *runner) stopNow(ctx context.Context) error {
-	if err := r.askToPause(ctx); err != nil {
+	if err := r.requestPause(ctx); err != nil {
 		return err
 	}
 	r.cancelAll(failure.New(failure.SignalInterrupt, "stopped: %v", context.Cause(ctx)))
-	return r.drainOne(ctx)
+	return r.waitOne(ctx)
 }
 
-// askToPause journals what a cancelled context asks for, unless the run is being stopped already.
-func (r *runner) askToPause(ctx context.Context) error {
+// requestPause journals the pause of a cancelled context, unless the run is being stopped already.
+func (r *runner) requestPause(ctx context.Context) error {
 	if r.st.Stop != nil || r.st.Status != state.Running {
 		return nil
 	}
@@ -288,14 +288,14 @@ func (r *runner) askToPause(ctx context.Context) error {
 	}))
 }
 
-// drainOne waits for one of the effects that were cancelled.
-func (r *runner) drainOne(ctx context.Context) error {
-	for len(r.under) > 0 {
+// waitOne waits for one of the cancelled effects.
+func (r *runner) waitOne(ctx context.Context) error {
+	for len(r.inFlight) > 0 {
 		select {
 		case e := <-r.done:
-			return r.finish(ctx, e)
+			return r.finishEffect(ctx, e)
 		case q := <-r.records:
-			if err := r.answer(ctx, q); err != nil {
+			if err := r.commitRecord(ctx, q); err != nil {
 				return err
 			}
 		}
@@ -304,13 +304,13 @@ func (r *runner) drainOne(ctx context.Context) error {
 }
 
 func (r *runner) cancelAll(cause error) {
-	for _, cancel := range r.under {
+	for _, cancel := range r.inFlight {
 		cancel(cause)
 	}
 }
 
-// waiting reports whether a timer is armed that lets the run go on, or a person is to answer.
-func (r *runner) waiting() bool {
+// canContinue reports whether an armed timer or an awaited answer will continue the run.
+func (r *runner) canContinue() bool {
 	if r.st.AwaitsPerson() {
 		return true
 	}
@@ -322,7 +322,7 @@ func (r *runner) waiting() bool {
 	return false
 }
 
-// nextTimer is the armed timer that has the least time left, by that and key.
+// nextTimer returns the armed timer with the least remaining time, ties broken by key.
 func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	var first event.Key
 	var left time.Duration
@@ -330,7 +330,7 @@ func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 		if t.Reached != nil {
 			continue
 		}
-		if l := r.alarms.left(key, t); first == "" || l < left || l == left && key < first {
+		if l := r.deadlines.remaining(key, t); first == "" || l < left || l == left && key < first {
 			first, left = key, l
 		}
 	}
@@ -340,14 +340,7 @@ func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	return first, time.After(left)
 }
 
-func cursorOf(key event.Key) *event.Cursor {
-	_, at, _, _ := key.Parse()
-	return at.Cursor()
-}
-
-func (r *runner) signalGrace() time.Duration {
-	if r.cfg.Grace > 0 {
-		return r.cfg.Grace
-	}
-	return SignalGrace
+func keyCursor(key event.Key) *event.Cursor {
+	_, loc, _, _ := key.Parse()
+	return loc.Cursor()
 }

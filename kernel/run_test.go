@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// journal keeps events in memory and can be told to fail.
+// journal keeps events in memory and can be made to fail.
 type journal struct {
 	mu     sync.Mutex
 	seq    int64
@@ -50,15 +50,15 @@ func (j *journal) types() []event.Type {
 	return types
 }
 
-// world answers each kind of effect by a function; a nil one gets the everyday answer.
-type world struct {
+// fakeEffects answers each kind of effect with a function; a nil one succeeds.
+type fakeEffects struct {
 	attempt  func(context.Context, Work) event.Event
 	strategy func(context.Context, Work) event.Event
 	hook     func(context.Context, Work) event.Event
 	manifest error
 }
 
-func (w world) Hook(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Hook(ctx context.Context, work Work) event.Event {
 	if w.hook != nil {
 		return w.hook(ctx, work)
 	}
@@ -66,14 +66,14 @@ func (w world) Hook(ctx context.Context, work Work) event.Event {
 	return event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
 }
 
-func (w world) Attempt(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Attempt(ctx context.Context, work Work) event.Event {
 	if w.attempt != nil {
 		return w.attempt(ctx, work)
 	}
-	return complete(work)
+	return completeEvent(work)
 }
 
-func (w world) Strategy(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Strategy(ctx context.Context, work Work) event.Event {
 	if w.strategy != nil {
 		return w.strategy(ctx, work)
 	}
@@ -84,41 +84,41 @@ func (w world) Strategy(ctx context.Context, work Work) event.Event {
 	return event.New(event.Decision, work.Command.Location.Cursor(), work.Command.Key, event.DecisionData{Action: action})
 }
 
-func (w world) Question(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Question(_ context.Context, work Work) event.Event {
 	return event.New(event.StrategyAnswer, work.Command.Location.Cursor(), work.Command.Key, event.StrategyAnswerData{})
 }
 
-func (w world) Check(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Check(_ context.Context, work Work) event.Event {
 	c := work.Command
 	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
 }
 
-func (w world) Settle(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Settle(_ context.Context, work Work) event.Event {
 	c := work.Command
 	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
 }
 
-func (w world) Inspect(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Inspect(_ context.Context, work Work) event.Event {
 	return event.New(event.InputChecked, work.Command.Location.Cursor(), work.Command.Key, event.InputCheckedData{})
 }
 
-func (w world) PlanSteps(_ context.Context, work Work) event.Event {
+func (w fakeEffects) PlanSteps(_ context.Context, work Work) event.Event {
 	c := work.Command
 	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
 }
 
-func (w world) Manifest(work Work) (event.Event, error) {
+func (w fakeEffects) Manifest(work Work) (event.Event, error) {
 	e := event.New(event.ArtifactWritten, work.Command.Location.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
 	return e, w.manifest
 }
 
-func complete(w Work) event.Event {
+func completeEvent(w Work) event.Event {
 	e := event.New(event.IterationComplete, w.Command.Location.Cursor(), w.Command.Key, event.IterationCompleteData{Decision: "continue"})
 	e.Attempt = w.Command.Attempt
 	return e
 }
 
-func failed(w Work, err error) event.Event {
+func failedEvent(w Work, err error) event.Event {
 	f := failure.From(err)
 	e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key,
 		event.FailureData{ErrorType: string(f.Kind), Message: f.Message, Retryable: f.Retryable})
@@ -126,10 +126,10 @@ func failed(w Work, err error) event.Event {
 	return e
 }
 
-// untilCancelled is an agent that works until it is told to stop.
+// untilCancelled is an agent that works until it is cancelled.
 func untilCancelled(ctx context.Context, w Work) event.Event {
 	<-ctx.Done()
-	return failed(w, context.Cause(ctx))
+	return failedEvent(w, context.Cause(ctx))
 }
 
 func twoStages() *plan.Plan {
@@ -139,7 +139,7 @@ func twoStages() *plan.Plan {
 	return &plan.Plan{Version: 1, Nodes: []plan.Node{stage("0", "a", 2), stage("1", "b", 1)}}
 }
 
-func begin(t *testing.T, p *plan.Plan, j *journal) state.State {
+func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	t.Helper()
 	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version})
 	kernel := event.New(event.KernelStart, nil, "", event.KernelStartData{})
@@ -159,7 +159,7 @@ func TestRunToTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,11 +182,11 @@ func TestRunToTheEnd(t *testing.T) {
 func TestRetryThenFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		crashing := world{attempt: func(_ context.Context, w Work) event.Event {
-			return failed(w, failure.New(failure.ProviderCrashed, "crashed"))
+		crashing := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+			return failedEvent(w, failure.New(failure.ProviderCrashed, "crashed"))
 		}}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,12 +214,12 @@ func TestSignalGivesTheIterationTime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
-				slow := world{attempt: func(ctx context.Context, w Work) event.Event {
+				slow := fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
 					select {
 					case <-time.After(tt.takes):
-						return complete(w)
+						return completeEvent(w)
 					case <-ctx.Done():
-						return failed(w, context.Cause(ctx))
+						return failedEvent(w, context.Cause(ctx))
 					}
 				}}
 				control := make(chan event.Event)
@@ -229,7 +229,7 @@ func TestSignalGivesTheIterationTime(t *testing.T) {
 					time.Sleep(time.Second)
 					control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause", Kind: "signal"})
 				})
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow, Control: control}, begin(t, p, j))
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow, Control: control}, startState(t, p, j))
 				sending.Wait()
 				if err != nil {
 					t.Fatal(err)
@@ -251,7 +251,7 @@ func TestCancelledContextPauses(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("second signal")) })
-		st, err := Run(ctx, Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}}, begin(t, p, j))
+		st, err := Run(ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,8 +268,8 @@ func TestAbort(t *testing.T) {
 		control := make(chan event.Event, 2)
 		abort := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort", Reason: "enough"})
 		control <- abort
-		control <- abort // the same message again is dropped
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}, Control: control}, begin(t, p, j))
+		control <- abort // the repeated message is dropped
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, startState(t, p, j))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,12 +279,12 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// A journal that fails ends the run with its error; what was under way is cancelled.
+// A journal that fails ends the run with its error; everything in flight is cancelled.
 func TestJournalFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
 		p, j := twoStages(), &journal{}
-		st := begin(t, p, j)
+		st := startState(t, p, j)
 		j.fail = func(e event.Event) error {
 			if e.Type == event.Control {
 				return full
@@ -293,23 +293,23 @@ func TestJournalFailure(t *testing.T) {
 		}
 		control := make(chan event.Event, 1)
 		control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause"})
-		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}, Control: control}, st)
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, st)
 		if !errors.Is(err, full) {
 			t.Errorf("error %v", err)
 		}
 	})
 }
 
-// Fencing: what an effect delivers that nobody waits for is recorded and changes nothing. A run that
-// then has nothing to wait for says so instead of hanging.
+// Fencing: an unexpected delivery of an effect is recorded and changes nothing. A run that then has nothing to wait
+// for returns an error instead of hanging.
 func TestLateDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		wrong := world{attempt: func(_ context.Context, w Work) event.Event {
+		wrong := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
 			w.Command.Key = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 7}.Key(event.KeyAttempt, 1)
-			return complete(w)
+			return completeEvent(w)
 		}}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: wrong}, begin(t, p, j))
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: wrong}, startState(t, p, j))
 		if failure.KindOf(err) != failure.Internal {
 			t.Errorf("error %v", err)
 		}

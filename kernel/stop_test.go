@@ -17,11 +17,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func asked(action, kind string) event.Event {
+func controlEvent(action, kind string) event.Event {
 	return event.New(event.Control, nil, "", event.ControlData{ID: action, Action: action, Kind: kind})
 }
 
-// slowStrategy decides after a while, or says what cancelled it.
+// slowStrategy decides after a while, or returns its cancellation cause.
 func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
 	return func(ctx context.Context, w Work) event.Event {
 		d := event.DecisionData{Strategy: "slow", Action: "continue"}
@@ -35,8 +35,8 @@ func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
 	}
 }
 
-// U050, U052, U102: what a strategy does is under way like an attempt: a pause waits for it, a signal for
-// 30 s, an abort not at all; and nothing follows the event that ends or pauses the run.
+// U050, U052, U102: a strategy is in flight like an attempt: a pause waits for it, a signal for 30 s, an abort not at
+// all; nothing follows the event that ends or pauses the run.
 func TestStopWhileTheStrategyDecides(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -47,9 +47,9 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 		phase  state.Phase
 		last   []event.Type
 	}{
-		{"pause", asked("pause", "user"), time.Hour, time.Hour, state.Paused, state.PhaseDelay, []event.Type{"control", "decision", "session_paused"}},
-		{"signal", asked("pause", "signal"), time.Hour, 31 * time.Second, state.Paused, state.PhaseDecide, []event.Type{"control", "decision", "session_paused"}},
-		{"abort", asked("abort", ""), time.Hour, time.Second, state.Aborted, state.PhaseDecide, []event.Type{"control", "decision", "session_aborted"}},
+		{"pause", controlEvent("pause", "user"), time.Hour, time.Hour, state.Paused, state.PhaseDelay, []event.Type{"control", "decision", "session_paused"}},
+		{"signal", controlEvent("pause", "signal"), time.Hour, 31 * time.Second, state.Paused, state.PhaseDecide, []event.Type{"control", "decision", "session_paused"}},
+		{"abort", controlEvent("abort", ""), time.Hour, time.Second, state.Aborted, state.PhaseDecide, []event.Type{"control", "decision", "session_aborted"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 				var sending sync.WaitGroup
 				sending.Go(func() { time.Sleep(time.Second); control <- tt.stop })
 				started := time.Now()
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{strategy: slowStrategy(tt.takes)}, Control: control}, begin(t, p, j))
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{strategy: slowStrategy(tt.takes)}, Control: control}, startState(t, p, j))
 				sending.Wait()
 				if err != nil {
 					t.Fatal(err)
@@ -75,7 +75,7 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 	}
 }
 
-// A stop that is known already starts nothing more.
+// A run that is already stopped starts nothing.
 func TestStopBeforeWorkBegins(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("too late"))
@@ -84,7 +84,7 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 		ctx     context.Context
 		control []event.Event
 	}{
-		{"asked for", t.Context(), []event.Event{asked("pause", "signal")}},
+		{"asked for", t.Context(), []event.Event{controlEvent("pause", "signal")}},
 		{"cancelled", cancelled, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 				for _, e := range tt.control {
 					control <- e
 				}
-				st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: world{}, Control: control}, begin(t, p, j))
+				st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{}, Control: control}, startState(t, p, j))
 				if err != nil || st.Status != state.Paused {
 					t.Errorf("status %s, %v", st.Status, err)
 				}
@@ -106,26 +106,25 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 	}
 }
 
-// An event that is too long for a line ends neither the run nor every resume of it: a report is refused,
-// an effect has failed.
-func TestEventsTooLongForALine(t *testing.T) {
+// An event that is too long for a line ends neither the run nor every resume: a record is refused, an effect fails.
+func TestOversizeEvents(t *testing.T) {
 	long := strings.Repeat("x", event.MaxLine)
 	tests := []struct {
 		name  string
-		world world
+		world fakeEffects
 		want  string // error_type of the failed node, "" if the run completes
 	}{
-		{"a report", world{attempt: func(ctx context.Context, w Work) event.Event {
+		{"a report", fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
 			report := event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: long})
 			if err := w.Record(ctx, report); !errors.Is(err, event.ErrTooLong) {
 				t.Errorf("recorded: %v", err)
 			}
-			return complete(w)
+			return completeEvent(w)
 		}}, ""},
-		{"an attempt", world{attempt: func(_ context.Context, w Work) event.Event {
-			return failed(w, failure.New(failure.ProviderFailed, "%s", long))
+		{"an attempt", fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+			return failedEvent(w, failure.New(failure.ProviderFailed, "%s", long))
 		}}, "internal"},
-		{"a decision", world{strategy: func(_ context.Context, w Work) event.Event {
+		{"a decision", fakeEffects{strategy: func(_ context.Context, w Work) event.Event {
 			state, _ := json.Marshal(long)
 			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "stop", State: state})
 		}}, "strategy_failed"},
@@ -135,7 +134,7 @@ func TestEventsTooLongForALine(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
 				j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, begin(t, p, j))
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -78,7 +78,7 @@ func TestFlowFaults(t *testing.T) {
 			"- {id: c, prompt: x, steps: {from: a, path: t, rerun: some, retry_by: {X: -1, Y: 1.5}}}", "- {id: d, prompt: x, steps: {from: d}}"), []string{
 			`p.yaml:4:36: error[AP-YAML-215]: steps.from names unknown node "plam" (did you mean "plan"?)`,
 			`p.yaml:5:36: error[AP-YAML-215]: steps.from names "c", which does not run before this node (move that node up, or take the steps of an earlier one)`,
-			`p.yaml:5:45: error[AP-YAML-104]: the path "tasks[0]" has the part "tasks[0]": want names with dots between them, and [*] behind those of lists, as in tasks[*].steps[*]`,
+			`p.yaml:5:45: error[AP-YAML-104]: path "tasks[0]" has an invalid part "tasks[0]": want names separated by dots, with [*] after those of lists, as in tasks[*].steps[*]`,
 			`p.yaml:6:36: error[AP-YAML-215]: steps.from names "a", which has no artifact (give that node an artifact)`,
 			`p.yaml:6:55: error[AP-YAML-104]: unknown rerun "some" (available: all, failed)`,
 			`p.yaml:6:75: error[AP-YAML-103]: X must be at least 0, not -1`,

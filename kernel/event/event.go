@@ -14,12 +14,12 @@ const JournalVersion = 1
 // MaxLine is the largest line of a journal in bytes, newline included (REQUIREMENTS U223).
 const MaxLine = 64 << 10
 
-// Event is one thing that happened to a session. Seq, Epoch, RunID and Time are given by the
-// journal when it is appended; everything else by whoever reports it.
+// Event is one event of a session. The journal sets Seq, Epoch, RunID and Time when the event is appended; the
+// reporter sets everything else.
 type Event struct {
 	Type    Type
 	Session string
-	// Cursor says where in the pipeline it happened, nil for events of no place.
+	// Cursor is the position in the pipeline, nil for events without one.
 	Cursor *Cursor
 	// Data is the typed payload as JSON, one of the …Data types of this package for our own events.
 	Data json.RawMessage
@@ -29,20 +29,20 @@ type Event struct {
 	Seq int64
 	// RunID is the run that the event belongs to; a finished session that is started again has a new one.
 	RunID string
-	// Epoch is the kernel start that wrote it; a fold ignores events of an outdated epoch.
+	// Epoch is the number of the kernel start that wrote it; a fold ignores events of an outdated epoch.
 	Epoch int
-	// Key is the stable name of what the event is about, "" for plain facts.
+	// Key is the stable name of the event's subject, "" for plain facts.
 	Key Key
-	// Attempt counts the attempts of an iteration from 1, 0 where there is none.
+	// Attempt counts the attempts of an iteration from 1, 0 if there is none.
 	Attempt int
-	// Must: a reader that does not know the type has to stop instead of skipping the line.
+	// Critical means that a reader that does not know the type must stop instead of skipping the line.
 	Critical bool
-	// Volatile: losing the event with a crash changes nothing that happens next, whatever its type.
-	// It is not written down.
+	// Volatile means that losing the event in a crash has no consequences, whatever its type. It is not written to
+	// the journal.
 	Volatile bool
 }
 
-// Cursor is Bash's place of an event, with our additions at the end.
+// Cursor is the Bash engine's position of an event, with our additions at the end.
 type Cursor struct {
 	NodePath  string `json:"node_path"`
 	NodeRun   int    `json:"node_run"` // for display: equal to Iteration outside blocks
@@ -50,8 +50,8 @@ type Cursor struct {
 	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
 	Step      string `json:"step,omitempty"`
 	Visit     int    `json:"visit,omitempty"` // only from the second visit on
-	// Run is the run of the whole pipeline, only from the second one on and only in what the scheduler
-	// itself says; other events have a key.
+	// Run is the run of the whole pipeline, only from the second one on and only in events of the scheduler; other
+	// events have a key.
 	Run   int    `json:"run,omitempty"`
 	Phase string `json:"phase,omitempty"`
 }
@@ -59,22 +59,23 @@ type Cursor struct {
 // Informative reports whether the event needs no sync of its own; see [Type.Informative].
 func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 
-// New returns an event with its data marshalled. The data must be one of this package's plain
-// structs; those always marshal, so a failure is a programmer's error and panics. Raw JSON among it, such
-// as a tool's arguments as the agent wrote them, may hold bytes that are no UTF-8; they are replaced.
+// New returns an event with its data marshalled. The data must be one of this package's plain structs, which always
+// marshal; anything else panics.
+//
+// Raw JSON in it, such as a tool's arguments from an agent, may contain invalid UTF-8, which is replaced.
 func New(t Type, cursor *Cursor, key Key, data any) Event {
-	raw, err := plain(data)
+	raw, err := marshalPlain(data)
 	if err != nil {
 		panic(fmt.Sprintf("event %s: marshal data: %v", t, err))
 	}
-	if !utf8.Valid(raw) { // then within a string: nowhere else would it have been JSON
+	if !utf8.Valid(raw) { // it must be inside a string: anywhere else it would be invalid JSON
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
 	return Event{Type: t, Cursor: cursor, Key: key, Data: raw}
 }
 
-// Decode reads the event's data into T. Fields that T lacks are ignored, fields that the data lacks
-// keep their zero value.
+// Decode reads the event's data into T. Fields that T lacks are ignored, fields that the data lacks keep their zero
+// value.
 func Decode[T any](e Event) (T, error) {
 	var v T
 	if len(e.Data) == 0 {

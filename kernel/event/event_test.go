@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// DESIGN 5: keys are stable, and what they name can be read back.
+// DESIGN 5: keys are stable and can be parsed.
 func TestKeys(t *testing.T) {
 	tests := []struct {
 		place Location
@@ -27,9 +27,9 @@ func TestKeys(t *testing.T) {
 		if key != tt.want {
 			t.Errorf("key %q, want %q", key, tt.want)
 		}
-		kind, place, n, ok := key.Parse()
-		if !ok || kind != tt.kind || place != tt.place || n != tt.n || key.Kind() != tt.kind {
-			t.Errorf("%q parsed as %v %v %d %v", key, kind, place, n, ok)
+		kind, loc, n, ok := key.Parse()
+		if !ok || kind != tt.kind || loc != tt.place || n != tt.n || key.Kind() != tt.kind {
+			t.Errorf("%q parsed as %v %v %d %v", key, kind, loc, n, ok)
 		}
 	}
 	for _, bad := range []Key{"", "attempt", "attempt:0", "attempt:0/v1/r1/-/-/i3", "attempt:0/v1/r1/-/i3#1", "ATTEMPT:0/v1/r1/-/-/i3#1", "attempt:0/v99999999999/r1/-/-/i1#1"} {
@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// U222, K19: Bash's keys first and in Bash's order, both time keys, ours behind.
+// U222, K19: the Bash engine's keys first and in its order, both time keys, then ours.
 func TestLine(t *testing.T) {
 	e := New(IterationStart, Location{Node: "1", Visit: 1, Run: 1, Iteration: 2}.Cursor(), "attempt:1/v1/r1/-/-/i2#1",
 		IterationStartData{Stage: "b", Type: "tick", Provider: "claude", Model: "opus"})
@@ -68,8 +68,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// A line of the Bash engine, which knows neither numbers nor keys.
-// What an agent wrote cannot make a journal that other readers refuse.
+// A line of the Bash engine, without numbers and keys. An agent's text cannot produce a journal that other readers
+// refuse.
 func TestLineIsUTF8(t *testing.T) {
 	e := New(ToolCall, nil, "", ToolCallData{CallID: "c1", Tool: "Bash", Args: json.RawMessage("{\"command\":\"a\xff\xfeb\"}")})
 	got, err := e.AppendLine(nil)
@@ -133,7 +133,7 @@ func TestLinesAreStable(t *testing.T) {
 	})
 }
 
-// What a crash may lose without harm.
+// Events whose loss in a crash is harmless.
 func TestInformative(t *testing.T) {
 	for e, want := range map[*Event]bool{
 		{Type: NodeComplete}: false, {Type: ToolCall}: false, {Type: StageTransition}: true, {Type: ToolCall, Volatile: true}: true,
@@ -165,8 +165,8 @@ func FuzzParseLine(f *testing.F) {
 		if _, err := ParseLine(line); err != nil {
 			t.Errorf("%q does not read back: %v", line, err)
 		}
-		_, place, n, ok := e.Key.Parse()
-		if ok && place.Key(e.Key.Kind(), n) == "" {
+		_, loc, n, ok := e.Key.Parse()
+		if ok && loc.Key(e.Key.Kind(), n) == "" {
 			t.Error("a key without a text")
 		}
 	})

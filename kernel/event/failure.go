@@ -15,7 +15,7 @@ type FailureData struct {
 	Retryable     bool    `json:"retryable"`
 	RetryAfter    float64 `json:"retry_after_seconds,omitempty"`
 	Node          string  `json:"node,omitempty"`
-	Stage         string  `json:"stage,omitempty"` // the node's id again, as Bash has it
+	Stage         string  `json:"stage,omitempty"` // the node's id again, as in the Bash engine
 	Step          string  `json:"step,omitempty"`
 	Iteration     int     `json:"iteration,omitempty"`
 	Attempt       int     `json:"attempt,omitempty"`
@@ -23,22 +23,23 @@ type FailureData struct {
 	Detail        string  `json:"detail,omitempty"`
 	Remedy        string  `json:"remedy,omitempty"`
 	ResumeCommand string  `json:"resume_command,omitempty"`
-	// Collateral: the attempt fell with a process that another call brought down; making it again
-	// uses up no try.
+	// Collateral means that the attempt failed with a process that another call brought down; repeating it is not
+	// charged.
 	Collateral bool `json:"collateral,omitempty"`
-	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
-	// person is asked before it is made again.
+	// Escalate means that the user must be asked before a repeat: the attempt ended unanswered, or a crash
+	// interrupted it under recovery: fail.
 	Escalate bool `json:"escalate,omitempty"`
-	// System: the machine had no more to give (space, descriptors, memory; see [failure.OfSystem]). Nothing is known of
-	// the work; the run pauses, and it is made again when that goes on, which uses up no try.
+	// System means that the machine ran out of a resource (space, descriptors, memory; see [failure.OfSystem]). The
+	// work itself has no result: the run pauses, and the work is repeated after the resume without charge.
 	System bool `json:"system,omitempty"`
-	// Faults are those of an artifact that is missing or not what the contract says, at most [MaxFaults].
+	// Faults are the faults of a missing or invalid artifact, at most [MaxFaults].
 	Faults   []Fault `json:"faults,omitempty"`
 	Usage    *Usage  `json:"usage,omitempty"`
 	ExitCode *int    `json:"exit_code,omitempty"`
 }
 
-// FailureOf is the record of an error, with no text longer than events carry. Where it happened, the caller adds.
+// FailureOf returns the record of an error, with texts truncated to the limits of events. The caller adds the
+// location.
 func FailureOf(err error) FailureData {
 	f := failure.From(err)
 	kind := cmp.Or(f.Kind, failure.Internal)
@@ -49,12 +50,12 @@ func FailureOf(err error) FailureData {
 	}
 }
 
-// SystemFailure is the failure of the machine that the end of an effect tells of, nil for any other end.
+// SystemFailure returns the machine's failure that ended an effect, nil for any other end.
 func SystemFailure(e Event) *FailureData {
 	var d struct {
-		FailureData              // of an error
-		Failure     *FailureData `json:"failure"` // of what else ends
-		Error       string       `json:"error"`   // of an answer that there is none of
+		FailureData              // in error
+		Failure     *FailureData `json:"failure"` // in other ends
+		Error       string       `json:"error"`   // in strategy_answer
 	}
 	switch {
 	case json.Unmarshal(e.Data, &d) != nil:

@@ -2,14 +2,14 @@ package event
 
 import "encoding/json"
 
-// HookStartData says that a hook's action begins; its condition held.
+// HookStartData reports that a hook's action begins; its condition is true.
 type HookStartData struct {
-	Hook   int    `json:"hook"`   // number of the hook, see package plan; above its [plan.MaxHooks] a callback
-	Point  string `json:"point"`  // see package plan
+	Hook   int    `json:"hook"`   // number of the hook in the plan; above [plan.MaxHooks] a callback
+	Point  string `json:"point"`  // a hook point of package plan
 	Action string `json:"action"` // pause, confirm, callback or a plugin's
 }
 
-// HookSkippedData says that a hook was not called. Losing it with a crash only asks the condition again.
+// HookSkippedData reports that a hook was not called. If a crash loses it, the condition is evaluated again.
 type HookSkippedData struct {
 	Hook    int    `json:"hook"`
 	Point   string `json:"point"`
@@ -17,7 +17,7 @@ type HookSkippedData struct {
 	Warning bool   `json:"warning,omitempty"` // its condition could not be evaluated
 }
 
-// The answers of hooks: how the run goes on.
+// The answers of hooks: how the run continues.
 const (
 	HookContinue      = "continue"
 	HookPause         = "pause"
@@ -26,8 +26,8 @@ const (
 	HookModifyContext = "modify_context"
 )
 
-// HookCompleteData is the end of a hook, of hook_complete and hook_timeout. Answer is what the run does, whatever
-// the action said: after an error it is the hook's on_error or on_timeout.
+// HookCompleteData ends a hook, in hook_complete and hook_timeout. Answer is the run's reaction: after an error or
+// timeout it is the hook's on_error or on_timeout.
 type HookCompleteData struct {
 	Hook       int             `json:"hook"`
 	Point      string          `json:"point"`
@@ -36,7 +36,7 @@ type HookCompleteData struct {
 	Reason     string          `json:"reason,omitempty"`
 	Context    *Ref            `json:"context,omitempty"`  // text for the agent
 	Facts      json.RawMessage `json:"facts,omitempty"`    // of a check
-	Outcome    string          `json:"outcome,omitempty"`  // fail: at stage_end the stage has failed
+	Outcome    string          `json:"outcome,omitempty"`  // fail: the stage_end hook failed the stage
 	Question   string          `json:"question,omitempty"` // of a confirm: the question that was answered
 	Failure    *FailureData    `json:"error,omitempty"`
 	DurationMS int64           `json:"duration_ms"`

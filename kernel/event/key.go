@@ -1,20 +1,21 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Key is the stable name of something that the scheduler asked for:
+// Key is the stable name of an action that the scheduler requested:
 //
 //	<kind>:<node_path>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>
 //
-// The same plan and history give the same key, so a command that is issued twice is recognized.
-// Branch and step are "-" where there is none.
+// The same plan and history give the same key, so that a repeated command is recognized. Branch and step are "-" if
+// there is none.
 type Key string
 
-// KeyKind says what a key is for.
+// KeyKind is the kind of a key's action.
 type KeyKind string
 
 // The kinds of keys.
@@ -29,13 +30,13 @@ const (
 	KeyRestart  KeyKind = "restart"  // of a stage, beyond its limit
 	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
 	KeyPlan     KeyKind = "plan"     // of a node's steps
-	KeyEscalate KeyKind = "escalate" // of a node that a person has to look at
+	KeyEscalate KeyKind = "escalate" // of a node that the user must decide about
 	KeyInput    KeyKind = "input"    // of a node's input artifact
 )
 
-// Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside
-// iterations; Branch names a provider of a parallel block, and Node is then the block's stage that the
-// provider is at ("1.0"); Step is an id of a node's steps.
+// Location is a position in a run. Visit and Run count from 1; Iteration is 0 outside iterations. Branch names a
+// provider of a parallel block, and Node is then the path of the provider's stage ("1.0"). Step is an id of a node's
+// steps.
 type Location struct {
 	Node      string `json:"node"`
 	Visit     int    `json:"visit"`
@@ -45,20 +46,13 @@ type Location struct {
 	Iteration int    `json:"iteration"`
 }
 
-// Key names the n-th thing of the given kind at the place; n counts from 1.
+// Key names the n-th action of the given kind at the location; n counts from 1.
 func (p Location) Key(kind KeyKind, n int) Key {
 	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
-		kind, p.Node, p.Visit, p.Run, dash(p.Branch), dash(p.Step), p.Iteration, n))
+		kind, p.Node, p.Visit, p.Run, cmp.Or(p.Branch, "-"), cmp.Or(p.Step, "-"), p.Iteration, n))
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// Outer is the path of the node that the run is at: the block's inside a parallel block, else Node.
+// Outer returns the path of the node that the run is at: the block's inside a parallel block, else Node.
 func (p Location) Outer() string {
 	if i := strings.LastIndexByte(p.Node, '.'); p.Branch != "" && i >= 0 {
 		return p.Node[:i]
@@ -66,21 +60,21 @@ func (p Location) Outer() string {
 	return p.Node
 }
 
-// Holds reports whether at lies within p: the zero place is the whole run, one without a branch a node with
-// all that it embeds or runs side by side, and one with a branch a provider at a stage of a block.
-func (p Location) Holds(at Location) bool {
+// Holds reports whether loc is within p. The zero location is the whole run. A location without a branch is a node
+// with everything inside it; one with a branch is a provider at a stage of a block.
+func (p Location) Holds(loc Location) bool {
 	switch {
 	case p.Node == "":
 		return true
 	case p.Branch != "":
-		return p.Node == at.Node && p.Branch == at.Branch
+		return p.Node == loc.Node && p.Branch == loc.Branch
 	default:
-		return p.Node == at.Outer() || strings.HasPrefix(at.Node, p.Node+".")
+		return p.Node == loc.Outer() || strings.HasPrefix(loc.Node, p.Node+".")
 	}
 }
 
-// Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
-// the Bash engine writes it; inside them it is 1, and the path is the block's.
+// Cursor returns the location as events carry it. Outside parallel blocks node_run equals the iteration, as in the
+// Bash engine; inside them it is 1, and the path is the block's.
 func (p Location) Cursor() *Cursor {
 	c := &Cursor{NodePath: p.Outer(), NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
 	if p.Branch != "" {
@@ -93,7 +87,7 @@ func (p Location) Cursor() *Cursor {
 }
 
 // Parse splits a key. ok is false if k is not a key of this format.
-func (k Key) Parse() (kind KeyKind, place Location, n int, ok bool) {
+func (k Key) Parse() (kind KeyKind, loc Location, n int, ok bool) {
 	head, rest, _ := strings.Cut(string(k), ":")
 	node, rest, _ := strings.Cut(rest, "/")
 	visit, rest, _ := strings.Cut(rest, "/")
@@ -101,19 +95,19 @@ func (k Key) Parse() (kind KeyKind, place Location, n int, ok bool) {
 	branch, rest, _ := strings.Cut(rest, "/")
 	step, rest, _ := strings.Cut(rest, "/")
 	iteration, last, _ := strings.Cut(rest, "#")
-	ok = of(head, 'a', 'z') && head != "" && of(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
-		counts(visit, "v", &place.Visit) && counts(run, "r", &place.Run) && counts(iteration, "i", &place.Iteration) && counts(last, "", &n)
+	ok = inRange(head, 'a', 'z') && head != "" && inRange(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
+		parseCount(visit, "v", &loc.Visit) && parseCount(run, "r", &loc.Run) && parseCount(iteration, "i", &loc.Iteration) && parseCount(last, "", &n)
 	if !ok {
 		return "", Location{}, 0, false
 	}
-	place.Node, place.Branch, place.Step = node, undash(branch), undash(step)
-	return KeyKind(head), place, n, true
+	loc.Node, loc.Branch, loc.Step = node, undash(branch), undash(step)
+	return KeyKind(head), loc, n, true
 }
 
-// counts reads a number of one to nine digits behind a letter.
-func counts(text, letter string, to *int) bool {
+// parseCount reads a number of one to nine digits after a prefix.
+func parseCount(text, letter string, to *int) bool {
 	digits, found := strings.CutPrefix(text, letter)
-	if !found || digits == "" || len(digits) > 9 || !of(digits, '0', '9') {
+	if !found || digits == "" || len(digits) > 9 || !inRange(digits, '0', '9') {
 		return false
 	}
 	n, err := strconv.Atoi(digits)
@@ -121,8 +115,8 @@ func counts(text, letter string, to *int) bool {
 	return err == nil
 }
 
-// of reports whether a text has only characters from first to last.
-func of(text string, first, last byte) bool {
+// inRange reports whether all characters of a text are from first to last.
+func inRange(text string, first, last byte) bool {
 	for i := range len(text) {
 		if text[i] < first || text[i] > last {
 			return false
@@ -138,7 +132,7 @@ func undash(s string) string {
 	return s
 }
 
-// Kind is the part before the colon, "" for an empty key.
+// Kind returns the part before the colon, "" for an empty key.
 func (k Key) Kind() KeyKind {
 	kind, _, found := strings.Cut(string(k), ":")
 	if !found {

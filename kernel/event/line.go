@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// line is the JSON of one journal line: Bash's keys first, in Bash's order, then ours.
+// line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours.
 type line struct {
 	TS           string          `json:"ts"`
 	Type         Type            `json:"type"`
@@ -28,15 +28,14 @@ type line struct {
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
 }
 
-// ErrTooLong says that an event does not fit into a line. Nothing of it is written.
-var ErrTooLong = errors.New("the event is too long for a line of the journal")
+// ErrTooLong means that an event does not fit into a line. Nothing of it is written.
+var ErrTooLong = errors.New("event too long for a journal line")
 
-// tsLayout is Bash's time key: UTC, seconds.
+// tsLayout is the Bash engine's time format: UTC, seconds.
 const tsLayout = "2006-01-02T15:04:05Z"
 
-// AppendLine appends the event's journal line and a newline to dst. Rendering the same event again
-// gives the same bytes. An error wraps [ErrTooLong] if the line would be over [MaxLine], or means that
-// the data is no JSON.
+// AppendLine appends the event's journal line and a newline to dst. The same event always gives the same bytes. An
+// error wraps [ErrTooLong] if the line would exceed [MaxLine], or means that the data is not JSON.
 func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	l := line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
@@ -46,8 +45,8 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	if len(l.Data) == 0 {
 		l.Data = json.RawMessage("{}")
 	}
-	l.TraceID, l.SpanID, l.ParentSpanID = e.trace()
-	b, err := plain(l)
+	l.TraceID, l.SpanID, l.ParentSpanID = e.traceIDs()
+	b, err := marshalPlain(l)
 	if err != nil {
 		return dst, fmt.Errorf("render event %s: %w", e.Type, err)
 	}
@@ -57,8 +56,8 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, b...), '\n'), nil
 }
 
-// plain is JSON as people read and grep it: <, > and & stand for themselves.
-func plain(v any) ([]byte, error) {
+// marshalPlain returns readable JSON: <, > and & are not escaped.
+func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -68,11 +67,11 @@ func plain(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The
-// line may end with a newline.
+// ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The line may end with
+// a newline.
 func ParseLine(b []byte) (Event, error) {
 	var l line
-	if !l.quick(b) {
+	if !l.parseFast(b) {
 		l = line{}
 		if err := json.Unmarshal(b, &l); err != nil {
 			return Event{}, fmt.Errorf("parse journal line: %w", err)
@@ -91,75 +90,76 @@ func ParseLine(b []byte) (Event, error) {
 	}, nil
 }
 
-// quick reads a line as this engine writes it, as json.Unmarshal does. Where it says no, that has to read it.
-func (l *line) quick(b []byte) bool {
-	end := members(b, 0, 0, func(name, value []byte, plain bool) bool {
+// parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
+// that instead.
+func (l *line) parseFast(b []byte) bool {
+	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "ts":
-			return readText(value, plain, &l.TS)
+			return parseText(value, plain, &l.TS)
 		case "type":
-			return readText(value, plain, (*string)(&l.Type))
+			return parseText(value, plain, (*string)(&l.Type))
 		case "session":
-			return readText(value, plain, &l.Session)
+			return parseText(value, plain, &l.Session)
 		case "timestamp":
-			return readText(value, plain, &l.Timestamp)
+			return parseText(value, plain, &l.Timestamp)
 		case "run_id":
-			return readText(value, plain, &l.RunID)
+			return parseText(value, plain, &l.RunID)
 		case "key":
-			return readText(value, plain, (*string)(&l.Key))
+			return parseText(value, plain, (*string)(&l.Key))
 		case "cursor":
-			return l.quickCursor(value)
+			return l.parseCursorFast(value)
 		case "data":
 			first := l.Data == nil
 			l.Data = bytes.Clone(value)
 			return first
 		case "v":
-			return readInt(value, &l.V)
+			return parseInt(value, &l.V)
 		case "seq":
-			return readInt(value, &l.Seq)
+			return parseInt(value, &l.Seq)
 		case "epoch":
-			return readInt(value, &l.Epoch)
+			return parseInt(value, &l.Epoch)
 		case "attempt":
-			return readInt(value, &l.Attempt)
-		case "trace_id", "span_id", "parent_span_id": // are made from the others
+			return parseInt(value, &l.Attempt)
+		case "trace_id", "span_id", "parent_span_id": // derived from other fields
 			return plain
-		default: // what is seldom there, or unknown
+		default: // rare or unknown
 			return false
 		}
 	})
-	return end >= 0 && space(b, end) == len(b)
+	return end >= 0 && skipSpace(b, end) == len(b)
 }
 
-func (l *line) quickCursor(b []byte) bool {
+func (l *line) parseCursorFast(b []byte) bool {
 	if l.Cursor != nil || string(b) == "null" {
 		return l.Cursor == nil
 	}
 	l.Cursor = &Cursor{}
 	c := l.Cursor
-	return members(b, 0, 0, func(name, value []byte, plain bool) bool {
+	return scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "node_path":
-			return readText(value, plain, &c.NodePath)
+			return parseText(value, plain, &c.NodePath)
 		case "node_run":
-			return readInt(value, &c.NodeRun)
+			return parseInt(value, &c.NodeRun)
 		case "iteration":
-			return readInt(value, &c.Iteration)
+			return parseInt(value, &c.Iteration)
 		case "provider":
-			return readText(value, plain, &c.Provider)
+			return parseText(value, plain, &c.Provider)
 		case "step":
-			return readText(value, plain, &c.Step)
+			return parseText(value, plain, &c.Step)
 		case "visit":
-			return readInt(value, &c.Visit)
+			return parseInt(value, &c.Visit)
 		case "run":
-			return readInt(value, &c.Run)
+			return parseInt(value, &c.Run)
 		default:
 			return false
 		}
 	}) >= 0
 }
 
-// readText takes a string that stands for itself.
-func readText(b []byte, plain bool, to *string) bool {
+// parseText reads a string without escapes.
+func parseText(b []byte, plain bool, to *string) bool {
 	*to = ""
 	if plain {
 		*to = string(b[1 : len(b)-1])
@@ -167,11 +167,11 @@ func readText(b []byte, plain bool, to *string) bool {
 	return plain
 }
 
-// readInt takes an integer of at most 18 digits.
-func readInt[T int | int64](b []byte, to *T) bool {
+// parseInt reads an integer of at most 18 digits.
+func parseInt[T int | int64](b []byte, to *T) bool {
 	var n int64
 	for _, c := range b {
-		if !digit(c) {
+		if !isDigit(c) {
 			return false
 		}
 		n = 10*n + int64(c-'0')

@@ -6,35 +6,35 @@ import (
 	"strconv"
 )
 
-// TraceID is the id of a trace, as the W3C trace context has it. It is a hash of a name, as a [SpanID] is, so that whoever
-// knows a run and a key knows them, too: no id is kept, and a replay yields the same ones (DESIGN 5).
+// TraceID is the id of a trace in the W3C trace context. Like a [SpanID] it is a hash of a name, so that it follows
+// from the run and the key: no id is stored, and a replay yields the same ones (DESIGN 5).
 type TraceID [16]byte
 
 // SpanID is the id of a span in its trace.
 type SpanID [8]byte
 
-// String is the id in lower-case hex.
+// String returns the id in lower-case hex.
 func (t TraceID) String() string { return hex.EncodeToString(t[:]) }
 
-// String is the id in lower-case hex.
+// String returns the id in lower-case hex.
 func (s SpanID) String() string { return hex.EncodeToString(s[:]) }
 
-// The kinds of keys that only name spans: nothing is asked for by them. A node's key has the step or the branch where it
-// is that of a part of the node.
+// The kinds of keys that only name spans and request nothing. A node's key has a step or branch if it is for that
+// part of the node.
 const (
 	KeyNode      KeyKind = "node"
 	KeyIteration KeyKind = "iteration"
 )
 
-// TraceOf is the trace of a run.
+// TraceOf returns the trace of a run.
 func TraceOf(runID string) (id TraceID) {
 	sum := sha256.Sum256([]byte("trace\x00" + runID))
 	copy(id[:], sum[:])
 	return id
 }
 
-// SpanOf is the span of what a key names, or of the whole run where that is empty. What is cut off by a crash is done
-// again under its key, by a kernel of another epoch: from the second one on that is part of the name.
+// SpanOf returns the span of a key, or of the whole run if the key is empty. Work that a crash interrupted is
+// repeated under its key in another epoch, so from the second epoch on the epoch is part of the name.
 func SpanOf(runID string, key Key, epoch int) (id SpanID) {
 	name := "span\x00" + runID
 	if key != "" {
@@ -48,32 +48,31 @@ func SpanOf(runID string, key Key, epoch int) (id SpanID) {
 	return id
 }
 
-// Around is the key of the span around that of k: an iteration is around all that has its number, the part of a node
-// that works by itself (a provider of a block, a step) around its iterations, a node around its parts. It is "" around a
-// node and around what no node is the place of.
+// Around returns the key of the enclosing span: an iteration encloses everything with its number, a provider or a
+// step its iterations, a node its parts. It is "" for a node, and without a node.
 func (k Key) Around() Key {
-	kind, at, _, ok := k.Parse()
+	kind, loc, _, ok := k.Parse()
 	switch {
-	case !ok || at.Node == "":
+	case !ok || loc.Node == "":
 		return ""
-	case at.Iteration > 0 && kind != KeyIteration && kind != KeyTimer:
-		return at.Key(KeyIteration, 1)
+	case loc.Iteration > 0 && kind != KeyIteration && kind != KeyTimer:
+		return loc.Key(KeyIteration, 1)
 	}
-	at.Iteration = 0
-	if at.Branch != "" {
-		at.Node = at.Outer()
+	loc.Iteration = 0
+	if loc.Branch != "" {
+		loc.Node = loc.Outer()
 	}
 	if kind == KeyNode {
-		if at.Step == "" && at.Branch == "" {
+		if loc.Step == "" && loc.Branch == "" {
 			return ""
 		}
-		at.Step, at.Branch = "", ""
+		loc.Step, loc.Branch = "", ""
 	}
-	return at.Key(KeyNode, 1)
+	return loc.Key(KeyNode, 1)
 }
 
-// Call is the key of the span of the provider's call that an attempt makes. What else calls a plugin (a strategy, a
-// question, a hook, a check) is nothing but that call, and has one span for both.
+// Call returns the key of the span of an attempt's provider call. Other plugin calls (a strategy, a question, a hook,
+// a check) are a single call and have one span for both.
 func (k Key) Call() Key {
 	if k.Kind() == KeyAttempt {
 		return k + "/call"
@@ -81,10 +80,10 @@ func (k Key) Call() Key {
 	return k
 }
 
-// trace are the ids of the event's line: its own span and the one around it. An event without a key belongs to the span
-// of the run. The spans around are named as in the first epoch: which ones a later kernel began anew, a line does not
-// know.
-func (e Event) trace() (traceID, spanID, parent string) {
+// traceIDs returns the ids of the event's line: its own span and the enclosing one. An event without a key belongs to
+// the span of the run. Enclosing spans are named as in the first epoch, because a line does not show which of them a
+// later kernel repeated.
+func (e Event) traceIDs() (traceID, spanID, parent string) {
 	if e.RunID == "" {
 		return "", "", ""
 	}

@@ -13,7 +13,7 @@ const (
 	IterationComplete        Type = "iteration_complete"
 	WorkerComplete           Type = "worker_complete"
 	ParallelProviderStart    Type = "parallel_provider_start"
-	ParallelProviderComplete Type = "parallel_provider_complete" // it did all its work; the Bash engine has none for a failed one
+	ParallelProviderComplete Type = "parallel_provider_complete" // all its work is done; the Bash engine has none for a failed one
 	Error                    Type = "error"
 	JudgeStart               Type = "judge_start"    // informs; a decision's first question
 	JudgeComplete            Type = "judge_complete" // informs; a decision that took questions
@@ -27,13 +27,13 @@ const (
 	SessionResumed         Type = "session_resumed"
 	SessionAborted         Type = "session_aborted"
 	ParallelProviderFailed Type = "parallel_provider_failed"
-	NodeRunStart           Type = "node_run_start" // a nested pipeline begins once more
-	RunStart               Type = "run_start"      // the whole pipeline begins once more
+	NodeRunStart           Type = "node_run_start" // a nested pipeline begins another run
+	RunStart               Type = "run_start"      // the whole pipeline begins another run
 	AttemptStart           Type = "attempt_start"  // of an iteration that was checked before its attempt
 	Retry                  Type = "retry"
 	Decision               Type = "decision"
-	StrategyQuestion       Type = "strategy_question" // a strategy's question goes to a provider
-	StrategyAnswer         Type = "strategy_answer"   // and comes back
+	StrategyQuestion       Type = "strategy_question" // a strategy's question is sent to a provider
+	StrategyAnswer         Type = "strategy_answer"   // the provider's answer
 	TimerSet               Type = "timer_set"
 	TimerFired             Type = "timer_fired"
 	Control                Type = "control"
@@ -43,10 +43,10 @@ const (
 	HookComplete           Type = "hook_complete"
 	HookTimeout            Type = "hook_timeout"
 	HookSkipped            Type = "hook_skipped"
-	InputChecked           Type = "input_checked"    // of a node that demands something of its input artifact
-	AttemptComplete        Type = "attempt_complete" // of a node with a contract: checks and artifact are still to come
+	InputChecked           Type = "input_checked"    // of a node that requires or inspects its input artifact
+	AttemptComplete        Type = "attempt_complete" // of a node with a contract: checks and artifact follow
 	CheckResult            Type = "check_result"
-	StepsPlanned           Type = "steps_planned" // which steps a node has
+	StepsPlanned           Type = "steps_planned" // the steps of a node
 	StepStart              Type = "step_start"
 	StepComplete           Type = "step_complete"
 	StepBlocked            Type = "step_blocked"
@@ -56,33 +56,32 @@ const (
 	ArtifactWritten        Type = "artifact_written"
 )
 
-// The events that only inform: a fold does not read them and they ride with the next commit.
+// The events that only inform: a fold ignores them and they are written with the next commit.
 const (
 	StageTransition    Type = "stage_transition"
 	CycleStart         Type = "cycle_start"    // a counted edge has been taken, as node_complete says
-	BudgetWarning      Type = "budget_warning" // what was spent has passed policy.cost.warn_usd
+	BudgetWarning      Type = "budget_warning" // the cost has exceeded policy.cost.warn_usd
 	StageTimeout       Type = "stage_timeout"
 	StageComplete      Type = "stage_complete"
 	Phase              Type = "phase"
 	Turn               Type = "turn"
 	Progress           Type = "progress"
 	ArtifactWarning    Type = "artifact_warning"
-	ArtifactInvalid    Type = "artifact_invalid" // the error that it is about has the faults, too
+	ArtifactInvalid    Type = "artifact_invalid" // the related error has the faults too
 	ArtifactHealed     Type = "artifact_healed"
 	ContextTrimmed     Type = "context_trimmed"
-	ContextBuilt       Type = "context_built" // how long a prompt is that has a limit
+	ContextBuilt       Type = "context_built" // the size of a prompt with a limit
 	PluginStarted      Type = "plugin_started"
 	PluginCrashed      Type = "plugin_crashed"
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
-	LateDelivery       Type = "late_delivery"      // what an attempt that was given up delivered after that
-	AttemptSuperseded  Type = "attempt_superseded" // what an attempt changed in the workspace that is now made again
+	LateDelivery       Type = "late_delivery"      // a delivery of an attempt after it was abandoned
+	AttemptSuperseded  Type = "attempt_superseded" // workspace changes of an attempt that is being repeated
 	SurvivorEnded      Type = "survivor_ended"
 	SecretFound        Type = "secret_found" // in a file that an agent wrote
-	Notified           Type = "notified"     // people outside were told how the session stands, or could not be
+	Notified           Type = "notified"     // a notification was sent, or failed
 )
 
-// Informative reports whether losing the event with a crash changes nothing that happens next. Such
-// events need no sync of their own.
+// Informative reports whether losing the event in a crash has no consequences. Such events need no sync of their own.
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning, ArtifactInvalid, ArtifactHealed,
@@ -90,5 +89,20 @@ func (t Type) Informative() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// Known reports whether this version knows the type. A reader skips an unknown type unless the event is critical.
+func (t Type) Known() bool {
+	switch t {
+	case SessionStart, SessionComplete, NodeStart, NodeRunStart, RunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
+		ParallelProviderStart, ParallelProviderComplete, ParallelProviderFailed, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
+		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, AttemptStart, Retry, Decision, TimerSet, TimerFired,
+		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, HookSkipped, CheckResult, AttemptComplete, StepsPlanned,
+		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,
+		ArtifactWritten, InputChecked:
+		return true
+	default:
+		return t.Informative()
 	}
 }

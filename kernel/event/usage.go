@@ -2,7 +2,7 @@ package event
 
 import "iter"
 
-// Usage sums what an attempt consumed; absent fields are unknown.
+// Usage is the consumption of an attempt; absent fields are unknown.
 type Usage struct {
 	InputTokens      *int64   `json:"input_tokens,omitempty"`
 	OutputTokens     *int64   `json:"output_tokens,omitempty"`
@@ -12,23 +12,23 @@ type Usage struct {
 	CostUSD          *float64 `json:"cost_usd,omitempty"`
 }
 
-// Tokens are the numbers of tokens that are known, by their kind: input, output, cache_read, cache_write and reasoning, in this order.
+// Tokens yields the known token counts by kind: input, output, cache_read, cache_write and reasoning, in this order.
 func (u Usage) Tokens() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		for _, of := range []struct {
+		for _, count := range []struct {
 			kind  string
 			count *int64
 		}{
 			{"input", u.InputTokens}, {"output", u.OutputTokens}, {"cache_read", u.CacheReadTokens}, {"cache_write", u.CacheWriteTokens}, {"reasoning", u.ReasoningTokens},
 		} {
-			if of.count != nil && !yield(of.kind, *of.count) {
+			if count.count != nil && !yield(count.kind, *count.count) {
 				return
 			}
 		}
 	}
 }
 
-// Plus is the sum of both; nil is nothing known.
+// Plus returns the sum of both; nil means nothing is known.
 func (u Usage) Plus(other *Usage) Usage {
 	if other == nil {
 		return u
@@ -40,7 +40,7 @@ func (u Usage) Plus(other *Usage) Usage {
 	}
 }
 
-// Sum adds known numbers; unknown and unknown stays unknown.
+// Sum adds known numbers; the sum of two unknown numbers is unknown.
 func Sum[T int64 | float64](a, b *T) *T {
 	switch {
 	case a == nil:

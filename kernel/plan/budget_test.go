@@ -2,12 +2,13 @@ package plan_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-func TestANodeHasATotalOfItsOwn(t *testing.T) {
+func TestNodeTotal(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("1000"), Shares: map[string]int{"a": 10, "b": 20}}}},
 		Nodes:    []plan.Node{{Path: "0", ID: "a"}, {Path: "1", ID: "b", Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("500")}}}},
@@ -47,5 +48,20 @@ func TestShare(t *testing.T) {
 				t.Errorf("share %d %t, needs %t", limit, limited, b.NeedsContext("build"))
 			}
 		})
+	}
+}
+
+// The patterns of all policies apply to the whole session, wherever they are set.
+func TestSecretPatterns(t *testing.T) {
+	says := func(patterns ...string) *plan.Policy { return &plan.Policy{Secrets: &plan.Secrets{Patterns: patterns}} }
+	inner := &plan.Plan{Pipeline: plan.Pipeline{Policy: says("d")}, Nodes: []plan.Node{{Path: "0", Policy: says("e", "a")}}}
+	p := &plan.Plan{Pipeline: plan.Pipeline{Policy: says("b", "a")}, Nodes: []plan.Node{
+		{Path: "0", Policy: says("c")}, {Path: "1", Stages: []plan.Node{{Path: "1.0", Policy: says("f")}}}, {Path: "2", Plan: inner}, {Path: "3", Policy: &plan.Policy{}},
+	}}
+	if got, want := p.SecretPatterns(), []string{"a", "b", "c", "d", "e", "f"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := (&plan.Plan{}).SecretPatterns(); got != nil {
+		t.Errorf("got %v", got)
 	}
 }

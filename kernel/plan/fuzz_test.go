@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// FuzzPlan reads any plan.json: what was read is written as the same text whenever it is written again, and
-// whatever the plan says, the questions that are put to plans have an answer and no node is met twice.
+// FuzzPlan reads any plan.json: its rendering is stable, every query of the plan returns, and no node is yielded
+// twice.
 func FuzzPlan(f *testing.F) {
 	files, err := filepath.Glob("../compile/testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {

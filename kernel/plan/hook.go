@@ -29,38 +29,37 @@ const (
 	ActionConfirm = "confirm"
 )
 
-// ActionCheck is the action of a plugin by which checks of nodes are made.
+// ActionCheck is the plugin's action that runs the checks of nodes.
 const ActionCheck = "check"
 
-// MaxHooks is how many hooks a pipeline may have.
+// MaxHooks is the maximum number of hooks of a pipeline.
 const MaxHooks = 999
 
-// Hook is one entry of a pipeline's hooks. The hooks of a pipeline are called for its own nodes; a pipeline
-// inside it has its own.
+// Hook is one entry of a pipeline's hooks. The hooks of a pipeline are called for its own nodes; an embedded pipeline
+// has its own.
 type Hook struct {
-	Number    int       `json:"number"`              // from 1, in the order of the points and then of the file
+	Number    int       `json:"number"`              // from 1, by point and then by position in the file
 	Point     HookPoint `json:"point"`               // when it is called
 	Stage     string    `json:"stage,omitempty"`     // only at the node with this id; "" for all
 	Condition string    `json:"condition,omitempty"` // an expression; "" for always
 	Action    string    `json:"action"`
-	// Message is the question of a confirm, the reason of a pause.
+	// Message is the question of a confirm or the reason of a pause.
 	Message string `json:"message,omitempty"`
-	// AcceptFeedback: a confirm takes text that sends the stage back with it.
+	// AcceptFeedback lets the answer to a confirm be a text, which restarts the stage with it.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Supervise: the hook stands for supervised: true or require_human_approval: true.
+	// Supervise is true if the hook comes from supervised: true or require_human_approval: true.
 	Supervise bool `json:"supervise,omitempty"`
 	// Timeout is in seconds, 0: the action's own default.
 	Timeout float64 `json:"timeout,omitempty"`
-	// OnTimeout and OnError say how the run goes on after an action that took too long or failed; ""
-	// is FallbackPause.
+	// OnTimeout and OnError tell how the run continues after an action that timed out or failed; "" is FallbackPause.
 	OnTimeout Fallback `json:"on_timeout,omitempty"`
 	OnError   Fallback `json:"on_error,omitempty"`
 	// Config are the entry's other keys as written: the action's configuration, an object or empty.
 	Config json.RawMessage `json:"config,omitempty"`
-	At     string          `json:"at,omitempty"` // where it was said, file:line:column
+	At     string          `json:"at,omitempty"` // its source, file:line:column
 }
 
-// Fallback is how a run goes on when a hook has no answer.
+// Fallback is how a run continues when a hook has no answer.
 type Fallback string
 
 // The fallbacks.

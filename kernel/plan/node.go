@@ -6,13 +6,13 @@ import (
 	"maps"
 )
 
-// Kind says what a node does.
+// Kind is the kind of a node.
 type Kind string
 
 // The three kinds of nodes.
 const (
 	KindStage    Kind = "stage"    // iterations of one agent
-	KindParallel Kind = "parallel" // the same stages by several providers side by side
+	KindParallel Kind = "parallel" // the same stages by several providers in parallel
 	KindPipeline Kind = "pipeline" // a whole plan, embedded
 )
 
@@ -32,11 +32,11 @@ type Node struct {
 	PromptPath string    `json:"prompt_path,omitempty"`
 	Prompt     string    `json:"prompt,omitempty"` // inline text, instead of PromptPath
 	Context    string    `json:"context,omitempty"`
-	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} still in it
+	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} unexpanded
 	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
-	Role       string    `json:"role,omitempty"`        // what the stage calls the part that it plays, "" for its id
+	Role       string    `json:"role,omitempty"`        // the stage's name for its role, "" for its id
 
-	// Commands are the stage's own; a reader wants [Plan.CommandsOf].
+	// Commands are the stage's own; use [Plan.CommandsOf] for the effective ones.
 	Commands map[string]string `json:"commands,omitempty"`
 
 	// Parallel blocks.
@@ -48,12 +48,12 @@ type Node struct {
 	Runs int   `json:"runs,omitempty"`
 	Plan *Plan `json:"plan,omitempty"`
 
-	// The newer keys (DIALECT B2), nil unless the source used them.
+	// The newer keys (DIALECT B2), nil unless the source uses them.
 	Artifact *Artifact `json:"artifact,omitempty"`
-	// Requires are fields that the input artifact has to have, by the id of the node that the run comes from,
+	// Requires are the fields that the input artifact must have, by the id of the node that the run comes from,
 	// [RequiresAny] or [RequiresStart].
 	Requires map[string][]string `json:"requires,omitempty"`
-	// SkipWhen is an expression over the input artifact: where it holds, the node is skipped.
+	// SkipWhen is an expression over the input artifact; if it is true, the node is skipped.
 	SkipWhen    string           `json:"skip_when,omitempty"`
 	Steps       *Steps           `json:"steps,omitempty"`
 	Checks      []Check          `json:"checks,omitempty"`
@@ -61,37 +61,36 @@ type Node struct {
 	Policy      *Policy          `json:"policy,omitempty"`
 	Wraps       *Wraps           `json:"wraps,omitempty"`
 
-	// Guardrails bound a visit of the node, in a block the work of one provider on the stage; nil unless the
-	// node or its stage has the key.
+	// Guardrails bound a visit of the node, in a block the work of one provider on the stage; nil unless the node or
+	// its stage has the key.
 	Guardrails *Guardrails `json:"guardrails,omitempty"`
 }
 
 // Provider is a resolved provider and model. Type is the canonical name.
 type Provider struct {
 	Type  string `json:"type"`
-	Model string `json:"model"` // "" where neither anybody nor the provider names one
-	// Alias is the name under which it was asked for, where that is another: events of loops tell it by that
-	// name, as the Bash engine's did. Plans of pipelines do not keep it.
+	Model string `json:"model"` // "" if neither the source nor the provider names one
+	// Alias is the requested name if it differs from Type. Events of loops use it, as the Bash engine did; plans of
+	// pipelines do not keep it.
 	Alias string `json:"alias,omitempty"`
 }
 
-// Said is the name that events have for the provider.
+// Said returns the provider's name in events.
 func (p Provider) Said() string { return cmp.Or(p.Alias, p.Type) }
 
-// BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else
-// an object.
+// BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else an object.
 type BlockProvider struct {
 	Name   string
-	As     string // name of this entry where one provider stands twice, "" for Name
+	As     string // name of this entry if a provider occurs twice, "" for Name
 	Model  string
 	Inputs Inputs
 	Object bool // written as an object
 }
 
-// ID is the name of this entry in its block: directories, events and inputs know it by that.
+// ID returns the name of this entry in its block, which directories, events and inputs use.
 func (b BlockProvider) ID() string { return cmp.Or(b.As, b.Name) }
 
-// Branch is the block's provider with the given id, nil if there is none.
+// Branch returns the block's provider with the given id, nil if there is none.
 func (n *Node) Branch(id string) *BlockProvider {
 	for i := range n.Providers {
 		if n.Providers[i].ID() == id {
@@ -101,9 +100,8 @@ func (n *Node) Branch(id string) *BlockProvider {
 	return nil
 }
 
-// InBranch is a stage of a parallel block as one of the block's providers runs it: with that provider
-// and its inputs over the stage's own. The model is the entry's, else the stage's, else the default of
-// what the name stands for.
+// InBranch returns a stage of a parallel block with the settings of one of the block's providers. The provider's
+// inputs override the stage's. The model is the entry's, else the stage's, else the provider's default.
 func (n Node) InBranch(b BlockProvider, standsFor Provider) Node {
 	n.Provider = &Provider{Type: cmp.Or(standsFor.Type, b.Name), Model: cmp.Or(b.Model, n.Model, standsFor.Model)}
 	if len(b.Inputs) > 0 {
@@ -125,7 +123,7 @@ type blockProviderObject struct {
 	Inputs Inputs `json:"inputs,omitzero"`
 }
 
-// MarshalJSON writes the form that the source had.
+// MarshalJSON writes the form of the source.
 func (b BlockProvider) MarshalJSON() ([]byte, error) {
 	if !b.Object {
 		return json.Marshal(b.Name)
@@ -147,8 +145,7 @@ func (b *BlockProvider) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Inputs are a node's inputs as written: from, select, from_parallel, from_initial. In JSON always
-// an object.
+// Inputs are a node's inputs as written: from, select, from_parallel, from_initial. In JSON always an object.
 type Inputs map[string]json.RawMessage
 
 // MarshalJSON writes {} for nil.
@@ -159,12 +156,12 @@ func (in Inputs) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]json.RawMessage(in))
 }
 
-// From is the id of the node whose outputs are wanted, "" for none.
-func (in Inputs) From() string { return in.text("from") }
+// From returns the id of the node whose outputs are used, "" for none.
+func (in Inputs) From() string { return in.stringAt("from") }
 
-// Select is latest or history; all is an alias of history, anything else means latest.
+// Select returns latest or history; all is an alias of history, anything else means latest.
 func (in Inputs) Select() string {
-	switch in.text("select") {
+	switch in.stringAt("select") {
 	case "history", "all":
 		return "history"
 	default:
@@ -172,7 +169,7 @@ func (in Inputs) Select() string {
 	}
 }
 
-func (in Inputs) text(key string) string {
+func (in Inputs) stringAt(key string) string {
 	var s string
 	if json.Unmarshal(in[key], &s) != nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func nested() *Plan {
+func nestedPlan() *Plan {
 	return &Plan{Nodes: []Node{
 		{Path: "0", ID: "a", Kind: KindStage},
 		{Path: "1", ID: "both", Kind: KindParallel, Stages: []Node{{Path: "1.0", ID: "x"}, {Path: "1.1", ID: "y"}}},
@@ -19,7 +19,7 @@ func nested() *Plan {
 }
 
 func TestFind(t *testing.T) {
-	p := nested()
+	p := nestedPlan()
 	for path, want := range map[string]string{"0": "a", "1": "both", "1.1": "y", "2.0": "z", "2.1.0": "deep", "10": "k"} {
 		if n := p.Find(path); n == nil || n.ID != want {
 			t.Errorf("Find(%q) = %+v, want %s", path, n, want)
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	p := nested()
+	p := nestedPlan()
 	for path, want := range map[string]string{"0": "1", "2": "10", "10": "", "x": ""} {
 		if got := p.Next(path); got != want {
 			t.Errorf("Next(%q) = %q, want %q", path, got, want)
@@ -44,8 +44,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is written in two forms is written back in the form it had, and the short one where it says
-// everything.
+// A value with two forms is written back in its original form, and in the short one if that is complete.
 func TestTwoForms(t *testing.T) {
 	tests := []struct {
 		name string
@@ -85,8 +84,8 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// U010: the model is the provider's, else the stage's, else the default of what the name stands for; the
-// inputs are the provider's over the stage's, key by key.
+// U010: the model is the provider's, else the stage's, else the name's default; the provider's inputs override the
+// stage's, key by key.
 func TestInBranch(t *testing.T) {
 	text := func(s string) json.RawMessage { return json.RawMessage(s) }
 	block := Node{Providers: []BlockProvider{
@@ -146,7 +145,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// BASH-BEHAVIOUR 2: what a termination says, and what it means where it says nothing.
+// BASH-BEHAVIOUR 2: the settings of a termination, and their defaults.
 func TestTermination(t *testing.T) {
 	tests := []struct {
 		text                string

@@ -1,11 +1,17 @@
 package plan
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
 
-// Policy holds limits and safety settings of a pipeline or a node; a node's own win field by field.
-// Zero values mean "not said". Durations are seconds.
+// Policy holds limits and safety settings of a pipeline or a node; a node's own override its pipeline's field by
+// field. Zero values mean "not set". Durations are seconds.
 type Policy struct {
-	Mode         string          `json:"mode,omitempty"` // one of [Modes]; the strictest word on the way down holds
+	Mode         string          `json:"mode,omitempty"` // one of [Modes]; the strictest of all enclosing scopes applies
 	Timeout      float64         `json:"timeout,omitempty"`
 	StageTimeout float64         `json:"stage_timeout,omitempty"`
 	IdleTimeout  float64         `json:"idle_timeout,omitempty"`
@@ -20,12 +26,12 @@ type Policy struct {
 	Feedback     *Feedback       `json:"feedback,omitempty"`
 	Approvals    *Approvals      `json:"approvals,omitempty"`
 	Sandbox      *Sandbox        `json:"sandbox,omitempty"`
-	Cost         *Cost           `json:"cost,omitempty"` // is not handed down: see [Plan.Ceilings]
+	Cost         *Cost           `json:"cost,omitempty"` // not inherited: see [Plan.Ceilings]
 	Tools        *Tools          `json:"tools,omitempty"`
 	Secrets      *Secrets        `json:"secrets,omitempty"`
 }
 
-// Tools bound the tools of agents whose provider has its own.
+// Tools bound the tools of agents whose provider implements tools itself.
 type Tools struct {
 	// AllowedCommands are names of programs; nil is the provider's own list, empty allows none.
 	AllowedCommands []string `json:"allowed_commands,omitzero"`
@@ -33,27 +39,27 @@ type Tools struct {
 	MaxResultTokens int      `json:"max_result_tokens,omitempty"` // of one result
 }
 
-// Secrets say what is a secret besides what always is one.
+// Secrets are additional patterns of secrets.
 type Secrets struct {
 	Patterns []string `json:"patterns,omitempty"` // RE2
 }
 
-// Retry says how often an attempt is made again. Backoff are the pauses in seconds before the
-// second, third, … attempt; the last one repeats.
+// Retry is the retry policy of attempts. Backoff are the pauses in seconds before the second, third, … attempt; the
+// last one repeats.
 type Retry struct {
 	Attempts int       `json:"attempts,omitempty"` // attempts in all for a plain node, default 2
 	Step     int       `json:"step,omitempty"`     // retries of a step, default 3
 	Stage    int       `json:"stage,omitempty"`    // stage retries, default 2
 	Backoff  []float64 `json:"backoff,omitempty"`
-	// OnStageRetry says how often a step that failed is tried in a stage retry: renew (the default), as often as
-	// the first time; single, once.
+	// OnStageRetry is the number of attempts of a failed step in a stage retry: renew (the default) for as many as
+	// before; single for one.
 	OnStageRetry string `json:"on_stage_retry,omitempty"`
 }
 
-// Recovery says what becomes of an attempt that a crash cut off.
+// Recovery is the treatment of an attempt that a crash interrupted.
 type Recovery string
 
-// Rerun makes the attempt again, Ask puts a question to a person, Fail fails the node.
+// Rerun repeats the attempt, Ask asks the user, Fail fails the node.
 const (
 	RecoveryRerun Recovery = "rerun"
 	RecoveryAsk   Recovery = "ask"
@@ -63,10 +69,12 @@ const (
 // Cycles bound how often back edges may be taken.
 type Cycles struct {
 	Default int `json:"default,omitempty"` // for each edge, default [DefaultCycles]
-	// Max is the most that an edge may ask for and the most that a node is re-entered, default and at most [MaxCycles].
+	// Max is the maximum limit of an edge and the maximum number of re-entries of a node; default and upper bound
+	// [MaxCycles].
 	Max     int `json:"max,omitempty"`
 	Session int `json:"session,omitempty"` // for the whole run, default [DefaultSessionCycles]
-	// Identical is how many equal passes in a row over the nodes of a cycle count as its limit; 0: they are not compared.
+	// Identical is the number of consecutive identical passes over a cycle that count as its limit; 0: passes are not
+	// compared.
 	Identical int `json:"identical,omitempty"`
 }
 
@@ -83,29 +91,29 @@ type Budget struct {
 	Shares map[string]int  `json:"shares,omitempty"`
 }
 
-// Cost is a ceiling of what attempts may consume: that of a pipeline holds for the whole session, in an embedded one
-// for all its runs; that of a node for all its visits. 0 is no ceiling. An attempt begins only if what is reserved
-// for it still fits.
+// Cost is a ceiling for the consumption of attempts: of a pipeline for the whole session, of an embedded one for all
+// its runs, of a node for all its visits. 0 means no ceiling. An attempt begins only if its reservation fits.
 type Cost struct {
 	MaxUSD    float64 `json:"max_usd,omitempty"`
-	MaxTokens int64   `json:"max_tokens,omitempty"` // input and output, without what a cache served
+	MaxTokens int64   `json:"max_tokens,omitempty"` // input and output, without tokens served by a cache
 	WarnUSD   float64 `json:"warn_usd,omitempty"`
-	// ReserveUSD and ReserveTokens are what an attempt is expected to consume at most, and what one that does not
-	// say counts as. 0: as much as the dearest so far, and all that is left where none has ended yet.
+	// ReserveUSD and ReserveTokens are the expected maximum consumption of an attempt, and the charge of one that
+	// does not report. 0: the highest so far, and everything that is left before the first has ended.
 	ReserveUSD    float64 `json:"reserve_usd,omitempty"`
 	ReserveTokens int64   `json:"reserve_tokens,omitempty"`
 }
 
-// Escalation says what happens when a person is needed. Zero values mean "not said".
+// Escalation is the policy for questions about stuck work. Zero values mean "not set".
 type Escalation struct {
 	OnLimit string `json:"on_limit,omitempty"` // pause, failed, abort
-	// Wait: the session keeps running and holds its lock until somebody answers; see [Escalation.Waits].
+	// Wait keeps the session running, with its lock, until the answer; see [Escalation.Waits].
 	Wait *bool `json:"wait,omitempty"`
-	// Timeout is how long it does so, in seconds, default [DefaultEscalationTimeout], and OnTimeout what happens then:
-	// abort, the default, pause or failed. A paused session waits without limit.
+	// Timeout is the maximum wait of a running session in seconds, default [DefaultEscalationTimeout], and OnTimeout
+	// the action then: abort, the default, pause or failed. A paused session waits without limit.
 	Timeout   float64 `json:"timeout,omitempty"`
 	OnTimeout string  `json:"on_timeout,omitempty"`
-	// Poll is how often a waiting session looks for the resolution, in seconds, default [DefaultEscalationPoll].
+	// Poll is the interval in seconds at which a waiting session looks for the resolution, default
+	// [DefaultEscalationPoll].
 	Poll float64 `json:"poll,omitempty"`
 }
 
@@ -115,32 +123,32 @@ const (
 	DefaultEscalationPoll    = 5
 )
 
-// Waits reports whether a session keeps running while a person is needed, also for nil.
+// Waits reports whether a session keeps running during an escalation. It is false for nil.
 func (e *Escalation) Waits() bool { return e != nil && e.Wait != nil && *e.Wait }
 
-// Feedback says how often what a person has to say of a stage's work sends the stage back.
+// Feedback limits how often the user's feedback may restart a stage.
 type Feedback struct {
-	Enabled bool `json:"enabled"` // true where the key is there and does not say otherwise
-	// Max is for each node, from 1 to [MaxFeedback]; 0 is the scheduler's own number.
+	Enabled bool `json:"enabled"` // true if the key is present and does not set it to false
+	// Max is the limit for each node, from 1 to [MaxFeedback]; 0 is the scheduler's default.
 	Max int `json:"max,omitempty"`
 }
 
-// MaxFeedback is the most that [Feedback] can allow (K31).
+// MaxFeedback is the maximum of [Feedback.Max] (K31).
 const MaxFeedback = 10
 
-// Approvals say who decides on a tool call that a provider asks about.
+// Approvals decide on tool calls that a provider asks about.
 type Approvals struct {
 	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "" is prompt
-	Timeout float64  `json:"timeout,omitempty"` // seconds for a person's answer, 0 for no limit
+	Timeout float64  `json:"timeout,omitempty"` // seconds for the user's answer, 0 for no limit
 	// OnTimeout is deny, skip or escalate; "" is deny.
 	OnTimeout Approval `json:"on_timeout,omitempty"`
-	// NonInteractive is what happens where nobody can be asked: auto, skip, fail or deny; "" is deny (K25).
+	// NonInteractive is the decision if the user cannot be asked: auto, skip, fail or deny; "" is deny (K25).
 	NonInteractive Approval `json:"non_interactive,omitempty"`
-	// Categories rule on kinds of operations ([sdk.Category]) that no rule speaks of.
+	// Categories decide on kinds of operations ([sdk.Category]) that no rule matches.
 	Categories map[string]Approval `json:"categories,omitempty"`
-	// Rules are looked at in order, for each path or command of a call; the first that matches decides.
+	// Rules are applied in order to each path or command of a call; the first that matches decides.
 	Rules []ApprovalRule `json:"rules,omitempty"`
-	// Protected are globs of paths that no rule can allow to be written, besides those that always are.
+	// Protected are globs of paths that no rule can allow to be written, in addition to the built-in ones.
 	Protected []string `json:"protected,omitempty"`
 }
 
@@ -148,8 +156,7 @@ type Approvals struct {
 type ApprovalRule struct {
 	Name      string `json:"name,omitempty"`
 	Operation string `json:"operation,omitempty"` // a category, "" for all
-	// Pattern is a glob of paths, for terminal commands a regular expression (RE2); one that begins with "!" matches
-	// what the rest of it does not.
+	// Pattern is a glob of paths, for terminal commands a regular expression (RE2); a leading "!" negates it.
 	Pattern string   `json:"pattern,omitempty"`
 	Policy  Approval `json:"policy"`
 }
@@ -160,9 +167,78 @@ type Approval string
 // The decisions.
 const (
 	ApprovalAuto     Approval = "auto"     // the call is made
-	ApprovalPrompt   Approval = "prompt"   // a person is asked
+	ApprovalPrompt   Approval = "prompt"   // the user is asked
 	ApprovalDeny     Approval = "deny"     // the call is refused
-	ApprovalSkip     Approval = "skip"     // the call is left out, and the agent goes on
-	ApprovalEscalate Approval = "escalate" // the session pauses for a person
+	ApprovalSkip     Approval = "skip"     // the call is left out, and the agent continues
+	ApprovalEscalate Approval = "escalate" // the session pauses for the user
 	ApprovalFail     Approval = "fail"     // the run ends
 )
+
+// The modes restrict where the models of a run may be (REQUIREMENTS K4).
+const (
+	ModeOpen      = "open"       // anywhere; the default
+	ModeBurst     = "burst"      // anywhere, with doubled time limits and attempts
+	ModeLocalOnly = "local-only" // on this machine, or at an address that the user's provider configuration marks as local
+	ModeAirgapped = "airgapped"  // the same, without tools that reach the network
+)
+
+// Modes returns all modes, the weakest first.
+func Modes() []string { return []string{ModeOpen, ModeBurst, ModeLocalOnly, ModeAirgapped} }
+
+// StricterMode returns the stricter of two modes; "" means not set.
+func StricterMode(a, b string) string { return stricter(a, b, Modes()) }
+
+// LocalMode reports whether a mode allows only local models.
+func LocalMode(mode string) bool { return mode == ModeLocalOnly || mode == ModeAirgapped }
+
+// DefaultAttempts is the number of attempts of a plain node (K6).
+const DefaultAttempts = 2
+
+// inBurst returns the policy under [ModeBurst]: doubled time limits, and doubled attempts of a plain node.
+func (p Policy) inBurst() Policy {
+	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
+	attempts := DefaultAttempts
+	if p.Retry != nil {
+		attempts = cmp.Or(p.Retry.Attempts, attempts)
+	}
+	p.Retry = (&Retry{Attempts: 2 * attempts}).withDefaults(p.Retry)
+	return p
+}
+
+// Guardrails bound the running time of a run or of a visit of a node, which is the time in which a kernel holds the
+// session. A node's own override its stage's.
+type Guardrails struct {
+	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0
+	At                string  `json:"at,omitempty"`        // its source, file:line:column
+}
+
+// maxRuntime is a running time that is never reached and can be added to any date.
+const maxRuntime = 100 * 365 * 24 * time.Hour
+
+// Limit returns the maximum running time, at most 100 years.
+func (g *Guardrails) Limit() time.Duration {
+	return time.Duration(math.Min(g.MaxRuntimeSeconds, maxRuntime.Seconds()) * float64(time.Second))
+}
+
+// SecretPatterns returns the secret patterns of all policies in the plan and in embedded plans, each once: a secret
+// in one node is one everywhere in the session.
+func (p *Plan) SecretPatterns() []string {
+	var all []string
+	add := func(policy *Policy) {
+		if policy != nil && policy.Secrets != nil {
+			all = append(all, policy.Secrets.Patterns...)
+		}
+	}
+	add(p.Pipeline.Policy)
+	for n := range p.All() {
+		add(n.Policy)
+		for i := range n.Stages {
+			add(n.Stages[i].Policy)
+		}
+		if n.Plan != nil {
+			add(n.Plan.Pipeline.Policy)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Route is where an outcome leads from a node.
+// Route is the target of an outcome.
 type Route struct {
-	Edge Edge // as written, the zero Edge for what is so without being written
+	Edge Edge // as written, the zero Edge for a default route
 	// To is the path of a node, or one of done, retry, pause, abort and failed.
 	To string
-	// Name is that of the counted edge ("verify:fail->execute"), "" for an edge forward. In an embedded pipeline it
-	// begins with the path of the node that embeds it and a slash.
+	// Name is the name of a counted edge ("verify:fail->execute"), "" for an edge that leads forward. In an embedded
+	// pipeline it begins with the path of the embedding node and a slash.
 	Name string
-	// Limit is how often it may be taken, for a counted edge.
+	// Limit is the maximum number of transitions over a counted edge.
 	Limit int
 }
 
-// HasContract reports whether the outcome of the node's iterations is more than that its agent ended well: its
-// agents say it, artifacts, checks or steps settle it, or what it is given.
+// HasContract reports whether the node's outcome depends on more than the end of its agent: on transitions,
+// artifacts, checks, steps or requirements on its input.
 func (n *Node) HasContract() bool {
 	return n.Artifact != nil || len(n.Checks) > 0 || n.Steps != nil || len(n.Transitions) > 0 || n.NeedsInput()
 }
 
-// ChecksAt are the node's checks for a moment, [AtEnter] or [AtExit], in order.
+// ChecksAt returns the node's checks for a moment, [AtEnter] or [AtExit], in order.
 func (n *Node) ChecksAt(at string) []Check {
 	var checks []Check
 	for _, c := range n.Checks {
@@ -34,44 +34,44 @@ func (n *Node) ChecksAt(at string) []Check {
 	return checks
 }
 
-// Laddered reports whether a node that fails is tried again and then put to a person, instead of ending the run.
+// Laddered reports whether a failing node is retried and then escalated, instead of failing the run.
 func (p *Plan) Laddered(n *Node) bool {
 	r := p.PolicyOf(n).Retry
 	return n.Steps != nil || len(n.Transitions) > 0 || r != nil && r.Stage > 0
 }
 
-// RouteOf is where an outcome leads from a node. Without an edge of its own success and skip lead to the next node,
-// escalate and budget to a pause, and everything else to retry where the node is tried again, else to failed.
+// RouteOf returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate
+// and budget to a pause, and all others to retry if the node is laddered, else to failed.
 func (p *Plan) RouteOf(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
-	if p.exitsAfter(n, o) {
+	if p.exitsWith(n, o) {
 		e, written = Edge{To: ToDone}, true
 	}
 	r := Route{Edge: e}
 	if !written {
-		e.To = p.unwritten(n, o)
+		e.To = p.defaultTarget(n, o)
 	}
 	switch r.To = e.To; e.To {
 	case ToRetry, ToPause, ToAbort, ToFailed:
 		return r
 	case ToNext, ToDone:
-		r.To = p.after(n.Path, e.To == ToDone)
+		r.To = p.nextTarget(n.Path, e.To == ToDone)
 		return r
 	}
 	siblings, at := p.Siblings(n.Path)
 	target := slices.IndexFunc(siblings, func(s Node) bool { return s.ID == e.To })
-	if target < 0 { // the compiler lets none through
+	if target < 0 { // the compiler rejects such edges
 		r.To = ToFailed
 		return r
 	}
 	r.To = siblings[target].Path
 	if target <= at {
-		r.Name, r.Limit = p.edgeName(n, o, e.To), p.limitOf(n, e)
+		r.Name, r.Limit = p.edgeName(n, o, e.To), p.edgeLimit(n, e)
 	}
 	return r
 }
 
-func (p *Plan) unwritten(n *Node, o Outcome) string {
+func (p *Plan) defaultTarget(n *Node, o Outcome) string {
 	switch {
 	case o == OutcomeSuccess || o == OutcomeSkip:
 		return ToNext
@@ -84,9 +84,9 @@ func (p *Plan) unwritten(n *Node, o Outcome) string {
 	}
 }
 
-// after is what follows the node at path in its list; behind the last one, or when the list is done with, the node
-// that embeds it, else done.
-func (p *Plan) after(path string, done bool) string {
+// nextTarget returns the node after the one at path in its list; after the last one, or if done is set, the node that
+// embeds the list, else done.
+func (p *Plan) nextTarget(path string, done bool) string {
 	if next := p.Next(path); next != "" && !done {
 		return next
 	}
@@ -101,7 +101,7 @@ func (p *Plan) edgeName(n *Node, o Outcome, target string) string {
 	return name
 }
 
-func (p *Plan) limitOf(n *Node, e Edge) int {
+func (p *Plan) edgeLimit(n *Node, e Edge) int {
 	if o := p.Pipeline.Overrides; o != nil && o.MaxCycles > 0 {
 		return o.MaxCycles
 	}
@@ -109,11 +109,11 @@ func (p *Plan) limitOf(n *Node, e Edge) int {
 	return min(cmp.Or(e.Limit, c.Default), c.Max)
 }
 
-// CyclesOf are the limits of cycles at a node, with the defaults for what is not said.
+// CyclesOf returns the cycle limits at a node, with defaults for those that are not set.
 func (p *Plan) CyclesOf(n *Node) Cycles {
 	var c Cycles
-	if said := p.PolicyOf(n).Cycles; said != nil {
-		c = *said
+	if declared := p.PolicyOf(n).Cycles; declared != nil {
+		c = *declared
 	}
 	c.Max = cmp.Or(c.Max, MaxCycles)
 	c.Default = min(cmp.Or(c.Default, DefaultCycles), c.Max)
@@ -121,25 +121,25 @@ func (p *Plan) CyclesOf(n *Node) Cycles {
 	return c
 }
 
-// Skipped reports whether the command line leaves a node of the pipeline itself out.
+// Skipped reports whether a top-level node is to be skipped by an override.
 func (p *Plan) Skipped(n *Node) bool {
 	o := p.Pipeline.Overrides
 	return o != nil && p.Index(n.Path) >= 0 && slices.Contains(o.Skip, n.ID)
 }
 
-// NeedsInput reports whether a node's input artifact is looked at before the node begins: its contract demands fields,
-// it may be skipped, or what it wraps or embeds is given a part of it.
+// NeedsInput reports whether a node's input artifact is inspected before the node begins. It is if the node requires
+// fields, may be skipped, or wraps or embeds something that uses the artifact.
 func (n *Node) NeedsInput() bool {
 	return len(n.Requires) > 0 || n.SkipWhen != "" || n.Wraps != nil || n.Plan != nil && n.Plan.UsesArtifacts()
 }
 
-// MakesArtifact reports whether the node has an artifact once it has ended well: of its own, or what it wraps or embeds
-// hands out.
+// MakesArtifact reports whether the node has an artifact after it ended well: its own, or that of the pipeline or
+// command that it wraps or embeds.
 func (n *Node) MakesArtifact() bool {
 	return n.Artifact != nil || n.Wraps != nil || n.Plan != nil && slices.ContainsFunc(n.Plan.Nodes, func(in Node) bool { return in.MakesArtifact() })
 }
 
-// UsesArtifacts reports whether a node of the plan, or of one that is embedded in it, makes an artifact or looks at one.
+// UsesArtifacts reports whether a node of the plan, or of an embedded one, produces or inspects an artifact.
 func (p *Plan) UsesArtifacts() bool {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -153,8 +153,8 @@ func (p *Plan) UsesArtifacts() bool {
 	return false
 }
 
-// ExitAfter is the id of the node of the pipeline itself after which a run is complete, "" for the end of the list. Those
-// of embedded pipelines are in their own plans.
+// ExitAfter returns the id of the top-level node whose success completes the run, "" for the end of the list.
+// Embedded plans have their own.
 func (p *Plan) ExitAfter() string {
 	if o := p.Pipeline.Overrides; o != nil && o.ExitAfter != "" {
 		return o.ExitAfter
@@ -162,13 +162,13 @@ func (p *Plan) ExitAfter() string {
 	return p.Pipeline.ExitAfter
 }
 
-// exitsAfter reports whether the pipeline in whose list n stands is complete when n ends so.
-func (p *Plan) exitsAfter(n *Node, o Outcome) bool {
+// exitsWith reports whether the outcome o of n completes the pipeline whose list contains n.
+func (p *Plan) exitsWith(n *Node, o Outcome) bool {
 	holder, _ := p.Holder(n.Path)
 	return (o == OutcomeSuccess || o == OutcomeSkip) && n.ID == holder.ExitAfter()
 }
 
-// First is the path of the node that a run begins with, "" in a plan without nodes.
+// First returns the path of the node that a run begins with, "" in a plan without nodes.
 func (p *Plan) First() string {
 	if len(p.Nodes) == 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// flow is a pipeline of four nodes, the third of which embeds two others.
-func flow() *Plan {
+// edgePlan returns a pipeline of four nodes, the third of which embeds two others.
+func edgePlan() *Plan {
 	inner := &Plan{Nodes: []Node{
 		{Path: "0", ID: "one", Kind: KindStage},
 		{Path: "1", ID: "two", Kind: KindStage, Transitions: map[Outcome]Edge{OutcomeFail: {To: "one", Limit: 2}, OutcomeReject: {To: ToDone}, OutcomeSkip: {To: ToNext}}},
@@ -23,7 +23,7 @@ func flow() *Plan {
 	}}
 }
 
-// U082, U122, K36, K37: where outcomes lead, and what is counted.
+// U082, U122, K36, K37: the targets of outcomes, and the counted edges.
 func TestRouteOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path    string
@@ -59,7 +59,7 @@ func TestRouteOf(t *testing.T) {
 		"inside, the command line":  {"2.1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{MaxCycles: 1} }, Route{Edge: Edge{To: "one", Limit: 2}, To: "2.0", Name: "2/two:fail->one", Limit: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := flow()
+			p := edgePlan()
 			if tt.change != nil {
 				tt.change(p)
 			}
@@ -120,11 +120,11 @@ func TestChecksAt(t *testing.T) {
 	}
 }
 
-// U113: only nodes of the pipeline itself are left out.
+// U113: only top-level nodes are skipped.
 func TestSkipped(t *testing.T) {
-	p := flow()
+	p := edgePlan()
 	if p.Skipped(p.Find("1")) {
-		t.Error("nobody said so")
+		t.Error("skipped without an override")
 	}
 	p.Pipeline.Overrides = &Overrides{Skip: []string{"work", "one"}}
 	for path, want := range map[string]bool{"0": false, "1": true, "2": false, "2.0": false} {
@@ -134,8 +134,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// What the ceilings of a node are: those of the run, of each pipeline that embeds it, and its own; in blocks those of
-// the block and of the stage.
+// The ceilings of a node are those of the run, of each pipeline that embeds it, and its own; in blocks those of the
+// block and of the stage.
 func TestCeilings(t *testing.T) {
 	cost := func(usd float64) *Policy { return &Policy{Cost: &Cost{MaxUSD: usd}} }
 	inner := &Plan{Pipeline: Pipeline{Policy: cost(3)}, Nodes: []Node{{Path: "0", ID: "a", Policy: cost(4)}, {Path: "1", ID: "b"}}}
@@ -168,6 +168,6 @@ func TestCeilings(t *testing.T) {
 		}
 	}
 	if got := (&Plan{Nodes: []Node{{Path: "0"}}}).Ceilings("0"); got != nil {
-		t.Errorf("without a word: %v", got)
+		t.Errorf("without settings: %v", got)
 	}
 }

@@ -5,86 +5,85 @@ import (
 	"slices"
 )
 
-// Sandbox is what somebody asks of the isolation of plugin processes. Zero values say nothing.
+// Sandbox is the requested isolation of plugin processes. Zero values mean "not set".
 type Sandbox struct {
 	Mode    SandboxMode `json:"mode,omitempty"`
 	Network Network     `json:"network,omitempty"`
-	// Read and Write are files and directories that may be read, or also written, beyond what every process of
-	// the mode may: as they were written, that is absolute, relative to the project, or beginning with "~/".
+	// Read and Write are files and directories that may be read, or also written, in addition to those of the mode.
+	// They are as written: absolute, relative to the project, or beginning with "~/".
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// Memory bounds the data of each process, in bytes, Processes how many there may be at once, and CPU the
-	// processor time of each process, in seconds. 0: not said, which is no limit.
+	// Memory is the maximum data size of each process in bytes, Processes their maximum number, and CPU the processor
+	// time of each process in seconds. 0: not set, no limit.
 	Memory    int64   `json:"memory,omitempty"`
 	Processes int     `json:"processes,omitempty"`
 	CPU       float64 `json:"cpu,omitempty"`
 }
 
-// SandboxMode is how far a process is confined.
+// SandboxMode is the degree of a process's confinement.
 type SandboxMode string
 
-// The modes, each stricter than the one before it. Where nobody says anything, "", components that need
-// nothing are confined as well as the system can, and others are not.
+// The modes, each stricter than the one before. If none is set (""), components that need no access are confined as
+// far as the system can, and others are not.
 const (
 	SandboxNone      SandboxMode = "none"
-	SandboxWorkspace SandboxMode = "workspace" // of the file system the project and what is granted; no way into other processes
-	SandboxStrict    SandboxMode = "strict"    // also a file system, processes and names of its own
+	SandboxWorkspace SandboxMode = "workspace" // file system: the project and granted paths only; no access to other processes
+	SandboxStrict    SandboxMode = "strict"    // also its own file system, processes and names
 )
 
-// Network is what of the network a process may use.
+// Network is the network access of a process.
 type Network string
 
-// The words for the network, each stricter than the one before it.
+// The network settings, each stricter than the one before.
 const (
 	NetworkOn       Network = "on"
-	NetworkLoopback Network = "loopback" // a loopback interface of the sandbox's own
+	NetworkLoopback Network = "loopback" // only the sandbox's own loopback interface
 	NetworkOff      Network = "off"
 )
 
-// SandboxModes and Networks are all words, the weakest first.
+// SandboxModes returns all modes, the weakest first.
 func SandboxModes() []SandboxMode { return []SandboxMode{SandboxNone, SandboxWorkspace, SandboxStrict} }
 
-// Networks are all words, see [SandboxModes].
+// Networks returns all network settings, the weakest first.
 func Networks() []Network { return []Network{NetworkOn, NetworkLoopback, NetworkOff} }
 
-// Asks reports whether isolation is asked for. Whoever says something of it and no mode asks for
-// [SandboxWorkspace].
+// Asks reports whether isolation is requested. Settings without a mode request [SandboxWorkspace].
 func (s *Sandbox) Asks() bool {
 	return s != nil && s.Complete().Mode != "" && s.Mode != SandboxNone
 }
 
-// Complete is s with the mode that is meant where something else is said, never nil.
+// Complete returns a copy of s with the implied mode set, never nil.
 func (s *Sandbox) Complete() *Sandbox {
 	if s == nil {
 		return &Sandbox{}
 	}
 	c := *s
-	said := c.Network != "" || len(c.Read)+len(c.Write) > 0 || c.Memory+int64(c.Processes) > 0 || c.CPU > 0
-	if c.Mode == "" && said {
+	isSet := c.Network != "" || len(c.Read)+len(c.Write) > 0 || c.Memory+int64(c.Processes) > 0 || c.CPU > 0
+	if c.Mode == "" && isSet {
 		c.Mode = SandboxWorkspace
 	}
 	return &c
 }
 
-// Over returns s with the members that only below has: the word of one author in two places.
+// Over returns s with the members that only below has: the settings of one author in two places.
 func (s *Sandbox) Over(below *Sandbox) *Sandbox {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)
 	}
-	of := *below
-	of.Mode, of.Network = cmp.Or(s.Mode, of.Mode), cmp.Or(s.Network, of.Network)
-	of.Memory, of.Processes, of.CPU = cmp.Or(s.Memory, of.Memory), cmp.Or(s.Processes, of.Processes), cmp.Or(s.CPU, of.CPU)
+	merged := *below
+	merged.Mode, merged.Network = cmp.Or(s.Mode, merged.Mode), cmp.Or(s.Network, merged.Network)
+	merged.Memory, merged.Processes, merged.CPU = cmp.Or(s.Memory, merged.Memory), cmp.Or(s.Processes, merged.Processes), cmp.Or(s.CPU, merged.CPU)
 	if s.Read != nil {
-		of.Read = s.Read
+		merged.Read = s.Read
 	}
 	if s.Write != nil {
-		of.Write = s.Write
+		merged.Write = s.Write
 	}
-	return &of
+	return &merged
 }
 
-// Within returns what holds where s and outer are the words of two who both have a say: the stricter of each
-// member. What may be read and written is s's own: whether it counts beside outer's, the caller knows.
+// Within returns the stricter of each member of s and outer, which are settings of two authors. Read and Write are
+// those of s; the caller decides whether outer allows them.
 func (s *Sandbox) Within(outer *Sandbox) *Sandbox {
 	in, out := s.Complete(), outer.Complete()
 	in.Mode = stricter(in.Mode, out.Mode, SandboxModes())
@@ -93,7 +92,7 @@ func (s *Sandbox) Within(outer *Sandbox) *Sandbox {
 	return in
 }
 
-// stricter is the later of two words; "" says nothing.
+// stricter returns the later of two values in order; "" means not set.
 func stricter[W comparable](a, b W, words []W) W {
 	if slices.Index(words, a) >= slices.Index(words, b) {
 		return a
@@ -101,7 +100,7 @@ func stricter[W comparable](a, b W, words []W) W {
 	return b
 }
 
-// least is the smaller of two limits of which 0 is none.
+// least returns the smaller of two limits; 0 means no limit.
 func least[N int | int64 | float64](a, b N) N {
 	if a == 0 || b == 0 {
 		return cmp.Or(a, b)

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The node's word goes over the pipeline's, member by member.
+// The node's sandbox overrides the pipeline's, member by member.
 func TestSandboxOfANode(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Sandbox: &plan.Sandbox{Mode: plan.SandboxStrict, Network: plan.NetworkOff, Write: []string{"/w"}, CPU: 5}}},
@@ -27,7 +27,7 @@ func TestSandboxOfANode(t *testing.T) {
 	}
 }
 
-func TestAskingForASandbox(t *testing.T) {
+func TestSandboxRequest(t *testing.T) {
 	for _, tt := range []struct {
 		s    *plan.Sandbox
 		asks bool

@@ -2,11 +2,11 @@ package plan
 
 import "strconv"
 
-// Termination is a node's termination block, merged from node and stage: a type and that strategy's
-// own settings, as written. It is a map because strategies are plugins with settings of their own.
+// Termination is a node's termination block, merged from node and stage: a type and that strategy's own settings, as
+// written. It is a map because strategies are plugins with their own settings.
 type Termination map[string]any
 
-// The strategy types with a meaning to more than their own plugin.
+// The strategy types that the kernel or several plugins know.
 const (
 	TypeFixed    = "fixed"    // in the kernel: a number of iterations
 	TypeChecks   = "checks"   // in the kernel: all exit checks of the node have passed
@@ -14,7 +14,7 @@ const (
 	TypeQueue    = "queue"    // plugins/queue
 )
 
-// Type is the strategy's name, fixed if none is given.
+// Type returns the strategy's name, default fixed.
 func (t Termination) Type() string {
 	if s, ok := t["type"].(string); ok && s != "" {
 		return s
@@ -22,8 +22,8 @@ func (t Termination) Type() string {
 	return TypeFixed
 }
 
-// Max is the most iterations that the node may have, 0 for no limit; default 1. The compiler writes it
-// down, except for a node whose runs is an object that names no max.
+// Max returns the maximum number of iterations of the node, 0 for no limit; default 1. The compiler sets it, except
+// for a node whose runs is an object without max.
 func (t Termination) Max() int {
 	if n, ok := t.number("max"); ok {
 		return n
@@ -31,7 +31,7 @@ func (t Termination) Max() int {
 	return 1
 }
 
-// MinIterations is the number of iterations before the strategy is asked to stop, default 1.
+// MinIterations returns the number of iterations before the strategy is asked to stop, default 1.
 func (t Termination) MinIterations() int {
 	if n, ok := t.number("min_iterations"); ok {
 		return n
@@ -39,7 +39,7 @@ func (t Termination) MinIterations() int {
 	return 1
 }
 
-// Consensus is the number of consecutive stops that end a judged stage, default 2.
+// Consensus returns the number of consecutive stops that end a judged stage, default 2.
 func (t Termination) Consensus() int {
 	if n, ok := t.number("consensus"); ok {
 		return n

@@ -9,33 +9,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ErrMisfit is wrapped by the errors of [Apply] for an event that does not fit the state: a late
-// delivery, a duplicate, an event of an outdated kernel. The state is then unchanged.
+// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state: a late delivery,
+// a duplicate, or an event of an outdated kernel. The state is then unchanged.
 var ErrInvalidTransition = errors.New("event does not fit the state")
 
-func misfit(e event.Event, why string) error {
-	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, why)
+func invalidTransition(e event.Event, reason string) error {
+	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
 }
 
-// Apply returns the state after the event; s itself is not changed. Events that only inform, and
-// unknown ones that do not say must, change nothing but the sequence number. An error wraps
-// [ErrMisfit], or says that the event's data cannot be read; the returned state is then s.
+// Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not
+// critical, change only the sequence number. An error wraps [ErrInvalidTransition], or means that the event's data
+// cannot be read; the returned state is then s.
 func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if e.Seq != 0 && e.Seq <= s.Seq {
-		return s, misfit(e, fmt.Sprintf("event %d has already been applied", s.Seq))
+		return s, invalidTransition(e, fmt.Sprintf("event %d has already been applied", s.Seq))
 	}
 	if e.Type != event.KernelStart && e.Type != event.SessionStart && e.Epoch != 0 && e.Epoch < s.Epoch {
-		return s, misfit(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
+		return s, invalidTransition(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
 	}
 	if c := e.Cursor; c != nil && c.Run > 1 && c.Run != s.Run && e.Type != event.RunStart && !e.Type.Informative() {
-		return s, misfit(e, fmt.Sprintf("it belongs to run %d of the pipeline", c.Run))
+		return s, invalidTransition(e, fmt.Sprintf("it belongs to run %d of the pipeline", c.Run))
 	}
 	next := s.Clone()
 	if err := apply(p, &next, e); err != nil {
 		return s, err
 	}
 	if next.Guarded() {
-		if err := heedGuardrails(p, s, &next, e); err != nil {
+		if err := updateGuardrails(p, s, &next, e); err != nil {
 			return s, err
 		}
 	}
@@ -47,7 +47,7 @@ func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 
 func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.RunID == "" && e.Type != event.SessionStart && e.Type != event.SessionImported && e.Type != event.KernelStart && !e.Type.Informative() {
-		return misfit(e, "no session_start came before it")
+		return invalidTransition(e, "no session_start before it")
 	}
 	switch e.Type {
 	case event.SessionStart:
@@ -71,7 +71,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.QuestionAsked:
 		return applyQuestionAsked(s, e)
 	case event.QuestionAnswered:
-		return applyAnswered(p, s, e)
+		return applyQuestionAnswered(p, s, e)
 	case event.HookStart:
 		return applyHookStart(s, e)
 	case event.HookSkipped:
@@ -87,7 +87,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 }
 
-// applyWork applies what happens in a node.
+// applyWork applies an event of a node.
 func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	switch e.Type {
 	case event.NodeStart:
@@ -102,7 +102,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyBranchComplete(p, s, e)
 	case event.ArtifactWritten:
 		if e.Key.Kind() == event.KeySettle {
-			return applyHanded(p, s, e)
+			return applyDeliverable(p, s, e)
 		}
 		return applyArtifact(s, e)
 	case event.Retry:
@@ -124,28 +124,23 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)
 	case event.Error:
-		if e.Key == "" { // tells of a failure, belongs to no attempt
+		if e.Key == "" { // it reports a failure and belongs to no attempt
 			return nil
 		}
 		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
-			return applyNotHanded(p, s, e)
+			return applyDeliverableError(p, s, e)
 		}
 		return applyLoop(p, s, e)
 	default:
-		return applyOther(e)
+		if e.Critical {
+			return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
+		}
+		return nil
 	}
 }
 
-// applyOther lets through what later parts of the dialect fold and what nobody here knows.
-func applyOther(e event.Event) error {
-	if e.Critical {
-		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
-	}
-	return nil
-}
-
-// Fold applies events in order from the empty state. Events that do not fit are left out and
-// returned as errors, one for each.
+// Fold applies events in order from the empty state. Events that do not fit are skipped and returned as one error
+// each.
 func Fold(p *plan.Plan, events []event.Event) (state.State, []error) {
 	var s state.State
 	var errs []error

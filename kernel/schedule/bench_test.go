@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// BenchmarkApply applies the events of an iteration to the last of so many nodes, the others of which
-// have all the decisions that a state keeps.
+// BenchmarkApply applies the events of an iteration to the last of n nodes; the others have the maximum number of
+// decisions.
 func BenchmarkApply(b *testing.B) {
 	for _, nodes := range []int{1, 10, 30} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
@@ -28,10 +28,10 @@ func BenchmarkApply(b *testing.B) {
 			last := st.Nodes[st.At]
 			last.Status = state.NodeRunning
 			st.Nodes[st.At] = last
-			at := event.Location{Node: st.At, Visit: 1, Run: 1}
+			loc := event.Location{Node: st.At, Visit: 1, Run: 1}
 			i := 0
 			apply := func(kind event.Type, key event.Key, data any) {
-				e := event.New(kind, at.Cursor(), key, data)
+				e := event.New(kind, loc.Cursor(), key, data)
 				e.Seq, e.Time = st.Seq+1, time.Unix(st.Seq, 0)
 				next, err := schedule.Apply(p, st, e)
 				if err != nil {
@@ -41,10 +41,10 @@ func BenchmarkApply(b *testing.B) {
 			}
 			for b.Loop() {
 				i++
-				at.Iteration = i
-				apply(event.IterationStart, at.Key(event.KeyAttempt, 1), event.IterationStartData{})
-				apply(event.IterationComplete, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Decision: "continue"})
-				apply(event.Decision, at.Key(event.KeyDecide, 1), event.DecisionData{Action: "continue"})
+				loc.Iteration = i
+				apply(event.IterationStart, loc.Key(event.KeyAttempt, 1), event.IterationStartData{})
+				apply(event.IterationComplete, loc.Key(event.KeyAttempt, 1), event.IterationCompleteData{Decision: "continue"})
+				apply(event.Decision, loc.Key(event.KeyDecide, 1), event.DecisionData{Action: "continue"})
 				loop := st.Nodes[st.At].Loop
 				loop.Phase = state.PhaseReady
 				n := st.Nodes[st.At]

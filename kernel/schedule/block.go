@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,9 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decideBlock lets every provider go on, each by itself. When all have ended, the manifest is written,
-// unless one failed, and the transition is committed. A provider that waits for a person pauses the run
-// when the others have ended or wait too.
+// decideBlock advances every provider independently. When all have succeeded, the manifest is written and the
+// transition committed. A provider that waits for the user pauses the run once the others have ended or wait too.
 func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	var cmds, waits []Command
 	ended := 0
@@ -22,12 +22,12 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		id := n.Providers[i].ID()
 		switch b, begun := ns.Branches[id]; {
 		case !begun:
-			cmds = append(cmds, record(branchStart(n, id))...)
+			cmds = append(cmds, record(branchStartEvent(n, id))...)
 		case b.Status != state.NodeRunning:
 			ended++
 		default:
 			due := decideBranch(p, s, n, ns, id, b)
-			if rests(due) {
+			if isResting(due) {
 				waits = append(waits, due...)
 				continue
 			}
@@ -38,23 +38,23 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	case ended == len(n.Providers):
 		return endBlock(p, s, n, ns)
 	case ended+len(waits) == len(n.Providers):
-		return rest(p, s, waits)
+		return decideRest(p, s, waits)
 	default:
 		return cmds
 	}
 }
 
-// endBlock serves a block whose providers have all ended.
+// endBlock completes a block whose providers have all ended.
 func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || failedBranches(n, ns) != nil {
-		return leaveNode(p, s, n, ns)
+		return completeNode(p, s, n, ns)
 	}
-	at := placeOf(n.Path, ns)
-	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Location: at}}
+	loc := iterationLocation(n.Path, ns)
+	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 
-// failedBranches are the ids of the providers that failed, in the order of the block.
+// failedBranches returns the ids of the providers that failed, in the order of the block.
 func failedBranches(n *plan.Node, ns state.Node) []string {
 	var failed []string
 	for i := range n.Providers {
@@ -65,47 +65,47 @@ func failedBranches(n *plan.Node, ns state.Node) []string {
 	return failed
 }
 
-// decideBranch is the loop of the stage that a provider is at, or the end of its work.
+// decideBranch continues the loop of the provider's current stage, or ends the provider's work.
 func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
-	at := placeOfBranch(n.Path, ns, id)
+	loc := branchLocation(n.Path, ns, id)
 	point := plan.PointParallelProviderStart
 	if b.Loop.Phase == state.PhaseSettled {
 		point = plan.PointParallelProviderEnd
 	}
-	if cmds, passed := ofProvider(p, s, point, n, at, b); !passed {
+	if cmds, passed := decideProviderHooks(p, s, point, n, loc, b); !passed {
 		return cmds
 	}
 	if b.Loop.Phase == state.PhaseSettled {
-		return record(branchComplete(n, id, b))
+		return record(branchCompleteEvent(n, id, b))
 	}
-	stage := StageAt(p, s, at)
+	stage := StageAt(p, s, loc)
 	if stage == nil {
-		return record(planMismatch(s))
+		return record(planMismatchEvent(s))
 	}
-	return decideLoop(p, s, stage, at, b.Loop)
+	return decideLoop(p, s, stage, loc, b.Loop)
 }
 
-// StageAt is the stage that runs at a place, nil if the plan has none: in a parallel block the stage as
-// the place's provider runs it.
-func StageAt(p *plan.Plan, s state.State, at event.Location) *plan.Node {
-	n := p.Find(at.Node)
-	if n == nil || at.Branch == "" {
+// StageAt returns the stage that runs at a location, nil if the plan has none. In a parallel block it has the
+// provider's settings.
+func StageAt(p *plan.Plan, s state.State, loc event.Location) *plan.Node {
+	n := p.Find(loc.Node)
+	if n == nil || loc.Branch == "" {
 		return n
 	}
-	block := p.Find(at.Outer())
+	block := p.Find(loc.Outer())
 	if block == nil {
 		return nil
 	}
-	b := block.Branch(at.Branch)
+	b := block.Branch(loc.Branch)
 	if b == nil {
 		return nil
 	}
-	known := s.Providers[b.Name]
-	stage := n.InBranch(*b, plan.Provider{Type: known.Type, Model: known.Model})
+	resolved := s.Providers[b.Name]
+	stage := n.InBranch(*b, plan.Provider{Type: resolved.Type, Model: resolved.Model})
 	return &stage
 }
 
-func blockStart(n *plan.Node) event.Event {
+func blockStartEvent(n *plan.Node) event.Event {
 	providers, err := json.Marshal(n.Providers)
 	if err != nil { // they were read from JSON
 		panic(fmt.Sprintf("block %s: %v", n.ID, err))
@@ -122,16 +122,16 @@ func stageIDs(n *plan.Node) []string {
 	return ids
 }
 
-// branchCursor is the place of a provider as a whole.
+// branchCursor returns the cursor of a provider as a whole.
 func branchCursor(n *plan.Node, id string) *event.Cursor {
 	return &event.Cursor{NodePath: n.Path, NodeRun: 1, Provider: id}
 }
 
-func branchStart(n *plan.Node, id string) event.Event {
+func branchStartEvent(n *plan.Node, id string) event.Event {
 	return event.New(event.ParallelProviderStart, branchCursor(n, id), "", event.ProviderStartData{Provider: id, Stages: stageIDs(n)})
 }
 
-func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
+func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 	d, kind := event.ProviderCompleteData{Provider: id, Status: string(state.NodeComplete)}, event.ParallelProviderComplete
 	if b.Loop.Outcome != string(plan.OutcomeSuccess) {
 		d.Status, d.Failure, kind = string(state.NodeFailed), b.Loop.Failure, event.ParallelProviderFailed
@@ -139,10 +139,10 @@ func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
 	return event.New(kind, branchCursor(n, id), "", d)
 }
 
-// blockEnding is how a block ended whose providers have. One that failed fails the block, which names all that did and
-// gives the first one's reason.
-func blockEnding(n *plan.Node, ns state.Node) ending {
-	end := ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path}}
+// blockOutcome returns the outcome of a block whose providers have all ended. One failed provider fails the block;
+// the failure names all of them and gives the first one's reason.
+func blockOutcome(n *plan.Node, ns state.Node) nodeOutcome {
+	end := nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path}}
 	failed := failedBranches(n, ns)
 	if failed == nil {
 		return end
@@ -162,7 +162,7 @@ func blockEnding(n *plan.Node, ns state.Node) ending {
 }
 
 func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reason string) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(reason, "no reason given")}
 	if first != nil {
 		f = *first
 	}
@@ -171,38 +171,36 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reaso
 	return &f
 }
 
-// placeOfBranch is the place of the iteration that a provider is at.
-func placeOfBranch(path string, n state.Node, id string) event.Location {
+// branchLocation returns the location of a provider's current iteration.
+func branchLocation(path string, n state.Node, id string) event.Location {
 	b := n.Branches[id]
 	return event.Location{
-		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: iterationOf(b.Loop),
+		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: currentIteration(b.Loop),
 	}
 }
 
-// ---- Apply
-
-// blockOf is the running block at the run's place, with its state.
-func blockOf(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+// runningBlock returns the block that the run is at, with its state.
+func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || n.Kind != plan.KindParallel || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return nil, ns, misfit(e, "the run is not at that block")
+		return nil, ns, invalidTransition(e, "the run is not at that block")
 	}
 	return n, ns, nil
 }
 
 func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {
-	n, ns, err := blockOf(p, s, e)
+	n, ns, err := runningBlock(p, s, e)
 	if err != nil {
 		return err
 	}
 	id := e.Cursor.Provider
 	if _, begun := ns.Branches[id]; begun || n.Branch(id) == nil {
-		return misfit(e, fmt.Sprintf("the block does not wait for provider %q", id))
+		return invalidTransition(e, fmt.Sprintf("the block does not wait for provider %q", id))
 	}
 	if ns.Branches == nil {
 		ns.Branches = map[string]state.Branch{}
 	}
-	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: stageLoop(n, 0)}
+	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: newStageLoop(n, 0)}
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -212,21 +210,21 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	n, ns, err := blockOf(p, s, e)
+	n, ns, err := runningBlock(p, s, e)
 	if err != nil {
 		return err
 	}
 	b, begun := ns.Branches[e.Cursor.Provider]
 	if !begun || b.Status != state.NodeRunning || b.Loop.Phase != state.PhaseSettled {
-		return misfit(e, fmt.Sprintf("provider %q has not ended", e.Cursor.Provider))
+		return invalidTransition(e, fmt.Sprintf("provider %q has not ended", e.Cursor.Provider))
 	}
 	b.Status = state.NodeStatus(d.Status)
 	ns.Branches[e.Cursor.Provider] = b
-	if d.Status == string(state.NodeComplete) { // what no further iteration came for
+	if d.Status == string(state.NodeComplete) { // texts left over after the last iteration
 		s.NextInjected = append(s.NextInjected, b.Loop.Injected...)
 	}
-	if allComplete(n, ns) { // the last of them has heard what people said
-		heard(s, leastHeard(ns))
+	if allComplete(n, ns) { // every provider has received the user's context
+		consumeContext(s, minConsumed(ns))
 	}
 	return nil
 }
@@ -240,43 +238,43 @@ func allComplete(n *plan.Node, ns state.Node) bool {
 	return true
 }
 
-// leastHeard is how much of what people said every provider of the block has heard.
-func leastHeard(ns state.Node) int {
+// minConsumed returns the number of context bytes that every provider of the block has received.
+func minConsumed(ns state.Node) int {
 	least := math.MaxInt
 	for _, b := range ns.Branches {
-		least = min(least, b.Loop.Heard)
+		least = min(least, b.Loop.ContextConsumed)
 	}
 	return least
 }
 
-// stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
-func stageLoop(n *plan.Node, i int) state.Loop {
+// newStageLoop returns the initial loop of a block's stage. A plan without the stage is detected when it runs.
+func newStageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
-		return firstLoop(&n.Stages[i])
+		return newLoop(&n.Stages[i])
 	}
 	return state.Loop{Phase: state.PhaseReady}
 }
 
-// advance moves a provider that is done with a stage to the next one of the block.
-func advance(n *plan.Node, ns *state.Node, id string) {
+// nextBranchStage moves a provider that has finished a stage to the next one of the block.
+func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	b := ns.Branches[id]
 	if b.Loop.Phase != state.PhaseSettled || b.Loop.Outcome != string(plan.OutcomeSuccess) {
 		return
 	}
 	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
 	if b.Stage+1 < len(n.Stages) {
-		injected, heard := b.Loop.Injected, b.Loop.Heard
-		b.Stage, b.Loop = b.Stage+1, stageLoop(n, b.Stage+1)
-		b.Loop.Injected, b.Loop.Heard = injected, heard
+		injected, consumed := b.Loop.Injected, b.Loop.ContextConsumed
+		b.Stage, b.Loop = b.Stage+1, newStageLoop(n, b.Stage+1)
+		b.Loop.Injected, b.Loop.ContextConsumed = injected, consumed
 	}
 	ns.Branches[id] = b
 }
 
-// reopen lets providers that failed go on where they failed; their loops are ready again.
-func reopen(branches map[string]state.Branch) {
+// reopenBranches lets failed providers continue where they failed; their loops are ready again.
+func reopenBranches(branches map[string]state.Branch) {
 	for id, b := range branches {
 		if b.Status == state.NodeFailed {
-			b.Status, b.Gate = state.NodeRunning, reopened(b.Gate, plan.PointParallelProviderEnd)
+			b.Status, b.HookCursor = state.NodeRunning, reopenCursor(b.HookCursor, plan.PointParallelProviderEnd)
 			branches[id] = b
 		}
 	}
@@ -289,12 +287,9 @@ func applyArtifact(s *state.State, e event.Event) error {
 	}
 	ns, entered := s.Nodes[s.At]
 	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return misfit(e, "the run is not at that node")
+		return invalidTransition(e, "the run is not at that node")
 	}
-	if ns.Artifacts == nil {
-		ns.Artifacts = map[string]event.Ref{}
-	}
-	ns.Artifacts[d.Name] = d.Ref
+	setArtifact(&ns, d.Name, d.Ref)
 	s.Nodes[s.At] = ns
 	return nil
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,26 +11,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What a node's contract adds to an iteration: checks before the agent works, and after its attempt checks and the
-// settling of artifact and outcome.
+// A node's contract adds to an iteration: checks before the agent works, checks after its attempt, and the settling
+// of artifact and outcome.
 
-// checkRounds sets the keys of checks apart that are made again in a stage retry, before an iteration has begun.
+// checkRounds separates the keys of checks that are repeated in a stage retry before an iteration has begun.
 const checkRounds = 1000
 
-// measure is the command for the next check at the moment, nil when all are made. Those at the entry of a node are made
-// before its first iteration, and anew in every stage retry.
-func measure(s state.State, n *plan.Node, moment string, at event.Location, l state.Loop) []Command {
+// decideCheck returns the command for the next check at the moment, nil if all have run. The entry checks of a node
+// run before its first iteration and again in every stage retry.
+func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location, l state.Loop) []Command {
 	if moment == plan.AtEnter {
-		at.Iteration = 0
+		loc.Iteration = 0
 	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 {
 		return nil
 	}
-	return []Command{{Kind: Check, Key: checkKey(s, at, number), Location: at, Check: c.ID}}
+	return []Command{{Kind: Check, Key: checkKey(s, loc, number), Location: loc, Check: c.ID}}
 }
 
-// nextCheck is the first check at the moment that has not been made, with its number among them from 1; 0: none is left.
+// nextCheck returns the first check at the moment that has not run, with its number from 1; 0 if none is left.
 func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	for i, c := range n.ChecksAt(moment) {
 		if !slices.ContainsFunc(l.Measured, func(m state.Measurement) bool { return m.ID == c.ID && m.At == moment }) {
@@ -39,34 +40,32 @@ func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	return plan.Check{}, 0
 }
 
-func checkKey(s state.State, at event.Location, number int) event.Key {
-	if at.Iteration == 0 {
-		number += checkRounds * s.Nodes[at.Outer()].StageAttempt
+func checkKey(s state.State, loc event.Location, number int) event.Key {
+	if loc.Iteration == 0 {
+		number += checkRounds * s.Nodes[loc.Outer()].StageAttempt
 	}
-	return at.Key(event.KeyCheck, number)
+	return loc.Key(event.KeyCheck, number)
 }
 
-// settleKey is that of the settling of the newest attempt.
-func settleKey(at event.Location, l state.Loop) event.Key {
-	return at.Key(event.KeySettle, max(l.Attempt, 1))
+// settleKey returns the key for settling the latest attempt.
+func settleKey(loc event.Location, l state.Loop) event.Key {
+	return loc.Key(event.KeySettle, max(l.Attempt, 1))
 }
 
-// ---- Apply
-
-// attempted ends an attempt whose outcome is still to be settled.
-func attempted(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+// applyAttemptComplete ends an attempt whose outcome must still be settled.
+func applyAttemptComplete(n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		l.Attempted, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
-		toMeasure(n, l)
+		startChecks(n, l)
 	})
 }
 
-// toMeasure begins the checks of an iteration, or the settling where there are none.
-func toMeasure(n *plan.Node, l *state.Loop) {
+// startChecks begins the checks of an iteration, or the settling if there are none.
+func startChecks(n *plan.Node, l *state.Loop) {
 	l.Measured = slices.DeleteFunc(l.Measured, func(m state.Measurement) bool { return m.At != plan.AtEnter })
 	l.Phase = state.PhaseMeasure
 	if len(n.ChecksAt(plan.AtExit)) == 0 {
@@ -74,8 +73,9 @@ func toMeasure(n *plan.Node, l *state.Loop) {
 	}
 }
 
-// measured keeps what a check said. When the last one at the entry is made, a bad one ends the node before any work.
-func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+// applyCheckResult stores the result of a check. If an entry check failed, the last one ends the node before any
+// work.
+func applyCheckResult(s state.State, n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil {
 		return l, err
@@ -83,15 +83,15 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e e
 	moment, phase := plan.AtExit, state.PhaseMeasure
 	if l.Phase == state.PhaseEnter {
 		moment, phase = plan.AtEnter, state.PhaseEnter
-		now.Iteration = 0
+		current.Iteration = 0
 	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 || c.ID != d.ID {
-		return l, misfit(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
+		return l, invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
-	return expect(l, e, phase, checkKey(s, now, number), func(l *state.Loop) {
-		if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
-			return // it was cut off, and is made again when the run goes on
+	return expect(l, e, phase, checkKey(s, current, number), func(l *state.Loop) {
+		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
+			return // it was interrupted; the check runs again after the resume
 		}
 		l.Measured = append(l.Measured, state.Measurement{
 			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, LeftOut: d.LeftOut, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
@@ -104,12 +104,12 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e e
 			return
 		}
 		l.Phase = state.PhaseReady
-		refuseEntry(l)
+		settleFailedEntry(l)
 	})
 }
 
-// refuseEntry settles a loop whose checks at the entry did not all pass.
-func refuseEntry(l *state.Loop) {
+// settleFailedEntry settles a loop whose entry checks did not all pass.
+func settleFailedEntry(l *state.Loop) {
 	i := slices.IndexFunc(l.Measured, func(m state.Measurement) bool { return !m.Passed })
 	if i < 0 {
 		return
@@ -119,12 +119,12 @@ func refuseEntry(l *state.Loop) {
 		settleFailed(l, f)
 		return
 	}
-	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+orElse(bad.Reason, "it did not pass")
-	settle(l, l.Message)
+	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+cmp.Or(bad.Reason, "it did not pass")
+	settleLoop(l, l.Message)
 }
 
-// settled takes over what an iteration came to.
-func settled(l *state.Loop, d event.Settlement) {
+// recordSettlement stores the outcome of an iteration.
+func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
-	l.Attempted, l.Made = nil, orRef(d.Artifact, d.Partial)
+	l.Attempted, l.Made = nil, cmp.Or(d.Artifact, d.Partial)
 }

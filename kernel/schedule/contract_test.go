@@ -14,26 +14,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// world answers the commands of a run and keeps what was made: "execute v2 i1", "execute v1 s1 i1#2" for a step's
+// scriptedRun answers the commands of a run and records them: "execute v2 i1", "execute v1 s1 i1#2" for a step's
 // second attempt, "check lint", "stage 2 of 3", "wait 1s".
-type world struct {
+type scriptedRun struct {
 	*history
-	made []string
-	// attempt is how an attempt ends: "" well, else an outcome, or "crash" for a transient failure.
+	record []string
+	// attempt returns the end of an attempt: "" for success, else an outcome, or "crash" for a transient failure.
 	attempt func(c schedule.Command, node string) string
 	usage   func(c schedule.Command) *event.Usage
 	checks  map[string]bool
 	steps   []event.StepData
-	inputs  map[string]event.InputCheckedData // what a look at the input of a node comes to, by its id
+	inputs  map[string]event.InputCheckedData // results of inspecting the input of a node, by its id
 }
 
-func newWorld(t *testing.T, p *plan.Plan) *world {
+func newScriptedRun(t *testing.T, p *plan.Plan) *scriptedRun {
 	t.Helper()
-	return &world{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
+	return &scriptedRun{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
 }
 
-// run performs what is due until nothing is.
-func (w *world) run() *world {
+// run performs the due commands until none is left.
+func (w *scriptedRun) run() *scriptedRun {
 	w.t.Helper()
 	for range 10_000 {
 		cmds := schedule.Decide(w.plan, w.state)
@@ -45,12 +45,12 @@ func (w *world) run() *world {
 		}
 		w.perform(cmds[0])
 	}
-	w.t.Fatalf("no end: %v", w.made[:20])
+	w.t.Fatalf("no end: %v", w.record[:20])
 	return w
 }
 
-// fire lets the timer run out that is due first.
-func (w *world) fire() bool {
+// fire fires the timer that is due first.
+func (w *scriptedRun) fire() bool {
 	var first event.Key
 	for key, timer := range w.state.Timers {
 		if first == "" || timer.Due.Before(w.state.Timers[first].Due) {
@@ -64,21 +64,21 @@ func (w *world) fire() bool {
 	return true
 }
 
-func (w *world) perform(c schedule.Command) {
+func (w *scriptedRun) perform(c schedule.Command) {
 	w.t.Helper()
 	if c.Event != nil {
-		w.tell(*c.Event)
+		w.apply(*c.Event)
 		w.add(*c.Event)
 	}
-	at := c.Location.Cursor()
+	cursor := c.Location.Cursor()
 	switch c.Kind {
 	case schedule.Attempt:
 		w.finish(c)
 	case schedule.Strategy:
-		w.add(event.New(event.Decision, at, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
+		w.add(event.New(event.Decision, cursor, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
 	case schedule.Check:
-		w.made = append(w.made, "check "+c.Check)
-		w.add(event.New(event.CheckResult, at, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
+		w.record = append(w.record, "check "+c.Check)
+		w.add(event.New(event.CheckResult, cursor, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
 		n := schedule.StageAt(w.plan, w.state, c.Location)
 		outcome := orSuccess(w.attempt(c, n.ID))
@@ -87,47 +87,47 @@ func (w *world) perform(c schedule.Command) {
 				outcome = "fail"
 			}
 		}
-		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{
+		w.add(event.New(event.IterationComplete, cursor, c.Key, event.IterationCompleteData{
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
 	case schedule.Inspect:
-		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
-		w.add(event.New(event.InputChecked, at, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
+		w.record = append(w.record, fmt.Sprintf("inspect %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
+		w.add(event.New(event.InputChecked, cursor, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
 	case schedule.PlanSteps:
-		w.add(event.New(event.StepsPlanned, at, c.Key, event.StepsPlannedData{Steps: w.steps}))
+		w.add(event.New(event.StepsPlanned, cursor, c.Key, event.StepsPlannedData{Steps: w.steps}))
 	}
 }
 
-func (w *world) tell(e event.Event) {
+func (w *scriptedRun) apply(e event.Event) {
 	switch d, _ := event.Decode[event.TimerSetData](e); e.Type {
 	case event.TimerSet:
-		w.made = append(w.made, "wait "+d.After.String())
+		w.record = append(w.record, "wait "+d.After.String())
 	case event.Retry:
 		if r, _ := event.Decode[event.RetryData](e); r.Rung == "stage" {
-			w.made = append(w.made, fmt.Sprintf("stage %d of %d", r.N, r.Max))
+			w.record = append(w.record, fmt.Sprintf("stage %d of %d", r.N, r.Max))
 		}
 	}
 }
 
-func (w *world) finish(c schedule.Command) {
+func (w *scriptedRun) finish(c schedule.Command) {
 	n := schedule.StageAt(w.plan, w.state, c.Location)
-	said := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
+	line := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
 	if c.Location.Step != "" {
-		said += " " + c.Location.Step
+		line += " " + c.Location.Step
 	}
-	said += fmt.Sprintf(" i%d", c.Location.Iteration)
+	line += fmt.Sprintf(" i%d", c.Location.Iteration)
 	if c.Attempt > 1 {
-		said += fmt.Sprintf("#%d", c.Attempt)
+		line += fmt.Sprintf("#%d", c.Attempt)
 	}
-	w.made = append(w.made, said)
-	outcome, at := w.attempt(c, n.ID), c.Location.Cursor()
+	w.record = append(w.record, line)
+	outcome, cursor := w.attempt(c, n.ID), c.Location.Cursor()
 	switch {
 	case outcome == "crash":
 		w.fail(c, event.FailureData{ErrorType: "provider_crashed", Code: "ACODE-ORCH-001", Message: "it crashed", Retryable: true, Usage: w.usage(c)})
 	case n.HasContract() && c.Location.Step == "":
-		w.add(event.New(event.AttemptComplete, at, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
+		w.add(event.New(event.AttemptComplete, cursor, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
 	default:
-		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
+		w.add(event.New(event.IterationComplete, cursor, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
 	}
 }
 
@@ -138,24 +138,24 @@ func orSuccess(outcome string) string {
 	return outcome
 }
 
-func (w *world) count(prefix string) int {
+func (w *scriptedRun) count(prefix string) int {
 	n := 0
-	for _, said := range w.made {
-		if strings.HasPrefix(said, prefix) {
+	for _, line := range w.record {
+		if strings.HasPrefix(line, prefix) {
 			n++
 		}
 	}
 	return n
 }
 
-// resume goes on as a new kernel.
-func (w *world) resume(d event.SessionResumedData) *world {
-	w.kernel()
+// resume continues with a new kernel.
+func (w *scriptedRun) resume(d event.SessionResumedData) *scriptedRun {
+	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", d))
 	return w
 }
 
-func (w *world) rests(status state.Status, kind state.PauseKind) {
+func (w *scriptedRun) requireStopped(status state.Status, kind state.PauseKind) {
 	w.t.Helper()
 	if w.state.Status != status || w.state.PauseKind != kind {
 		w.t.Errorf("the run is %s %s (%s), want %s %s", w.state.Status, w.state.PauseKind, w.state.PauseReason, status, kind)
@@ -180,7 +180,7 @@ func loopPlan() *plan.Plan {
 	}, "plan", "execute", "verify", "review")
 }
 
-func by(node, outcome string) func(schedule.Command, string) string {
+func endNodeAs(node, outcome string) func(schedule.Command, string) string {
 	return func(_ schedule.Command, n string) string {
 		if n == node {
 			return outcome
@@ -189,14 +189,14 @@ func by(node, outcome string) func(schedule.Command, string) string {
 	}
 }
 
-// D3, U120, U122, U123: verification that fails for ever: one pass and three returns, then a person; who goes on takes
-// the edge once more.
-func TestVerifyFailsForEver(t *testing.T) {
-	w := newWorld(t, loopPlan())
-	w.attempt = by("verify", "fail")
-	w.run().rests(state.Paused, state.PauseEscalation)
+// D3, U120, U122, U123: a verification that always fails: one pass and three returns, then a question; approving it
+// takes the edge once more.
+func TestVerifyAlwaysFails(t *testing.T) {
+	w := newScriptedRun(t, loopPlan())
+	w.attempt = endNodeAs("verify", "fail")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 || w.count("verify") != 4 || w.count("plan") != 1 {
-		t.Errorf("made %q", w.made)
+		t.Errorf("made %q", w.record)
 	}
 	c := w.state.Cycles["verify:fail->execute"]
 	if c.Count != 3 || c.Limit != 3 || len(c.Reasons) != 3 || w.state.Returns != 3 || w.state.PauseCode != "ACODE-ORCH-003" {
@@ -205,38 +205,38 @@ func TestVerifyFailsForEver(t *testing.T) {
 	if n := w.state.Nodes["1"]; n.Visit != 4 || n.Feedback == nil {
 		t.Errorf("execute is %+v", n)
 	}
-	w.resume(event.SessionResumedData{Context: "use the other library"}).run().rests(state.Paused, state.PauseEscalation)
+	w.resume(event.SessionResumedData{Context: "use the other library"}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 5 || w.state.Cycles["verify:fail->execute"].Count != 4 {
-		t.Errorf("after the resume: %q", w.made)
+		t.Errorf("after the resume: %q", w.record)
 	}
-	w.attempt = by("", "")
-	w.resume(event.SessionResumedData{ResetCycles: true}).run().rests(state.Completed, "")
+	w.attempt = endNodeAs("", "")
+	w.resume(event.SessionResumedData{ResetCycles: true}).run().requireStopped(state.Completed, "")
 	if w.state.Returns != 1 {
 		t.Errorf("%d returns are left", w.state.Returns)
 	}
 }
 
-// D3: counters outlive a pause: after two of three returns one is left.
-func TestCyclesOutliveAPause(t *testing.T) {
-	w := newWorld(t, loopPlan())
+// D3: cycle counts survive a pause: after two of three returns one is left.
+func TestCyclesSurviveAPause(t *testing.T) {
+	w := newScriptedRun(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
 		if node == "verify" && c.Location.Visit == 3 && w.state.Stop == nil {
 			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
 		}
-		return by("verify", "fail")(c, node)
+		return endNodeAs("verify", "fail")(c, node)
 	}
-	w.run().rests(state.Paused, state.PauseUser)
+	w.run().requireStopped(state.Paused, state.PauseUser)
 	if got := w.state.Cycles["verify:fail->execute"].Count; got != 2 {
 		t.Fatalf("paused after %d returns", got)
 	}
-	w.attempt = by("verify", "fail")
-	w.resume(event.SessionResumedData{}).run().rests(state.Paused, state.PauseEscalation)
+	w.attempt = endNodeAs("verify", "fail")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
 	if w.count("execute") != 4 {
-		t.Errorf("made %q", w.made)
+		t.Errorf("made %q", w.record)
 	}
 }
 
-// U121: a review that rejects leads back to the plan; U123: what happens at the limit is the edge's word.
+// U121: a negative review leads back to the plan; U123: the edge sets the action at its limit.
 func TestOnLimit(t *testing.T) {
 	for _, tt := range []struct {
 		onLimit string
@@ -245,16 +245,16 @@ func TestOnLimit(t *testing.T) {
 	}{{"failed", state.Failed, "cycle_limit"}, {"abort", state.Aborted, "aborted"}} {
 		p := loopPlan()
 		p.Nodes[3].Transitions["reject"] = plan.Edge{To: "plan", Limit: 1, OnLimit: tt.onLimit}
-		w := newWorld(t, p)
-		w.attempt = by("review", "reject")
-		w.run().rests(tt.status, "")
+		w := newScriptedRun(t, p)
+		w.attempt = endNodeAs("review", "reject")
+		w.run().requireStopped(tt.status, "")
 		if w.count("plan") != 2 || w.state.Failure == nil || w.state.Failure.ErrorType != tt.kind {
-			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.made, w.state.Failure)
+			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.record, w.state.Failure)
 		}
 	}
 }
 
-// K31, K37: besides each edge a node and the whole run have limits.
+// K31, K37: a node and the whole run have limits too.
 func TestLimitsOfNodesAndRuns(t *testing.T) {
 	edges := map[string]map[plan.Outcome]plan.Edge{}
 	for _, id := range []string{"b", "c", "d"} {
@@ -268,12 +268,12 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}{
 		{"a node", plan.Cycles{}, 10, "policy.cycles.max"},
 		{"the run", plan.Cycles{Session: 7}, 7, "policy.cycles.session"},
-		{"equal passes", plan.Cycles{Identical: 3}, 2, "put out the same"},
+		{"equal passes", plan.Cycles{Identical: 3}, 2, "produced the same output"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := graph(edges, "a", "b", "c", "d")
 			p.Pipeline.Policy = &plan.Policy{Cycles: &tt.policy}
-			w := newWorld(t, p)
+			w := newScriptedRun(t, p)
 			turn := 0
 			w.attempt = func(c schedule.Command, node string) string {
 				if c.Kind == schedule.Attempt && node == "a" {
@@ -284,7 +284,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 				}
 				return ""
 			}
-			w.run().rests(state.Paused, state.PauseEscalation)
+			w.run().requireStopped(state.Paused, state.PauseEscalation)
 			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.says) {
 				t.Errorf("%d returns: %s", w.state.Returns, w.state.PauseReason)
 			}
@@ -292,12 +292,12 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}
 }
 
-// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls in all,
-// then a person.
-func TestStepFailsForEver(t *testing.T) {
+// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
+// in all, then a question.
+func TestStepAlwaysFails(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}, {ID: "s3"}}
 	w.attempt = func(c schedule.Command, _ string) string {
 		if c.Location.Step == "s1" {
@@ -305,7 +305,7 @@ func TestStepFailsForEver(t *testing.T) {
 		}
 		return ""
 	}
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	want := []string{
 		"plan v1 i1",
 		"execute v1 s1 i1", "wait 1s", "execute v1 s1 i1#2", "wait 2s", "execute v1 s1 i1#3", "wait 4s", "execute v1 s1 i1#4",
@@ -313,7 +313,7 @@ func TestStepFailsForEver(t *testing.T) {
 		"execute v1 s1 i2", "wait 1s", "execute v1 s1 i2#2", "wait 2s", "execute v1 s1 i2#3", "wait 4s", "execute v1 s1 i2#4", "stage 3 of 3",
 		"execute v1 s1 i3", "wait 1s", "execute v1 s1 i3#2", "wait 2s", "execute v1 s1 i3#3", "wait 4s", "execute v1 s1 i3#4",
 	}
-	if diff := cmp.Diff(want, w.made); diff != "" {
+	if diff := cmp.Diff(want, w.record); diff != "" {
 		t.Error(diff)
 	}
 	ns := w.state.Nodes["1"]
@@ -323,22 +323,22 @@ func TestStepFailsForEver(t *testing.T) {
 	if f := ns.Loop.Failure; f == nil || f.Code != "ACODE-EXEC-001" || f.Step != "s1" || f.ErrorType != "provider_crashed" {
 		t.Errorf("failure %+v", f)
 	}
-	w.made = nil
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Completed, "")
-	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.made); diff != "" {
+	w.record = nil
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Completed, "")
+	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.record); diff != "" {
 		t.Errorf("without the step:\n%s", diff)
 	}
 }
 
-// K33: retry.on_stage_retry: single gives a step that failed one attempt in each stage retry; retry_by counts by action.
+// K33: retry.on_stage_retry: single gives a failed step one attempt per stage retry; retry_by sets retries by action.
 func TestRetriesOfSteps(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", RetryBy: map[string]int{"READ": 1}}
 	p.Nodes[1].Policy = &plan.Policy{Retry: &plan.Retry{Stage: 2, OnStageRetry: "single"}}
 	for action, want := range map[string]int{"": 4 + 1 + 1, "READ": 2 + 1 + 1} {
-		w := newWorld(t, p)
+		w := newScriptedRun(t, p)
 		w.steps = []event.StepData{{ID: "s1", Action: action}}
-		w.attempt = by("execute", "crash")
+		w.attempt = endNodeAs("execute", "crash")
 		w.run()
 		if got := w.count("execute"); got != want {
 			t.Errorf("%q: %d attempts, want %d", action, got, want)
@@ -346,11 +346,11 @@ func TestRetriesOfSteps(t *testing.T) {
 	}
 }
 
-// U160, U161: steps side by side are begun in the order of the plan, each after what it depends on; a hundred of them.
-func TestStepsSideBySide(t *testing.T) {
+// U160, U161: parallel steps begin in plan order, each after its dependencies; a hundred of them.
+func TestParallelSteps(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	for i := range 100 {
 		st := event.StepData{ID: fmt.Sprintf("s%03d", i)}
 		if i >= 10 {
@@ -358,7 +358,7 @@ func TestStepsSideBySide(t *testing.T) {
 		}
 		w.steps = append(w.steps, st)
 	}
-	most := 0
+	limit := 0
 	w.attempt = func(schedule.Command, string) string {
 		running := 0
 		for _, st := range w.state.Nodes["1"].Steps {
@@ -366,36 +366,37 @@ func TestStepsSideBySide(t *testing.T) {
 				running++
 			}
 		}
-		most = max(most, running)
+		limit = max(limit, running)
 		return ""
 	}
-	w.run().rests(state.Completed, "")
-	if w.count("execute") != 100 || most > 4 || len(asJSON(w.state)) > 100<<10 {
-		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), most, len(asJSON(w.state)))
+	w.run().requireStopped(state.Completed, "")
+	if w.count("execute") != 100 || limit > 4 || len(asJSON(w.state)) > 100<<10 {
+		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), limit, len(asJSON(w.state)))
 	}
 }
 
-// Re-entry: what is done stays done unless its content changed or it is named; where nothing is named all are made again.
+// On re-entry finished steps stay done unless their content changed or they are named; if none is named, all are
+// repeated.
 func TestStepsOfALaterVisit(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute"}}}, "plan", "execute", "verify")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	w.steps = []event.StepData{{ID: "s1", Item: event.Ref{SHA256: "a"}}, {ID: "s2", Item: event.Ref{SHA256: "b"}}}
 	w.attempt = func(c schedule.Command, node string) string {
 		if node != "verify" || c.Location.Visit > 2 {
 			return ""
 		}
-		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // once another one
+		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // changed content, once
 		return "fail"
 	}
-	w.run().rests(state.Completed, "")
+	w.run().requireStopped(state.Completed, "")
 	want := []string{"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "verify v1 i1", "execute v2 s2 i1", "verify v2 i1", "execute v3 s1 i1", "execute v3 s2 i1", "verify v3 i1"}
-	if diff := cmp.Diff(want, w.made); diff != "" {
+	if diff := cmp.Diff(want, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Checks are all made, in order, whatever the agent says; one at the entry keeps the agent from working.
+// All checks run, in order, whatever the agent reports; a failed entry check keeps the agent from working.
 func TestChecks(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "failed"}}}, "a")
 	p.Nodes[0].Checks = []plan.Check{{ID: "green", At: plan.AtEnter}, {ID: "build"}, {ID: "lint"}}
@@ -410,47 +411,48 @@ func TestChecks(t *testing.T) {
 		{map[string]bool{"green": true, "build": true, "lint": true}, "fail", state.Failed, []string{"check green", "a v1 i1", "check build", "check lint"}},
 		{map[string]bool{"green": false}, "", state.Failed, []string{"check green"}},
 	} {
-		w := newWorld(t, p)
-		w.checks, w.attempt = tt.checks, by("a", tt.says)
-		w.run().rests(tt.status, "")
-		if diff := cmp.Diff(tt.made, w.made); diff != "" {
+		w := newScriptedRun(t, p)
+		w.checks, w.attempt = tt.checks, endNodeAs("a", tt.says)
+		w.run().requireStopped(tt.status, "")
+		if diff := cmp.Diff(tt.made, w.record); diff != "" {
 			t.Errorf("%v: %s", tt.checks, diff)
 		}
 	}
 }
 
-// U131: who asks for a person is heard first, is not counted as failed, and works again with what they said.
+// U131: an agent's escalation is handled first, does not count as a failure, and the agent continues with the user's
+// text.
 func TestEscalate(t *testing.T) {
-	w := newWorld(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
-	w.attempt = by("a", "escalate")
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w := newScriptedRun(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
+	w.attempt = endNodeAs("a", "escalate")
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	id := w.state.Awaited()[0]
-	w.attempt = by("", "")
+	w.attempt = endNodeAs("", "")
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,
 	}))
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// U113: a node that is left out is seen in the journal.
+// U113: a skipped node is visible in the journal.
 func TestSkip(t *testing.T) {
 	p := graph(nil, "a", "b")
 	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
-	w := newWorld(t, p)
-	w.run().rests(state.Completed, "")
+	w := newScriptedRun(t, p)
+	w.run().requireStopped(state.Completed, "")
 	if w.count("a") != 0 || w.state.Nodes["0"].Status != state.NodeSkipped || w.state.Nodes["0"].Outcome != "skip" {
-		t.Errorf("made %q, a is %+v", w.made, w.state.Nodes["0"])
+		t.Errorf("made %q, a is %+v", w.record, w.state.Nodes["0"])
 	}
 }
 
-func costs(usd float64) func(schedule.Command) *event.Usage {
+func fixedCost(usd float64) func(schedule.Command) *event.Usage {
 	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
 }
 
-// Sixteen providers under one ceiling of money: what they spend together never passes it.
+// Sixteen providers under one ceiling: together they never exceed it.
 func TestNoOvershoot(t *testing.T) {
 	block := plan.Node{Path: "0", ID: "many", Kind: plan.KindParallel, Stages: []plan.Node{{
 		Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5},
@@ -460,7 +462,7 @@ func TestNoOvershoot(t *testing.T) {
 	}
 	for _, reserve := range []float64{0.3, 0} {
 		p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}, Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 2, ReserveUSD: reserve}}}}
-		w := newWorld(t, p)
+		w := newScriptedRun(t, p)
 		under := map[event.Key]schedule.Command{}
 		for w.state.Status == state.Running {
 			i := slices.IndexFunc(schedule.Decide(p, w.state), func(c schedule.Command) bool { _, busy := under[c.Key]; return !busy })
@@ -475,13 +477,13 @@ func TestNoOvershoot(t *testing.T) {
 			}
 			if len(under) == 0 {
 				if !w.fire() {
-					t.Fatalf("nothing goes on: %s", asJSON(schedule.Decide(p, w.state)))
+					t.Fatalf("the run is stuck: %s", asJSON(schedule.Decide(p, w.state)))
 				}
 				continue
 			}
 			for key, c := range under {
 				delete(under, key)
-				w.usage = costs(0.3)
+				w.usage = fixedCost(0.3)
 				w.finish(c)
 				break
 			}
@@ -492,32 +494,31 @@ func TestNoOvershoot(t *testing.T) {
 	}
 }
 
-// A call that does not say what it took counts as what was reserved for it, never as nothing; a budget stop is an
-// outcome that a person can lift.
+// A call without reported usage is charged its reservation, never nothing; the user can lift a budget stop.
 func TestUnknownCost(t *testing.T) {
 	p := graph(nil, "a", "b", "c")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}
-	w := newWorld(t, p)
-	w.run().rests(state.Paused, state.PauseEscalation)
+	w := newScriptedRun(t, p)
+	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 2 || w.state.PauseCode != "ACODE-ORCH-005" || w.state.Usage.CostUSD != nil {
 		t.Errorf("charged %+v, code %s, use %+v", got, w.state.PauseCode, w.state.Usage)
 	}
-	if !strings.Contains(w.state.PauseReason, "2 calls did not say") {
+	if !strings.Contains(w.state.PauseReason, "2 calls did not report") {
 		t.Errorf("reason %q", w.state.PauseReason)
 	}
-	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
-// What a crash cut off counts as what was reserved for it.
+// An interrupted call is charged its reservation.
 func TestCutOffIsCharged(t *testing.T) {
 	p := graph(nil, "a")
 	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	c := w.commit()
 	if c.Kind != schedule.Attempt {
 		t.Fatalf("due is %s", asJSON(c))
 	}
-	w.kernel()
+	w.startKernel()
 	if got := w.state.Charges["0"]; got.Tokens != 400 || got.UnknownTokens != 1 {
 		t.Errorf("charged %+v", got)
 	}

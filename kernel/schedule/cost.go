@@ -14,57 +14,57 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What attempts and questions of strategies may consume. Before one begins, its part of what is left is set aside in
-// every scope that has a ceiling; when it ends, what it really took is charged instead. So nothing that runs side
-// by side can pass a ceiling together, and a crash loses nothing: what was under way counts as what it was expected to take.
+// Attempts and questions of strategies have a budget. Before one begins, its share of the rest is reserved in every
+// scope that has a ceiling; when it ends, its real usage is charged instead. So concurrent calls cannot exceed a
+// ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
 
-// rounding is how far sums of money may be off.
-const rounding = 1e-9
+// roundingTolerance is the error that sums of money may have.
+const roundingTolerance = 1e-9
 
-// afford says whether a call at the place can be paid for. Else it waits for others to end, or the commands settle the
-// loop as over its budget.
-func afford(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, affordable bool) {
-	if passesSteps(n, at) || l.Check == state.CheckDue {
+// checkBudget reports whether a call at the location is affordable. If not, it waits for others to end, or the
+// commands settle the loop as over its budget.
+func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
+	if passesSteps(n, loc) || l.Check == state.CheckDue {
 		return nil, true
 	}
-	_, short := reserve(p, s, at.Node)
+	_, shortfall := reserve(p, s, loc.Node)
 	switch {
-	case short == nil:
+	case shortfall == nil:
 		return nil, true
-	case short.waits:
+	case shortfall.canWait:
 		return nil, false
 	}
-	key := at.Key(event.KeyQuestion, l.Round+1)
+	key := loc.Key(event.KeyQuestion, l.Round+1)
 	if l.Phase == state.PhaseReady {
-		at.Iteration = l.Completed + 1
-		key = at.Key(event.KeyAttempt, l.Attempt+1)
+		loc.Iteration = l.Completed + 1
+		key = loc.Key(event.KeyAttempt, l.Attempt+1)
 	}
 	d := event.FailureData{
-		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: at.Step,
-		Iteration: at.Iteration, Message: short.text,
-		Remedy: "policy.cost sets the ceiling; a session keeps its plan, and resume allows as much once more",
+		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
+		Iteration: loc.Iteration, Message: shortfall.text,
+		Remedy: "resume allows the same amount again; policy.cost sets the limit, and a session keeps its plan",
 	}
-	return record(event.New(event.Error, at.Cursor(), key, d)), false
+	return record(event.New(event.Error, loc.Cursor(), key, d)), false
 }
 
-// shortage is why nothing can be set aside.
-type shortage struct {
-	waits bool // others hold what is left, and may give it back
-	text  string
+// insufficientBudget is the reason why nothing can be reserved.
+type insufficientBudget struct {
+	canWait bool // other calls have reserved the rest and may release it
+	text    string
 }
 
-// reserve is what is set aside for a call at a node, by scope; nil where nothing is limited.
-func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *shortage) {
+// reserve returns the amounts to reserve for a call at a node, by scope; nil if nothing is limited.
+func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *insufficientBudget) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {
-		part, short := reserveIn(p, s, c)
-		if short != nil {
-			return nil, short
+		part, shortfall := reserveInScope(p, s, c)
+		if shortfall != nil {
+			return nil, shortfall
 		}
 		if reserved == nil {
 			reserved = map[string]state.Amount{}
 		}
-		if other, twice := reserved[c.Scope]; twice { // an embedded pipeline and the node that embeds it
+		if other, nested := reserved[c.Scope]; nested { // an embedded pipeline and the node that embeds it
 			part = part.Within(other)
 		}
 		reserved[c.Scope] = part
@@ -72,88 +72,89 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 	return reserved, nil
 }
 
-func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *shortage) {
-	charge, held, beside := s.Charges[c.Scope], heldIn(s, c.Scope), company(p, s)
+func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, shortfall *insufficientBudget) {
+	charge, reserved, pending := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
-		amount, short := partOf(limits[float64]{
-			most: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls, beside: beside,
-			expected: c.Cost.ReserveUSD, dearest: charge.DearestUSD, known: charge.Attempts - charge.UnknownUSD,
-			unknown: charge.UnknownUSD, unit: "USD", tolerance: rounding, setting: "reserve_usd",
+		amount, shortfall := share(ceilingUsage[float64]{
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, reserved: reserved.usd, reservedCalls: reserved.calls, pending: pending,
+			expected: c.Cost.ReserveUSD, highest: charge.HighestUSD, reported: charge.Attempts - charge.UnknownUSD,
+			unreported: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
-		if short != nil {
-			return part, short
+		if shortfall != nil {
+			return part, shortfall
 		}
 		part.USD = &amount
 	}
 	if c.Cost.MaxTokens > 0 {
-		amount, short := partOf(limits[int64]{
-			most: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls, beside: beside,
-			expected: c.Cost.ReserveTokens, dearest: charge.DearestTokens, known: charge.Attempts - charge.UnknownTokens,
-			unknown: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
+		amount, shortfall := share(ceilingUsage[int64]{
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, reserved: reserved.tokens, reservedCalls: reserved.calls, pending: pending,
+			expected: c.Cost.ReserveTokens, highest: charge.HighestTokens, reported: charge.Attempts - charge.UnknownTokens,
+			unreported: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
-		if short != nil {
-			return part, short
+		if shortfall != nil {
+			return part, shortfall
 		}
 		part.Tokens = &amount
 	}
 	return part, nil
 }
 
-// limits is one ceiling with what is known of the calls under it.
-type limits[T int64 | float64] struct {
-	most, spent, held T
-	calls             int // that hold something
-	beside            int // calls that what is left is for, this one among them
-	expected, dearest T
-	known, unknown    int // calls that ended and said, or did not say, what they took
-	unit              string
-	tolerance         T
-	setting           string
+// ceilingUsage is one ceiling with the usage under it.
+type ceilingUsage[T int64 | float64] struct {
+	limit, spent, reserved T
+	reservedCalls          int // number of calls with a reservation
+	pending                int // calls that share the rest, this one included
+	expected, highest      T
+	reported, unreported   int // calls that ended and reported, or did not report, their usage
+	unit                   string
+	tolerance              T
+	setting                string
 }
 
-// partOf is what one call is to set aside, and may take. It begins where what it is expected to take is left: what the
-// author says, else as much as the dearest so far took, else, where nothing is known, all. Then it has an equal part of
-// what is left, beside those that may yet begin: a call that takes more than the ones before it is no reason to stop.
-func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
-	left := l.most - l.spent - l.held
+// share returns the amount to reserve for one call, which is also its allowance.
+//
+// A call begins if its expected usage is left: the author's number, else the highest usage so far, else everything.
+// It then gets an equal share of the rest among the pending calls, so that a call may use more than earlier ones.
+func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *insufficientBudget) {
+	left := l.limit - l.spent - l.reserved
 	part := l.expected
 	switch {
 	case part > 0:
-	case l.known > 0:
-		part = l.dearest
-	case left > l.tolerance && l.calls == 0:
+	case l.reported > 0:
+		part = l.highest
+	case left > l.tolerance && l.reservedCalls == 0:
 		return left, nil
 	default:
-		part = l.most // nobody knows: more than what is left
+		part = l.limit // unknown: more than the rest
 	}
 	if part <= left+l.tolerance && left > l.tolerance {
-		return min(max(part, left/T(l.beside)), left), nil
+		return min(max(part, left/T(l.pending)), left), nil
 	}
-	of := "the session"
+	subject := "the session"
 	if scope != "" {
-		of = "node " + scope
+		subject = "node " + scope
 	}
-	text := fmt.Sprintf("%s of %s %s are spent in %s, and the next call does not fit", amount(l.spent), amount(l.most), l.unit, of)
-	if l.unknown > 0 {
-		text += fmt.Sprintf("; %d calls did not say what they took and count as what was reserved for them (policy.cost.%s)", l.unknown, l.setting)
+	text := fmt.Sprintf("%s of %s %s are spent in %s; the next call would exceed the limit", formatAmount(l.spent), formatAmount(l.limit), l.unit, subject)
+	if l.unreported > 0 {
+		text += fmt.Sprintf("; %d calls did not report their usage and are charged their reservation (policy.cost.%s)", l.unreported, l.setting)
 	}
-	return 0, &shortage{waits: l.calls > 0 && part <= l.most-l.spent+l.tolerance, text: text}
+	return 0, &insufficientBudget{canWait: l.reservedCalls > 0 && part <= l.limit-l.spent+l.tolerance, text: text}
 }
 
-// amount is a number for people: sums of money have no more than six decimals.
-func amount[T int64 | float64](n T) string {
+// formatAmount formats a number for messages, with at most six decimals.
+func formatAmount[T int64 | float64](n T) string {
 	return strconv.FormatFloat(math.Round(float64(n)*1e6)/1e6, 'f', -1, 64)
 }
 
-// company is how many calls what is left is for: the one that is about to begin, and those that may begin beside it.
-func company(p *plan.Plan, s state.State) int {
+// pendingCalls returns the number of calls that share the remaining budget, the next one included.
+func pendingCalls(p *plan.Plan, s state.State) int {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waiting, holding := 0, 0
+	waiting, reserved := 0, 0
 	count := func(over bool, l state.Loop) {
 		switch {
 		case over:
 		case l.Reserved != nil:
-			holding++
+			reserved++
 		default:
 			waiting++
 		}
@@ -170,69 +171,67 @@ func company(p *plan.Plan, s state.State) int {
 			st := ns.Steps[id]
 			count(st.Status != state.StepPending && st.Status != state.StepRunning, st.Loop)
 		}
-		waiting = min(waiting, parallelSteps-holding)
+		waiting = min(waiting, parallelSteps-reserved)
 	}
 	return max(waiting, 1)
 }
 
-// holding is what the calls under way have set aside in a scope.
-type holding struct {
+// reservations sums the reservations of the calls in flight in a scope.
+type reservations struct {
 	usd    float64
 	tokens int64
 	calls  int
 }
 
-func heldIn(s state.State, scope string) holding {
-	var h holding
+func sumReservations(s state.State, scope string) reservations {
+	var sum reservations
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		ns := s.Nodes[path]
 		if ns.Status != state.NodeRunning {
 			continue
 		}
-		for _, seat := range seats(path, ns) {
-			part, holds := seat.loop.Reserved[scope]
-			if !holds {
+		for _, ref := range activeLoops(path, ns) {
+			part, isReserved := ref.loop.Reserved[scope]
+			if !isReserved {
 				continue
 			}
-			h.calls++
+			sum.calls++
 			if part.USD != nil {
-				h.usd += *part.USD
+				sum.usd += *part.USD
 			}
 			if part.Tokens != nil {
-				h.tokens += *part.Tokens
+				sum.tokens += *part.Tokens
 			}
 		}
 	}
-	return h
+	return sum
 }
 
-// ---- Apply
-
-// spend sets aside what a call that begins may take, and charges what one that ends took: u, as its event says.
-func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Location, e event.Event, u *event.Usage) {
-	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
-		l.Reserved, _ = reserve(p, *s, at.Node)
+// accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
+func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, old state.Loop, loc event.Location, e event.Event, u *event.Usage) {
+	if l.Phase != old.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
+		l.Reserved, _ = reserve(p, *s, loc.Node)
 		return
 	}
 	s.Usage = s.Usage.Plus(u)
-	if was.Phase != state.PhaseAttempt && was.Phase != state.PhaseAsking || l.Phase == was.Phase {
+	if old.Phase != state.PhaseAttempt && old.Phase != state.PhaseAsking || l.Phase == old.Phase {
 		return
 	}
-	if u == nil && neverBegan(e) {
+	if u == nil && failedBeforeCall(e) {
 		u = &event.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 	}
-	for scope, part := range was.Reserved {
-		charge(p, s, at.Node, scope, part, u, e.Seq)
+	for scope, part := range old.Reserved {
+		chargeCall(p, s, loc.Node, scope, part, u, e.Seq)
 	}
 	l.Reserved = nil
 }
 
-// neverBegan reports whether an attempt, or a question, failed before an agent was called.
-func neverBegan(e event.Event) bool {
+// failedBeforeCall reports whether an attempt or a question failed before an agent was called.
+func failedBeforeCall(e event.Event) bool {
 	kind := ""
 	switch e.Type {
 	case event.Error:
-		d, _ := event.Decode[event.FailureData](e) // whoever applied it has read it already
+		d, _ := event.Decode[event.FailureData](e) // apply has decoded it already
 		kind = d.ErrorType
 	case event.StrategyAnswer:
 		d, _ := event.Decode[event.StrategyAnswerData](e)
@@ -246,8 +245,8 @@ func neverBegan(e event.Event) bool {
 	}
 }
 
-// charge counts what a call took in a scope. One that did not say took what it was expected to take.
-func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
+// chargeCall adds the usage of a call to a scope. A call with unknown usage is charged its estimate.
+func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
 	if s.Charges == nil {
 		s.Charges = map[string]state.Charge{}
 	}
@@ -262,21 +261,21 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 	switch {
 	case u != nil && u.CostUSD != nil:
 		c.USD += *u.CostUSD
-		c.DearestUSD = max(c.DearestUSD, *u.CostUSD)
+		c.HighestUSD = max(c.HighestUSD, *u.CostUSD)
 	default:
 		c.UnknownUSD++
 		if part.USD != nil {
-			c.USD += expected(*part.USD, reserveUSD, c.DearestUSD)
+			c.USD += estimate(*part.USD, reserveUSD, c.HighestUSD)
 		}
 	}
-	switch tokens, known := tokensOf(u); {
+	switch tokens, known := countTokens(u); {
 	case known:
 		c.Tokens += tokens
-		c.DearestTokens = max(c.DearestTokens, tokens)
+		c.HighestTokens = max(c.HighestTokens, tokens)
 	default:
 		c.UnknownTokens++
 		if part.Tokens != nil {
-			c.Tokens += expected(*part.Tokens, reserveTokens, c.DearestTokens)
+			c.Tokens += estimate(*part.Tokens, reserveTokens, c.HighestTokens)
 		}
 	}
 	for _, ceiling := range p.Ceilings(path) {
@@ -287,15 +286,15 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 	s.Charges[scope] = c
 }
 
-// expected is what a call counts as that did not say what it took: what the author expects, else as much as the dearest
-// so far took, else all that was set aside for it.
-func expected[T int64 | float64](part, said, dearest T) T {
-	return min(part, cmp.Or(said, dearest, part))
+// estimate returns the charge of a call with unknown usage: the author's number, else the highest usage so far, else
+// its whole reservation.
+func estimate[T int64 | float64](part, declared, highest T) T {
+	return min(part, cmp.Or(declared, highest, part))
 }
 
-// tokensOf are the tokens that a ceiling counts: input and output, with what was written to a cache and without what
-// was read from one.
-func tokensOf(u *event.Usage) (tokens int64, known bool) {
+// countTokens returns the tokens that count against a ceiling: input and output, including cache writes, without
+// cache reads.
+func countTokens(u *event.Usage) (tokens int64, known bool) {
 	if u == nil || u.InputTokens == nil && u.OutputTokens == nil {
 		return 0, false
 	}
@@ -307,21 +306,21 @@ func tokensOf(u *event.Usage) (tokens int64, known bool) {
 	return tokens, true
 }
 
-// chargeCutOff charges what a kernel that is gone had set aside.
+// chargeCutOff charges the reservations of a kernel that has died.
 func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
-		charge(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
+		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
 	}
 	l.Reserved = nil
 }
 
-// renewCeilings allows as much once more in the scopes of a node in which nothing more fits; where that is none, since an
-// agent stopped short of what it was allowed, in all of them.
+// renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If none is exhausted, because
+// an agent stopped short of its allowance, it renews all of them.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {
 		all[c.Scope] = true
-		if _, why := reserveIn(p, *s, c); why != nil {
+		if _, shortfall := reserveInScope(p, *s, c); shortfall != nil {
 			short[c.Scope] = true
 		}
 	}
@@ -333,7 +332,31 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	}
 	for scope := range short {
 		charge := s.Charges[scope]
-		charge.Renewed++
+		charge.Renewals++
 		s.Charges[scope] = charge
+	}
+}
+
+// attemptResult holds the fields shared by the events that end an attempt, a question or an iteration.
+type attemptResult struct {
+	// Output is the agent's output.
+	Output *event.Ref `json:"output"`
+	// Usage is the consumption, nil for none. Failed attempts consume too.
+	Usage *event.Usage `json:"usage"`
+	// Artifact is the iteration's artifact for other nodes.
+	Artifact *event.Ref `json:"artifact"`
+}
+
+// decodeAttemptResult returns the zero value for events that end nothing.
+func decodeAttemptResult(e event.Event) attemptResult {
+	switch e.Type {
+	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
+		d, _ := event.Decode[attemptResult](e) // apply has decoded it already
+		if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
+			d.Usage = nil // the settlement repeats the usage of its attempt
+		}
+		return d
+	default:
+		return attemptResult{}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// overLimit says which limit of cycles does not let an edge be taken once more, "" for none.
+// overLimit returns the cycle limit that blocks another transition over the edge, "" for none.
 func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
 	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
 	switch {
@@ -20,30 +20,30 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)
 	case c.Count == route.Limit:
 		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
-	case returnsTo(s, route) >= limits.Max:
-		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
+	case countReturns(s, route) >= limits.Max:
+		return fmt.Sprintf("%s has been entered again %d times, the maximum of policy.cycles.max", route.Edge.To, limits.Max)
 	case s.Returns >= limits.Session:
-		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
+		return fmt.Sprintf("the run has taken %d back edges, the maximum of policy.cycles.session", limits.Session)
 	case limits.Identical > 0 && c.PassHash == pass && c.IdenticalPasses+1 >= limits.Identical:
-		return fmt.Sprintf("%d passes in a row over %s put out the same", c.IdenticalPasses+1, route.Name)
+		return fmt.Sprintf("%d passes in a row over %s produced the same output", c.IdenticalPasses+1, route.Name)
 	default:
 		return ""
 	}
 }
 
-// returnsTo is how often the target of the edge was entered again, over all edges that lead to it.
-func returnsTo(s state.State, route plan.Route) int {
-	of, _ := splitEdge(route.Name)
+// countReturns returns how often the edge's target was re-entered, over all edges that lead to it.
+func countReturns(s state.State, route plan.Route) int {
+	subject, _ := splitEdge(route.Name)
 	sum := 0
 	for name, c := range s.Cycles {
-		if embedder, edge := splitEdge(name); embedder == of && strings.HasSuffix(edge, "->"+route.Edge.To) {
+		if embedder, edge := splitEdge(name); embedder == subject && strings.HasSuffix(edge, "->"+route.Edge.To) {
 			sum += c.Count
 		}
 	}
 	return sum
 }
 
-// splitEdge takes the name of a counted edge apart: the path of the node that embeds its pipeline, "" for none, and
+// splitEdge splits the name of a counted edge into the path of the node that embeds its pipeline, "" for none, and
 // the rest.
 func splitEdge(name string) (embedder, edge string) {
 	if before, after, inside := strings.Cut(name, "/"); inside {
@@ -52,8 +52,8 @@ func splitEdge(name string) (embedder, edge string) {
 	return "", name
 }
 
-// passPrint is a digest of what the nodes from the target of a back edge to its source put out.
-func passPrint(p *plan.Plan, s state.State, n *plan.Node, target string) string {
+// passHash returns a digest of the outputs of the nodes from the target of a back edge to its source.
+func passHash(p *plan.Plan, s state.State, n *plan.Node, target string) string {
 	siblings, last := p.Siblings(n.Path)
 	digest := sha256.New()
 	inside := false
@@ -65,14 +65,14 @@ func passPrint(p *plan.Plan, s state.State, n *plan.Node, target string) string 
 		ns := s.Nodes[path]
 		for _, ref := range []*event.Ref{ns.Output, ns.Loop.Result} {
 			if ref != nil {
-				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n") // a hash takes everything
+				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n") // a hash never fails
 			}
 		}
 	}
 	return hex.EncodeToString(digest.Sum(nil))[:16]
 }
 
-// countReturn counts the return that a transition makes over a back edge.
+// countReturn counts a transition over a back edge.
 func countReturn(s *state.State, d event.NodeCompleteData) {
 	if d.Edge == "" {
 		return
@@ -92,8 +92,8 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 	s.Returns++
 }
 
-// forgetCycles forgets the returns inside a pipeline node that begins another run.
-func forgetCycles(s *state.State, path string) {
+// clearCycles clears the counts of the cycles inside a pipeline node that begins another run.
+func clearCycles(s *state.State, path string) {
 	for name := range s.Cycles {
 		if embedder, _ := splitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
 			delete(s.Cycles, name)

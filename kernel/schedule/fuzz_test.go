@@ -16,11 +16,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxFuzzed bounds what one input may cost: a journal of it is folded after each of its lines.
+// maxFuzzed bounds the size of an input, because the whole journal is folded after each of its lines.
 const maxFuzzed = 20 << 10
 
-// FuzzFold folds any journal of any plan. What does not fit changes nothing, and says so; after every line that
-// does, the scheduler has an answer, and both it and the state are the same when the state comes back from its JSON.
+// FuzzFold folds any journal of any plan. An event that does not fit changes nothing and returns an error. After
+// every other event Decide returns, and both its commands and the state survive a JSON round trip.
 func FuzzFold(f *testing.F) {
 	journal, err := os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl"))
 	if err != nil {
@@ -57,7 +57,7 @@ func FuzzFold(f *testing.F) {
 			before := asJSON(s)
 			next, err := schedule.Apply(&p, s, e)
 			if diff := cmp.Diff(before, asJSON(s)); diff != "" {
-				t.Fatalf("%s changed the state that it was given:\n%s", line, diff)
+				t.Fatalf("%s changed its input state:\n%s", line, diff)
 			}
 			if err != nil {
 				if diff := cmp.Diff(before, asJSON(next)); diff != "" {
@@ -66,13 +66,13 @@ func FuzzFold(f *testing.F) {
 				continue
 			}
 			s = next
-			sameAgain(t, &p, s)
+			checkRoundTrip(t, &p, s)
 		}
 	})
 }
 
-// sameAgain takes a state to its JSON and back.
-func sameAgain(t *testing.T, p *plan.Plan, s state.State) {
+// checkRoundTrip encodes a state as JSON and decodes it.
+func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	t.Helper()
 	text := asJSON(s)
 	back, err := state.Parse([]byte(text))

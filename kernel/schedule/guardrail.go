@@ -12,26 +12,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// guardrail is a limit of running time that holds where the run is. Its timer counts while a kernel holds
-// the session: a pause or a crash moves it on. A timer that has run out stays in the state, marked, until
-// what it bounds is over.
+// guardrail is a limit of running time at the run's location. Its timer counts while a kernel holds the session: a
+// pause or a crash postpones it. A timer that has fired stays in the state, marked, until the guarded work is over.
 type guardrail struct {
-	at     event.Location // what it bounds: see [event.Place.Holds]
-	number int            // of its timer at that place: 1, of an embedded pipeline's runs 2
+	loc    event.Location // the guarded work: see [event.Location.Holds]
+	number int            // of its timer at that location: 1, for an embedded pipeline's runs 2
 	limit  *plan.Guardrails
 }
 
-func (g guardrail) key() event.Key { return g.at.Key(event.KeyTimer, g.number) }
+func (g guardrail) key() event.Key { return g.loc.Key(event.KeyTimer, g.number) }
 
-// ofRun reports whether the guardrail bounds the whole run.
-func (g guardrail) ofRun() bool { return g.at == event.Location{} }
+// boundsRun reports whether the guardrail bounds the whole run.
+func (g guardrail) boundsRun() bool { return g.loc == event.Location{} }
 
-// guardrails are those that hold where the run is, the widest first.
-func guardrails(p *plan.Plan, s state.State) []guardrail {
+// activeGuardrails returns the guardrails at the run's location, the widest first.
+func activeGuardrails(p *plan.Plan, s state.State) []guardrail {
 	var all []guardrail
-	add := func(at event.Location, number int, limit *plan.Guardrails) {
+	add := func(loc event.Location, number int, limit *plan.Guardrails) {
 		if limit != nil {
-			all = append(all, guardrail{at, number, limit})
+			all = append(all, guardrail{loc, number, limit})
 		}
 	}
 	add(event.Location{}, 1, p.Pipeline.Guardrails)
@@ -41,161 +40,161 @@ func guardrails(p *plan.Plan, s state.State) []guardrail {
 		if c != '.' || n == nil || ns.Status != state.NodeRunning {
 			continue
 		}
-		at := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
-		visit := at
+		loc := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
+		visit := loc
 		if n.Kind == plan.KindPipeline && p.Embedder(path) == "" {
 			visit.Run = s.Run // its own runs count up within a visit
 		}
 		add(visit, 1, n.Guardrails)
 		if n.Plan != nil && path != s.At {
-			add(at, 2, n.Plan.Pipeline.Guardrails)
+			add(loc, 2, n.Plan.Pipeline.Guardrails)
 		}
 		if n.Kind != plan.KindParallel {
 			continue
 		}
-		for _, seat := range seats(path, ns) {
-			if stage := p.Find(seat.at.Node); stage != nil {
-				seat.at.Iteration = 0
-				add(seat.at, 1, stage.Guardrails)
+		for _, ref := range activeLoops(path, ns) {
+			if stage := p.Find(ref.loc.Node); stage != nil {
+				ref.loc.Iteration = 0
+				add(ref.loc, 1, stage.Guardrails)
 			}
 		}
 	}
 	return all
 }
 
-// whose is what the guardrail bounds, for messages.
-func (g guardrail) whose(p *plan.Plan) string {
-	n := p.Find(g.at.Node)
+// subject names the guarded work for messages.
+func (g guardrail) subject(p *plan.Plan) string {
+	n := p.Find(g.loc.Node)
 	switch {
-	case g.ofRun():
+	case g.boundsRun():
 		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
-	case n == nil: // the plan that the guardrail is from has it
-		return g.at.Node
+	case n == nil: // the plan that sets the guardrail has it
+		return g.loc.Node
 	case g.number == 2:
 		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)
-	case g.at.Branch != "":
-		return fmt.Sprintf("stage %q of provider %s", n.ID, g.at.Branch)
+	case g.loc.Branch != "":
+		return fmt.Sprintf("stage %q of provider %s", n.ID, g.loc.Branch)
 	default:
 		return fmt.Sprintf("node %q", n.ID)
 	}
 }
 
-// armGuardrails sets the timer of a guardrail that has none yet.
+// armGuardrails sets the first missing timer of a guardrail.
 func armGuardrails(p *plan.Plan, s state.State) []Command {
-	for _, g := range guardrails(p, s) {
+	for _, g := range activeGuardrails(p, s) {
 		if _, armed := s.Timers[g.key()]; armed {
 			continue
 		}
 		var c *event.Cursor
-		if !g.ofRun() {
-			c = g.at.Cursor()
+		if !g.boundsRun() {
+			c = g.loc.Cursor()
 		}
 		return record(event.New(event.TimerSet, c, g.key(), event.TimerSetData{Purpose: state.PurposeGuardrail, After: g.limit.Limit()}))
 	}
 	return nil
 }
 
-// heeding are the commands that are due, with those that cancel what is under way beyond a guardrail. Whether
-// a strategy is at work the state does not show: where none is, the decision is made for it.
-func heeding(p *plan.Plan, s state.State, due []Command) []Command {
+// enforceGuardrails adds to the due commands those that cancel work beyond a guardrail. The state does not show
+// whether a strategy is working, so its decision is recorded as an error as well.
+func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	if !s.Guarded() {
 		return due
 	}
 	var cmds []Command
-	for _, seat := range seats(s.At, s.Nodes[s.At]) {
-		g, reached := reachedAt(p, s, seat.at)
+	for _, ref := range activeLoops(s.At, s.Nodes[s.At]) {
+		g, reached := reachedGuardrail(p, s, ref.loc)
 		if !reached {
 			continue
 		}
-		d := g.failure(p, s, seat.at)
-		if seat.loop.Gate.Firing > 0 {
+		d := g.failure(p, s, ref.loc)
+		if ref.loop.HookCursor.Firing > 0 {
 			continue
 		}
-		if key, busy := underWay(seat); busy {
-			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
+		if key, busy := pendingEffect(ref); busy {
+			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
 		}
-		cmds = append(cmds, cancelChecks(due, seat, d)...)
-		if seat.loop.Phase != state.PhaseDecide {
+		cmds = append(cmds, cancelChecks(due, ref, d)...)
+		if ref.loop.Phase != state.PhaseDecide {
 			continue
 		}
-		key := seat.at.Key(event.KeyDecide, seat.loop.Round+1)
+		key := ref.loc.Key(event.KeyDecide, ref.loop.Round+1)
 		due = slices.DeleteFunc(due, func(c Command) bool { return c.Key == key })
-		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
-		cmds = append(cmds, record(event.New(event.Decision, seat.at.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
+		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
+		cmds = append(cmds, record(event.New(event.Decision, ref.loc.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
 	}
 	return append(cmds, due...)
 }
 
-// cancelChecks cancels the check of a loop that is being made, of those that are due.
-func cancelChecks(due []Command, of seat, cause *event.FailureData) []Command {
-	if of.loop.Phase != state.PhaseEnter && of.loop.Phase != state.PhaseMeasure {
+// cancelChecks returns cancel commands for the checks of the loop among those that are due.
+func cancelChecks(due []Command, ref loopRef, cause *event.FailureData) []Command {
+	if ref.loop.Phase != state.PhaseEnter && ref.loop.Phase != state.PhaseMeasure {
 		return nil
 	}
 	var cmds []Command
 	for _, c := range due {
-		if c.Kind == Check && c.Location.Node == of.at.Node && c.Location.Branch == of.at.Branch {
-			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: of.at, Cause: cause})
+		if c.Kind == Check && c.Location.Node == ref.loc.Node && c.Location.Branch == ref.loc.Branch {
+			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: ref.loc, Cause: cause})
 		}
 	}
 	return cmds
 }
 
-// reachedAt is the widest guardrail that has been reached and bounds the place.
-func reachedAt(p *plan.Plan, s state.State, at event.Location) (guardrail, bool) {
-	for _, g := range guardrails(p, s) {
-		if s.Timers[g.key()].Reached != nil && g.at.Holds(at) {
+// reachedGuardrail returns the widest guardrail that has been reached and bounds the location.
+func reachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (guardrail, bool) {
+	for _, g := range activeGuardrails(p, s) {
+		if s.Timers[g.key()].Reached != nil && g.loc.Holds(loc) {
 			return g, true
 		}
 	}
 	return guardrail{}, false
 }
 
-// failure says which limit was reached, where it was set, how long the work took, and how to go on.
-func (g guardrail) failure(p *plan.Plan, s state.State, at event.Location) *event.FailureData {
+// failure describes the limit that was reached, where it was set, how long the work took, and how to continue.
+func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *event.FailureData {
 	ran := g.limit.Limit()
 	if t := s.Timers[g.key()]; t.Reached != nil {
 		ran += max(0, t.Reached.Sub(t.Due))
 	}
-	resume, anew := "agent-pipelines resume "+s.Session, "resume, which gives it the time anew"
-	if g.ofRun() {
+	resume, renewal := "agent-pipelines resume "+s.Session, "resume, which renews its time"
+	if g.boundsRun() {
 		resume += " --force"
-		anew = resume + ", which gives it the time once more"
+		renewal = resume + ", which renews its time"
 	}
 	d := &event.FailureData{
-		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: at.Iteration,
-		Message: fmt.Sprintf("%s has used up its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
-			g.whose(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
-		Remedy:        fmt.Sprintf("%s; or change the number and start anew: a session keeps its plan", anew),
+		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: loc.Iteration,
+		Message: fmt.Sprintf("%s exceeded its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
+			g.subject(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
+		Remedy:        fmt.Sprintf("%s; or change the limit and start a new session: a session keeps its plan", renewal),
 		ResumeCommand: resume,
 	}
-	if n := StageAt(p, s, at); n != nil {
+	if n := StageAt(p, s, loc); n != nil {
 		d.Node, d.Stage = n.ID, n.ID
 	}
 	return d
 }
 
-// Overrun is why what is under way beyond a guardrail is cancelled: a [failure.Error] by its chain.
+// Overrun is the cancellation cause of work beyond a guardrail. It unwraps to a [failure.Error].
 type Overrun struct{ Failure *event.FailureData }
 
-// Error is the message alone.
+// Error returns the failure's message.
 func (o *Overrun) Error() string { return o.Failure.Message }
 
-// Unwrap is the failure as an error.
+// Unwrap returns the failure as a [failure.Error].
 func (o *Overrun) Unwrap() error {
 	return failure.New(failure.Kind(o.Failure.ErrorType), "%s", o.Failure.Message).WithHint("%s", o.Failure.Remedy)
 }
 
-// Reached says of a guardrail's timer that has run out what that means, nil for any other key.
+// Reached returns the failure of a guardrail whose timer has the key and has fired, nil for any other key.
 func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
-	for _, g := range guardrails(p, s) {
+	for _, g := range activeGuardrails(p, s) {
 		if g.key() == key && s.Timers[key].Reached != nil {
-			return g.failure(p, s, g.at)
+			return g.failure(p, s, g.loc)
 		}
 	}
 	return nil
 }
 
-// UsedUp says why a run that rests can only go on if its guardrail is renewed, nil if it can without.
+// UsedUp returns why a stopped run can only continue if its guardrail is renewed, nil if it can without.
 func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
 	if s.Status == state.Running {
 		return nil
@@ -203,29 +202,27 @@ func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
 	return Reached(p, s, guardrail{number: 1}.key())
 }
 
-// ---- Apply
-
-// applyReached marks a guardrail's timer as run out.
-func applyReached(s *state.State, e event.Event) error {
+// applyGuardrailReached marks a guardrail's timer as fired.
+func applyGuardrailReached(s *state.State, e event.Event) error {
 	t := s.Timers[e.Key]
 	if t.Reached != nil {
-		return misfit(e, "that guardrail has been reached already")
+		return invalidTransition(e, "that guardrail has been reached already")
 	}
-	at := e.Time
-	t.Reached = &at
+	now := e.Time
+	t.Reached = &now
 	s.Timers[e.Key] = t
 	return nil
 }
 
-// heedGuardrails is what every event means for the guardrails: their timers stand still while nobody works,
-// end with what they bound, and one that has run out fails the work that nothing has to be waited for.
-func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
-	if err := wake(before.Status, s, e); err != nil {
+// updateGuardrails updates the guardrails after an event: their timers stand still while nobody works and end with
+// the guarded work; a fired one fails the work that has nothing in flight.
+func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
+	if err := shiftTimers(before.Status, s, e); err != nil {
 		return err
 	}
 	holding := map[event.Key]bool{}
 	if !s.Status.Final() {
-		for _, g := range guardrails(p, *s) {
+		for _, g := range activeGuardrails(p, *s) {
 			holding[g.key()] = true
 		}
 	}
@@ -237,14 +234,14 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 		s.AliveAt = time.Time{}
 		return nil
 	}
-	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
-		eachLoop(s.At, &n, func(at event.Location, l state.Loop) state.Loop {
-			if l.Gate.Firing > 0 || n.Branches[at.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
+	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.HookCursor.Firing == 0 {
+		updateLoops(s.At, &n, func(loc event.Location, l state.Loop) state.Loop {
+			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 { // a hook has its own timeout (REQUIREMENTS U249)
 				return l
 			}
-			next := overrun(p, before, *s, e, at, l)
-			if next.Phase == state.PhaseSettled && before.LoopAt(at).Phase != state.PhaseSettled { // nobody waits for their answers
-				dropQuestions(s, ofLoop(at))
+			next := settleOverrun(p, before, *s, e, loc, l)
+			if next.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled { // nothing waits for their answers
+				dropQuestions(s, inLoop(loc))
 			}
 			return next
 		})
@@ -253,9 +250,9 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 	return nil
 }
 
-// wake moves the timers on by the time that nobody worked, which ends with the event. Who resumes a run that
-// rested gives what was reached its time anew, but the run itself only if they said so.
-func wake(before state.Status, s *state.State, e event.Event) error {
+// shiftTimers postpones the timers by the idle time that ends with the event. Resuming a stopped run renews the
+// guardrails that were reached; that of the run itself only on request.
+func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	rested := before != state.Running && s.Status == state.Running
 	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {
 		return nil
@@ -277,25 +274,25 @@ func wake(before state.Status, s *state.State, e event.Event) error {
 	return nil
 }
 
-// overrun settles a loop beyond a guardrail, once nothing of it is under way and nobody has to be asked. An
-// attempt or a decision that ends badly after the guardrail was reached was cancelled for it.
-func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Location, l state.Loop) state.Loop {
-	g, reached := reachedAt(p, s, at)
-	was := before.LoopAt(at)
-	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt
+// settleOverrun settles a loop beyond a guardrail once nothing of it is in flight and no question is open. An attempt
+// or a decision that fails after the guardrail was reached was cancelled for it.
+func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l state.Loop) state.Loop {
+	g, reached := reachedGuardrail(p, s, loc)
+	old := before.LoopAt(loc)
+	attempt := e.Type == event.Error && old.Phase == state.PhaseAttempt
 	switch l.Phase {
 	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
 		return l
 	case state.PhaseSettled:
-		decision := e.Type == event.Decision && was.Phase == state.PhaseDecide && l.Failure != nil
+		decision := e.Type == event.Decision && old.Phase == state.PhaseDecide && l.Failure != nil
 		reached = reached && (attempt || decision)
 	}
 	if !reached {
 		return l
 	}
-	d := g.failure(p, s, at)
-	if attempt { // whose own event has told of it
-		d.Attempt = was.Attempt
+	d := g.failure(p, s, loc)
+	if attempt { // its own event has reported it
+		d.Attempt = old.Attempt
 	}
 	settleFailed(&l, d)
 	l.Round, l.Question, l.Answer = 0, nil, nil

@@ -17,32 +17,32 @@ import (
 
 const runKey = event.Key("timer:/v0/r0/-/-/i0#1")
 
-func limited(seconds float64) *plan.Guardrails {
+func newGuardrails(seconds float64) *plan.Guardrails {
 	return &plan.Guardrails{MaxRuntimeSeconds: seconds, At: fmt.Sprintf("p.yaml:%v:1", seconds)}
 }
 
-// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the
-// first of its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
+// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the first of
+// its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
 func nestedPlan() *plan.Plan {
 	stage := func(path, id string, g *plan.Guardrails) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Guardrails: g, Termination: plan.Termination{"max": 1}}
 	}
-	inner := &plan.Plan{Pipeline: plan.Pipeline{Name: "inner", Guardrails: limited(31)}, Nodes: []plan.Node{stage("0", "deep", limited(32))}}
+	inner := &plan.Plan{Pipeline: plan.Pipeline{Name: "inner", Guardrails: newGuardrails(31)}, Nodes: []plan.Node{stage("0", "deep", newGuardrails(32))}}
 	return &plan.Plan{
-		Pipeline: plan.Pipeline{Name: "outer", Guardrails: limited(100)},
+		Pipeline: plan.Pipeline{Name: "outer", Guardrails: newGuardrails(100)},
 		Nodes: []plan.Node{
-			stage("0", "first", limited(10)),
+			stage("0", "first", newGuardrails(10)),
 			{
-				Path: "1", ID: "both", Kind: plan.KindParallel, Guardrails: limited(20),
+				Path: "1", ID: "both", Kind: plan.KindParallel, Guardrails: newGuardrails(20),
 				Providers: []plan.BlockProvider{{Name: "a"}, {Name: "b"}},
-				Stages:    []plan.Node{stage("1.0", "write", limited(21)), stage("1.1", "check", nil)},
+				Stages:    []plan.Node{stage("1.0", "write", newGuardrails(21)), stage("1.1", "check", nil)},
 			},
-			{Path: "2", ID: "again", Kind: plan.KindPipeline, Runs: 2, Guardrails: limited(30), Plan: inner},
+			{Path: "2", ID: "again", Kind: plan.KindPipeline, Runs: 2, Guardrails: newGuardrails(30), Plan: inner},
 		},
 	}
 }
 
-// finish lets what is due succeed until the run has ended, or until stop says so before the next command.
+// finish completes due commands until the run has ended, or until stop returns true for the next command.
 func (h *history) finish(stop func(schedule.Command) bool) {
 	h.t.Helper()
 	for range 200 {
@@ -66,8 +66,8 @@ func (h *history) finish(stop func(schedule.Command) bool) {
 	h.t.Fatalf("no end: %s", asJSON(h.state))
 }
 
-// U090: the timer of a guardrail is set when what it bounds begins, once, and is gone when it is over.
-func TestGuardrailsAreSetAndTaken(t *testing.T) {
+// U090: a guardrail's timer is set once, when the guarded work begins, and is removed when it is over.
+func TestGuardrailTimers(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	var set []string
 	h.finish(func(c schedule.Command) bool {
@@ -111,8 +111,8 @@ func TestNoGuardrails(t *testing.T) {
 	})
 }
 
-// reach lets the timer run out, some time after it was due.
-func (h *history) reach(key event.Key, late time.Duration) {
+// fireGuardrail fires the timer some time after it was due.
+func (h *history) fireGuardrail(key event.Key, late time.Duration) {
 	h.t.Helper()
 	h.spent += h.state.Timers[key].Due.Add(late).Sub(h.now())
 	h.add(event.Event{Type: event.TimerFired, Key: key})
@@ -123,8 +123,8 @@ func (h *history) now() time.Time {
 	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(h.state.Seq+1)*time.Second + h.spent)
 }
 
-// cancelled commits what is due, and lets an effect that is cancelled say so.
-func (h *history) cancelled() (cancelled []schedule.Command) {
+// cancelCommands commits due commands, and ends the effects that are cancelled.
+func (h *history) cancelCommands() (cancelled []schedule.Command) {
 	h.t.Helper()
 	for range 50 {
 		cmds := schedule.Decide(h.plan, h.state)
@@ -133,7 +133,7 @@ func (h *history) cancelled() (cancelled []schedule.Command) {
 		}
 		c := cmds[0]
 		switch {
-		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is under way
+		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is in flight
 			h.add(*cmds[1].Event)
 		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyQuestion:
 			cancelled = append(cancelled, c)
@@ -154,20 +154,20 @@ func (h *history) cancelled() (cancelled []schedule.Command) {
 	return nil
 }
 
-// U090, U099: what is under way when the time of the run is used up is cancelled, and the run fails with the
-// limit, the place where it was set, the time it took, and the way on.
+// U090, U099: when the time of the run is used up, everything in flight is cancelled, and the run fails with the
+// limit, its source, the running time, and the resume command.
 func TestRunLimitFailsTheRun(t *testing.T) {
 	p := stages(plan.Node{ID: "a"})
-	p.Pipeline = plan.Pipeline{Name: "gp", Guardrails: limited(60)}
+	p.Pipeline = plan.Pipeline{Name: "gp", Guardrails: newGuardrails(60)}
 	h := newHistory(t, p)
 	h.commit()
-	h.reach(runKey, 1500*time.Millisecond)
-	cancelled := h.cancelled()
+	h.fireGuardrail(runKey, 1500*time.Millisecond)
+	cancelled := h.cancelCommands()
 	want := &event.FailureData{
 		Code: "ACODE-ORCH-002", ErrorType: "iteration_timeout", Node: "a", Stage: "a", Iteration: 1,
-		Message: `pipeline "gp" has used up its max_runtime_seconds: it ran 1m1.5s of 1m0s (guardrails, p.yaml:60:1)`,
-		Remedy: "agent-pipelines resume golden --force, which gives it the time once more; " +
-			"or change the number and start anew: a session keeps its plan",
+		Message: `pipeline "gp" exceeded its max_runtime_seconds: it ran 1m1.5s of 1m0s (guardrails, p.yaml:60:1)`,
+		Remedy: "agent-pipelines resume golden --force, which renews its time; " +
+			"or change the limit and start a new session: a session keeps its plan",
 		ResumeCommand: "agent-pipelines resume golden --force",
 	}
 	if len(cancelled) != 1 || cancelled[0].Key != "attempt:0/v1/r1/-/-/i1#1" {
@@ -184,15 +184,15 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 		t.Errorf("the node's outcome is %q", got)
 	}
 	if schedule.UsedUp(p, h.state) == nil {
-		t.Error("the run can go on")
+		t.Error("the run can continue")
 	}
 
-	h.resume() // nobody said that it may take longer
+	h.resume() // the resume did not renew the time
 	h.commit()
 	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
 		t.Errorf("resumed: %s", asJSON(h.state))
 	}
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Renew: true}))
 	if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
 		t.Fatalf("renewed: %s", asJSON(c))
@@ -202,8 +202,8 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	}
 }
 
-// Wherever a loop is when its time is used up, the node fails; a resume gives it its time anew and goes on
-// where it was.
+// In every phase of its loop, the node fails when its time is used up; a resume renews the time and continues at the
+// same point.
 func TestNodeLimitInEveryPhase(t *testing.T) {
 	const key = event.Key("timer:0/v1/r1/-/-/i0#1")
 	tests := []struct {
@@ -243,11 +243,11 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(90), Termination: plan.Termination{"max": 3}}))
+			h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(90), Termination: plan.Termination{"max": 3}}))
 			tt.until(h)
-			h.reach(key, 0)
+			h.fireGuardrail(key, 0)
 			var got event.Key
-			for _, c := range h.cancelled() {
+			for _, c := range h.cancelCommands() {
 				got = c.Key
 			}
 			if got != tt.cancelled {
@@ -271,7 +271,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 	}
 }
 
-// wait lets the timers of the loop run out.
+// wait fires the timers of the loop.
 func (h *history) wait() {
 	h.t.Helper()
 	h.commit()
@@ -282,22 +282,22 @@ func (h *history) wait() {
 	}
 }
 
-// An agent that ends well although the time is used up has done its iteration; there is no further one.
+// An agent that ends well although the time is used up completes its iteration; no further one begins.
 func TestIterationThatEndsLateCounts(t *testing.T) {
-	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(90), Termination: plan.Termination{"max": 3}}))
+	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(90), Termination: plan.Termination{"max": 3}}))
 	c := h.commit()
-	h.reach("timer:0/v1/r1/-/-/i0#1", 0)
+	h.fireGuardrail("timer:0/v1/r1/-/-/i0#1", 0)
 	h.complete(c, "")
-	h.cancelled()
+	h.cancelCommands()
 	if h.state.Status != state.Failed || h.loop().Completed != 1 {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 }
 
-// Time in which nobody works does not count: not a pause, not the time between a crash and the next kernel.
-func TestRestsDoNotCount(t *testing.T) {
-	p := stages(plan.Node{ID: "a", Guardrails: limited(50)})
-	p.Pipeline.Guardrails = limited(100)
+// Idle time does not count: neither a pause, nor the time between a crash and the next kernel.
+func TestIdleTimeDoesNotCount(t *testing.T) {
+	p := stages(plan.Node{ID: "a", Guardrails: newGuardrails(50)})
+	p.Pipeline.Guardrails = newGuardrails(100)
 	tests := []struct {
 		name string
 		rest func(h *history, c schedule.Command)
@@ -315,7 +315,7 @@ func TestRestsDoNotCount(t *testing.T) {
 		}},
 		{"a crash, and a pause before anything is done", func(h *history, _ schedule.Command) {
 			h.spent += 1000 * time.Second
-			h.kernel()
+			h.startKernel()
 			h.pause()
 			h.commit()
 			h.spent += 1000 * time.Second
@@ -332,20 +332,20 @@ func TestRestsDoNotCount(t *testing.T) {
 			if c := h.commit(); c.Kind != schedule.Attempt {
 				t.Fatalf("due: %s", asJSON(c))
 			}
-			at := event.Location{Node: "0"}
-			left, _ := h.state.Remaining(at, h.state.AliveAt)
+			loc := event.Location{Node: "0"}
+			left, _ := h.state.Remaining(loc, h.state.AliveAt)
 			if left < 15*time.Second || left > 30*time.Second {
 				t.Errorf("the node has %s left, want somewhat less than 30s", left)
 			}
 			delete(h.state.Timers, "timer:0/v1/r1/-/-/i0#1")
-			if left, _ = h.state.Remaining(at, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
+			if left, _ = h.state.Remaining(loc, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
 				t.Errorf("the run has %s left, want somewhat less than 80s", left)
 			}
 		})
 	}
 }
 
-// The guardrail of a block's stage ends the work of one provider; the others go on, and the block fails.
+// The guardrail of a block's stage ends the work of one provider; the others continue, and the block fails.
 func TestLimitOfOneProvider(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	h.finish(func(c schedule.Command) bool { return c.Location.Branch != "" })
@@ -357,31 +357,31 @@ func TestLimitOfOneProvider(t *testing.T) {
 			attempts[c.Location.Branch] = c
 		}
 	}
-	h.reach("timer:1.0/v1/r1/a/-/i0#1", 0)
-	cancelled := h.cancelled()
+	h.fireGuardrail("timer:1.0/v1/r1/a/-/i0#1", 0)
+	cancelled := h.cancelCommands()
 	if len(cancelled) != 1 || cancelled[0].Location.Branch != "a" || h.state.Status != state.Running {
 		t.Fatalf("cancelled %s, %s", asJSON(cancelled), h.state.Status)
 	}
 	h.complete(attempts["b"], "")
 	h.finish(func(schedule.Command) bool { return false })
-	want := `Parallel block 'both' failed. Failed providers: a: stage "write" of provider a has used up its max_runtime_seconds: it ran 21s of 21s (guardrails, p.yaml:21:1)`
+	want := `Parallel block 'both' failed. Failed providers: a: stage "write" of provider a exceeded its max_runtime_seconds: it ran 21s of 21s (guardrails, p.yaml:21:1)`
 	if f := h.state.Failure; f == nil || f.Message != want || f.ErrorType != "iteration_timeout" || h.state.Nodes["1"].Branches["b"].Status != state.NodeComplete {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 }
 
-// Everything within what a guardrail bounds is cancelled, and the message names the widest one.
-func TestLimitsOfWhatHoldsOthers(t *testing.T) {
+// Everything within a guardrail is cancelled, and the message names the widest one.
+func TestLimitsOfEnclosingNodes(t *testing.T) {
 	tests := []struct {
 		key       event.Key
-		node      string // where it is reached, and where the session then is
+		node      string // where it is reached, and where the session is then
 		cancelled int
 		message   string
 	}{
-		{"timer:1/v1/r1/-/-/i0#1", "1", 2, `Parallel block 'both' failed. Failed providers: a, b: node "both" has used up its max_runtime_seconds: it ran 20s of 20s (guardrails, p.yaml:20:1)`},
-		{"timer:2/v1/r0/-/-/i0#1", "2.0", 1, `node "again" has used up its max_runtime_seconds: it ran 30s of 30s (guardrails, p.yaml:30:1)`},
-		{"timer:2/v1/r1/-/-/i0#2", "2.0", 1, `pipeline "inner" in node "again" has used up its max_runtime_seconds: it ran 31s of 31s (guardrails, p.yaml:31:1)`},
-		{"timer:2.0/v1/r1/-/-/i0#1", "2.0", 1, `node "deep" has used up its max_runtime_seconds: it ran 32s of 32s (guardrails, p.yaml:32:1)`},
+		{"timer:1/v1/r1/-/-/i0#1", "1", 2, `Parallel block 'both' failed. Failed providers: a, b: node "both" exceeded its max_runtime_seconds: it ran 20s of 20s (guardrails, p.yaml:20:1)`},
+		{"timer:2/v1/r0/-/-/i0#1", "2.0", 1, `node "again" exceeded its max_runtime_seconds: it ran 30s of 30s (guardrails, p.yaml:30:1)`},
+		{"timer:2/v1/r1/-/-/i0#2", "2.0", 1, `pipeline "inner" in node "again" exceeded its max_runtime_seconds: it ran 31s of 31s (guardrails, p.yaml:31:1)`},
+		{"timer:2.0/v1/r1/-/-/i0#1", "2.0", 1, `node "deep" exceeded its max_runtime_seconds: it ran 32s of 32s (guardrails, p.yaml:32:1)`},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.key), func(t *testing.T) {
@@ -394,8 +394,8 @@ func TestLimitsOfWhatHoldsOthers(t *testing.T) {
 					busy++
 				}
 			}
-			h.reach(tt.key, 0)
-			if n := len(h.cancelled()); n != tt.cancelled {
+			h.fireGuardrail(tt.key, 0)
+			if n := len(h.cancelCommands()); n != tt.cancelled {
 				t.Errorf("%d cancelled, want %d", n, tt.cancelled)
 			}
 			if h.state.Status != state.Failed || h.state.At != tt.node || h.state.Failure.Message != tt.message {
@@ -412,14 +412,14 @@ func TestLimitsOfWhatHoldsOthers(t *testing.T) {
 	}
 }
 
-// A run whose time is used up between two nodes does not begin another one's work.
+// A run whose time is used up between two nodes does not begin the next one.
 func TestReachedBetweenNodes(t *testing.T) {
 	p := stages(plan.Node{ID: "a"}, plan.Node{ID: "b"})
-	p.Pipeline.Guardrails = limited(60)
+	p.Pipeline.Guardrails = newGuardrails(60)
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("stop")
-	h.reach(runKey, 0)
+	h.fireGuardrail(runKey, 0)
 	if c := h.commit(); c.Kind == schedule.Attempt {
 		t.Fatalf("due: %s", asJSON(c))
 	}
@@ -428,21 +428,21 @@ func TestReachedBetweenNodes(t *testing.T) {
 	}
 }
 
-// A timer cannot run out twice, nor one that is not set.
-func TestTimerThatDoesNotFit(t *testing.T) {
+// A timer cannot fire twice, nor without being set.
+func TestInvalidTimer(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	h.commit()
-	h.reach(runKey, 0)
+	h.fireGuardrail(runKey, 0)
 	for _, key := range []event.Key{runKey, "timer:7/v1/r1/-/-/i0#1"} {
-		if _, err := schedule.Apply(h.plan, h.state, event.Event{Type: event.TimerFired, Key: key, Epoch: h.state.Epoch}); !isMisfit(err) {
+		if _, err := schedule.Apply(h.plan, h.state, event.Event{Type: event.TimerFired, Key: key, Epoch: h.state.Epoch}); !isInvalidTransition(err) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
 }
 
-// The time of the run is that of all its runs where the whole pipeline is run several times.
+// The time of the run spans all runs of the whole pipeline.
 func TestRunLimitBoundsAllRepeats(t *testing.T) {
-	h := repeated(t, nestedPlan(), 2)
+	h := newRepeatedHistory(t, nestedPlan(), 2)
 	set := map[event.Key]int{}
 	h.finish(func(c schedule.Command) bool {
 		if c.Event != nil && c.Event.Type == event.TimerSet {
@@ -453,20 +453,20 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	if h.state.Status != state.Completed || set[runKey] != 1 || len(set) != 19 { // 10 of the first run, 9 of the second
 		t.Errorf("%s, timers: %v", h.state.Status, set)
 	}
-	h = repeated(t, nestedPlan(), 2)
+	h = newRepeatedHistory(t, nestedPlan(), 2)
 	h.finish(func(schedule.Command) bool { return h.state.Run == 2 })
-	h.reach(runKey, 0)
-	h.cancelled()
+	h.fireGuardrail(runKey, 0)
+	h.cancelCommands()
 	if h.state.Status != state.Failed || h.state.Run != 2 {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 }
 
-// A crash between the end of the time and that of the node is nobody's word to go on.
+// A crash after the run's time and before the node's does not renew either.
 func TestCrashRenewsNothing(t *testing.T) {
-	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(60)}))
+	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(60)}))
 	h.commit()
-	h.reach("timer:0/v1/r1/-/-/i0#1", 0)
+	h.fireGuardrail("timer:0/v1/r1/-/-/i0#1", 0)
 	h.resume()
 	if c := h.commit(); c.Kind == schedule.Attempt || h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
 		t.Errorf("state %s", asJSON(h.state))

@@ -11,107 +11,107 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// roundStep sets the keys of a hook apart that is called again in the same place.
+// roundStep separates the keys of a hook that is called again at the same location.
 const roundStep = 10_000
 
-// defaultRestarts is how often hooks may send a node back (REQUIREMENTS K31).
+// defaultRestarts is how often hooks may restart a node (REQUIREMENTS K31).
 const defaultRestarts = 3
 
-// CallbackNumber is the number of the i-th callback of the program that holds the session, from 0: callbacks
-// come after the hooks of the pipeline.
+// CallbackNumber returns the hook number of the i-th callback, counted from 0, of the program that holds the session.
+// Callbacks follow the hooks of the pipeline.
 func CallbackNumber(i int) int { return plan.MaxHooks + 1 + i }
 
-// crossing is a hook point in a place of the run.
-type crossing struct {
-	point plan.HookPoint
-	node  *plan.Node // the stage, block or pipeline; nil at the session's points
-	at    event.Location
-	gate  state.HookCursor // how far the calling of the point's hooks has come
+// hookPoint is a hook point at a location of the run.
+type hookPoint struct {
+	point  plan.HookPoint
+	node   *plan.Node // the stage, block or pipeline; nil at the session's points
+	loc    event.Location
+	cursor state.HookCursor // progress through the point's hooks
 }
 
-func newCrossing(point plan.HookPoint, n *plan.Node, at event.Location, gate state.HookCursor) crossing {
-	return crossing{point, n, at, entered(gate, point, at.Iteration)}
+func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, cursor state.HookCursor) hookPoint {
+	return hookPoint{point, n, loc, cursorFor(cursor, point, loc.Iteration)}
 }
 
-// entered is the gate, or a new one if it belongs to another point, of the same round.
-func entered(g state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
-	if g.Point != string(point) || g.Iteration != iteration {
-		return state.HookCursor{Point: string(point), Iteration: iteration, Round: g.Round}
+// cursorFor returns the cursor, or a new one of the same round if it belongs to another point.
+func cursorFor(cursor state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
+	if cursor.Point != string(point) || cursor.Iteration != iteration {
+		return state.HookCursor{Point: string(point), Iteration: iteration, Round: cursor.Round}
 	}
-	return g
+	return cursor
 }
 
-// due are the commands of the hook that is next. The run goes on past the point when it is passed; otherwise
-// it waits, for a hook or for a person.
-func (c crossing) due(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
-	number, found := c.next(p, s)
+// dueCommands returns the command for the next hook. passed is true when no hook is left; otherwise the run waits for
+// a hook or for the user.
+func (hp hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
+	number, found := hp.nextHook(p, s)
 	if !found {
 		return nil, true
 	}
-	key := hookKey(c.at, c.gate, number)
+	key := hookKey(hp.loc, hp.cursor, number)
 	id := event.QuestionID(key)
 	if q, asked := s.Questions[id]; asked && q.Answer == nil {
-		return awaitAnswer(s, c.at.Cursor(), id, q), false
+		return awaitAnswer(s, hp.loc.Cursor(), id, q), false
 	}
-	return []Command{{Kind: Hook, Key: key, Location: c.at, Hook: number, Point: c.point}}, false
+	return []Command{{Kind: Hook, Key: key, Location: hp.loc, Hook: number, Point: hp.point}}, false
 }
 
-func hookKey(at event.Location, g state.HookCursor, number int) event.Key {
-	return at.Key(event.KeyHook, g.Round*roundStep+number)
+func hookKey(loc event.Location, cursor state.HookCursor, number int) event.Key {
+	return loc.Key(event.KeyHook, cursor.Round*roundStep+number)
 }
 
-// next is the number of the first hook that applies and has not answered.
-func (c crossing) next(p *plan.Plan, s state.State) (number int, found bool) {
-	for _, h := range c.hooks(p) {
-		if h.Number > c.gate.Done {
+// nextHook returns the number of the first hook that applies and has not answered.
+func (hp hookPoint) nextHook(p *plan.Plan, s state.State) (number int, found bool) {
+	for _, h := range hp.hooks(p) {
+		if h.Number > hp.cursor.Done {
 			return h.Number, true
 		}
 	}
 	for i, point := range s.Callbacks {
-		if number := CallbackNumber(i); point == string(c.point) && number > c.gate.Done {
+		if number := CallbackNumber(i); point == string(hp.point) && number > hp.cursor.Done {
 			return number, true
 		}
 	}
 	return 0, false
 }
 
-// hooks are those of the plan in whose list the node stands that are for this point and node.
-func (c crossing) hooks(p *plan.Plan) []plan.Hook {
+// hooks returns the hooks for this point and node, from the plan that contains the node.
+func (hp hookPoint) hooks(p *plan.Plan) []plan.Hook {
 	holder := p
-	if c.node != nil {
-		holder, _ = p.Holder(c.at.Outer())
+	if hp.node != nil {
+		holder, _ = p.Holder(hp.loc.Outer())
 	}
 	var hooks []plan.Hook
 	for _, h := range holder.Pipeline.Hooks {
-		if h.Point == c.point && (h.Stage == "" || c.isOf(p, h.Stage)) {
+		if h.Point == hp.point && (h.Stage == "" || hp.matches(p, h.Stage)) {
 			hooks = append(hooks, h)
 		}
 	}
 	return hooks
 }
 
-// isOf reports whether the crossing is one of the node with the id. What happens in a parallel block is of the
-// block and of its stage.
-func (c crossing) isOf(p *plan.Plan, id string) bool {
-	if c.node == nil || c.node.ID == id {
-		return c.node != nil
+// matches reports whether the hook point belongs to the node with the id. In a parallel block it belongs to the block
+// and to its stage.
+func (hp hookPoint) matches(p *plan.Plan, id string) bool {
+	if hp.node == nil || hp.node.ID == id {
+		return hp.node != nil
 	}
-	if c.at.Branch == "" {
+	if hp.loc.Branch == "" {
 		return false
 	}
-	block := p.Find(c.at.Outer())
-	return block != nil && (block.ID == id || c.ofProvider() && slices.ContainsFunc(block.Stages, func(n plan.Node) bool { return n.ID == id }))
+	block := p.Find(hp.loc.Outer())
+	return block != nil && (block.ID == id || hp.isProviderPoint() && slices.ContainsFunc(block.Stages, func(n plan.Node) bool { return n.ID == id }))
 }
 
-func (c crossing) ofProvider() bool {
-	return c.point == plan.PointParallelProviderStart || c.point == plan.PointParallelProviderEnd
+func (hp hookPoint) isProviderPoint() bool {
+	return hp.point == plan.PointParallelProviderStart || hp.point == plan.PointParallelProviderEnd
 }
 
-// FindHook is the hook with the number that is called at a place, nil for a callback or where there is none.
-func FindHook(p *plan.Plan, at event.Location, number int) *plan.Hook {
+// FindHook returns the hook with the number at a location, nil for a callback or if there is none.
+func FindHook(p *plan.Plan, loc event.Location, number int) *plan.Hook {
 	holder := p
-	if at.Node != "" {
-		holder, _ = p.Holder(at.Outer())
+	if loc.Node != "" {
+		holder, _ = p.Holder(loc.Outer())
 	}
 	hooks := holder.Pipeline.Hooks
 	if i := slices.IndexFunc(hooks, func(h plan.Hook) bool { return h.Number == number }); i >= 0 {
@@ -120,122 +120,118 @@ func FindHook(p *plan.Plan, at event.Location, number int) *plan.Hook {
 	return nil
 }
 
-// NodeOf is the node that a hook at the point in the place is about: inside a parallel block the stage as its
-// provider runs it, at the provider's own points the block; nil at the session's points.
-func NodeAt(p *plan.Plan, s state.State, at event.Location, point plan.HookPoint) *plan.Node {
+// NodeAt returns the node that a hook at the location is about, nil at the session's points. In a parallel block it
+// is the stage with its provider's settings; at the provider's own points it is the block.
+func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoint) *plan.Node {
 	switch point {
 	case plan.PointSessionStart, plan.PointSessionEnd:
 		return nil
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
-		return p.Find(at.Outer())
+		return p.Find(loc.Outer())
 	default:
-		return StageAt(p, s, at)
+		return StageAt(p, s, loc)
 	}
 }
 
-// ---- the points, in the order of a run
-
-// beforeSession is the session's start, until its first node is entered.
-func beforeSession(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
-	if len(s.Nodes) > 0 || s.Run > 1 || s.Gate.Point == string(plan.PointSessionEnd) {
+// decideSessionStart returns the session_start hooks that are due before the first node is entered.
+func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
+	if len(s.Nodes) > 0 || s.Run > 1 || s.HookCursor.Point == string(plan.PointSessionEnd) {
 		return nil, true
 	}
-	return newCrossing(plan.PointSessionStart, nil, event.Location{}, s.Gate).due(p, s)
+	return newHookPoint(plan.PointSessionStart, nil, event.Location{}, s.HookCursor).dueCommands(p, s)
 }
 
-// leaveSession commits the run's last event, once the hooks of its end have been called.
-func leaveSession(p *plan.Plan, s state.State, last event.Event) []Command {
-	if cmds, passed := newCrossing(plan.PointSessionEnd, nil, event.Location{}, s.Gate).due(p, s); !passed {
+// completeSession commits the run's last event once the session_end hooks have been called.
+func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
+	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.HookCursor).dueCommands(p, s); !passed {
 		return cmds
 	}
 	return record(last)
 }
 
-// enterNode are the hooks of a node that was entered and has not begun.
-func enterNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
-	if begun(ns) {
+// decideStartHooks returns the stage_start hooks of a node that was entered and has not begun.
+func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
+	if hasBegun(ns) {
 		return nil, true
 	}
-	return newCrossing(plan.PointStageStart, n, placeOfNode(n.Path, ns), ns.Gate).due(p, s)
+	return newHookPoint(plan.PointStageStart, n, nodeLocation(n.Path, ns), ns.HookCursor).dueCommands(p, s)
 }
 
-// begun reports whether anything of a node that was entered has begun.
-func begun(n state.Node) bool {
-	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !fresh(n.Loop)
+// hasBegun reports whether any work of a node that was entered has begun.
+func hasBegun(n state.Node) bool {
+	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !isFresh(n.Loop)
 }
 
-// fresh reports whether nothing of the loop has begun.
-func fresh(l state.Loop) bool {
-	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
+// isFresh reports whether nothing of the loop has begun.
+func isFresh(l state.Loop) bool {
+	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.HookCursor.Point == ""
 }
 
-// beforeIteration are the hooks before a new iteration; a retry is none.
-func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, passed bool) {
+// beforeIteration returns the hooks before a new iteration; a retry has none.
+func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Attempt > 0 {
 		return nil, true
 	}
-	at.Iteration = l.Completed + 1
-	return newCrossing(plan.PointIterationStart, n, at, l.Gate).due(p, s)
+	loc.Iteration = l.Completed + 1
+	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
-// afterIteration are the hooks after an iteration, before the strategy is asked about it.
-func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, passed bool) {
+// afterIteration returns the hooks after an iteration, before the strategy is asked about it.
+func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
 		return nil, true
 	}
-	at.Iteration = l.Completed
-	return newCrossing(plan.PointIterationEnd, n, at, l.Gate).due(p, s)
+	loc.Iteration = l.Completed
+	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
-// atEnd reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
-// goes on with the next of them.
-func atEnd(s state.State, at event.Location, g state.HookCursor) bool {
-	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
+// endHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
+// continues with the next hook.
+func endHooksBegun(s state.State, loc event.Location, cursor state.HookCursor) bool {
+	if !strings.HasSuffix(cursor.Point, "_end") || cursor.Point == string(plan.PointIterationEnd) {
 		return false
 	}
-	at.Iteration = g.Iteration
+	loc.Iteration = cursor.Iteration
 	for _, q := range s.Questions {
-		if kind, of, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && of == at && n/roundStep == g.Round {
+		if kind, other, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && other == loc && n/roundStep == cursor.Round {
 			return true
 		}
 	}
-	return g.Done > 0
+	return cursor.Done > 0
 }
 
-// ofProvider are the hooks before or after the work of a provider in a block.
-func ofProvider(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, at event.Location, b state.Branch) (cmds []Command, passed bool) {
+// decideProviderHooks returns the hooks before or after the work of a provider in a block.
+func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
 	if point == plan.PointParallelProviderStart {
-		if b.Stage > 0 || !fresh(b.Loop) {
+		if b.Stage > 0 || !isFresh(b.Loop) {
 			return nil, true
 		}
-		at.Iteration = 0
+		loc.Iteration = 0
 	}
-	return newCrossing(point, n, at, b.Gate).due(p, s)
+	return newHookPoint(point, n, loc, b.HookCursor).dueCommands(p, s)
 }
 
-// ---- a stage that begins anew
-
-// decideRestart enters the node once more when nothing of it is under way any more. Beyond the limit a person
-// has to say so: a hook that never lets a stage go on would cost a night.
+// decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
+// a hook that never lets a stage pass could run all night.
 func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	if len(flightsOf(n.Path, ns)) > 0 {
+	if len(inFlightEffects(n.Path, ns)) > 0 {
 		return nil
 	}
-	most := restarts(p, n)
-	if ns.Restart.Granted || ns.Visit-s.PriorVisits[n.Path] <= most {
-		return record(nodeStart(p, s, n))
+	limit := maxRestarts(p, n)
+	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
+		return record(nodeStartEvent(p, s, n))
 	}
 	key := restartKey(n.Path, ns)
-	return escalate(p, s, n, need{key: key, at: placeOfNode(n.Path, ns).Cursor(), shown: shownOf(ns.Loop), text: fmt.Sprintf(
-		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most)})
+	return escalate(p, s, n, escalation{key: key, cursor: nodeLocation(n.Path, ns).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
+		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
 }
 
 func restartKey(path string, ns state.Node) event.Key {
-	return placeOfNode(path, ns).Key(event.KeyRestart, 1)
+	return nodeLocation(path, ns).Key(event.KeyRestart, 1)
 }
 
-// restarts is how often a node may be sent back without a person being asked.
-func restarts(p *plan.Plan, n *plan.Node) int {
+// maxRestarts returns how often a node may be restarted without asking the user.
+func maxRestarts(p *plan.Plan, n *plan.Node) int {
 	f := p.PolicyOf(n).Feedback
 	switch {
 	case f == nil:

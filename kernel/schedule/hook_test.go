@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// hooked is a plan with hooks, numbered as they come.
-func hooked(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
+// withHooks returns a plan with hooks, numbered in order.
+func withHooks(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 	for i := range hooks {
 		hooks[i].Number = i + 1
 	}
@@ -24,8 +24,8 @@ func hooked(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 	return p
 }
 
-// call is the hook that is due, begun.
-func (h *history) call() schedule.Command {
+// startHook begins the due hook.
+func (h *history) startHook() schedule.Command {
 	h.t.Helper()
 	c := h.commit()
 	if c.Kind != schedule.Hook {
@@ -35,10 +35,10 @@ func (h *history) call() schedule.Command {
 	return c
 }
 
-// answer ends the hook that is due with an answer and a text for the agent.
-func (h *history) answer(answer, text string) schedule.Command {
+// answerHook ends the due hook with an answer and a text for the agent.
+func (h *history) answerHook(answer, text string) schedule.Command {
 	h.t.Helper()
-	c := h.call()
+	c := h.startHook()
 	d := event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Action: "drawn", Answer: answer}
 	if text != "" {
 		d.Context = &event.Ref{Path: text}
@@ -47,10 +47,10 @@ func (h *history) answer(answer, text string) schedule.Command {
 	return c
 }
 
-// put lets the hook that is due ask a person.
-func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
+// askQuestion makes the due hook ask the user.
+func (h *history) askQuestion(kind string, feedback bool) event.QuestionAskedData {
 	h.t.Helper()
-	c := h.call()
+	c := h.startHook()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(c.Key), Hook: c.Hook, Point: string(c.Point), Kind: kind, Digest: fmt.Sprint("digest ", h.state.Seq),
 		Text: "Go on?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
@@ -59,37 +59,37 @@ func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
 	return d
 }
 
-func reply(q event.QuestionAskedData, answer, text string) event.Event {
+func answerEvent(q event.QuestionAskedData, answer, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: q.ID, Digest: q.Digest, Answer: answer, Text: text, By: "ada"})
 }
 
-func texts(s state.State, at event.Location) string {
+func injectedText(s state.State, loc event.Location) string {
 	var all []string
-	for _, ref := range schedule.Injected(s, at) {
+	for _, ref := range schedule.Injected(s, loc) {
 		all = append(all, ref.Path)
 	}
 	return strings.Join(all, " ")
 }
 
-// U240, U243: each point is called where it belongs, for the nodes that the hook is for.
+// U240, U243: each hook point is called at its place, for the nodes of the hook.
 func TestHookPoints(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointSessionStart}, plan.Hook{Point: plan.PointStageStart, Stage: "b"},
 		plan.Hook{Point: plan.PointIterationStart, Stage: "a"}, plan.Hook{Point: plan.PointIterationEnd, Stage: "a"},
 		plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd})
 	h := newHistory(t, p)
-	var way []string
+	var got []string
 	for range 40 {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
-			h.answer("continue", "")
+			got = append(got, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
+			h.answerHook("continue", "")
 		case schedule.Attempt:
-			way = append(way, "attempt "+c.Location.Node)
+			got = append(got, "attempt "+c.Location.Node)
 			h.complete(c, "")
 		case schedule.Strategy:
-			way = append(way, "strategy "+c.Location.Node)
+			got = append(got, "strategy "+c.Location.Node)
 			h.decide("stop")
 		}
 	}
@@ -97,7 +97,7 @@ func TestHookPoints(t *testing.T) {
 		"session_start  i0", "iteration_start 0 i1", "attempt 0", "iteration_end 0 i1", "strategy 0", "stage_end 0 i1",
 		"stage_start 1 i0", "attempt 1", "strategy 1", "stage_end 1 i1", "session_end  i0",
 	}
-	if diff := cmp.Diff(want, way); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if h.state.Status != state.Completed {
@@ -105,22 +105,22 @@ func TestHookPoints(t *testing.T) {
 	}
 }
 
-// U241: a text lives as long as what its point opens.
-func TestWhereTextsGo(t *testing.T) {
+// U241: a text lives as long as the work that its point opens.
+func TestScopeOfHookTexts(t *testing.T) {
 	points := []plan.HookPoint{plan.PointSessionStart, plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd, plan.PointStageEnd}
 	var hooks []plan.Hook
 	for _, point := range points {
 		hooks = append(hooks, plan.Hook{Point: point})
 	}
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
-	var heard []string
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
+	var texts []string
 	for range 60 {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			h.answer("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
+			h.answerHook("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
 		case schedule.Attempt:
-			heard = append(heard, texts(h.state, c.Location))
+			texts = append(texts, injectedText(h.state, c.Location))
 			h.complete(c, "")
 		case schedule.Strategy:
 			action := "stop"
@@ -129,7 +129,7 @@ func TestWhereTextsGo(t *testing.T) {
 			}
 			h.decide(action)
 			if action == "continue" {
-				h.fire()
+				h.fireTimer()
 			}
 		}
 	}
@@ -138,27 +138,27 @@ func TestWhereTextsGo(t *testing.T) {
 		"session_start.0 stage_start0.0 iteration_end0.1 iteration_start0.2",
 		"session_start.0 iteration_end0.2 stage_end0.2 stage_start1.0 iteration_start1.1",
 	}
-	if diff := cmp.Diff(want, heard); diff != "" {
+	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// U247, U253: a question pauses the run, and the answer is taken up when it goes on: the stage is not run again.
+// U247, U253: a question pauses the run, and its answer is used after the resume: the stage does not run again.
 func TestConfirm(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
+	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("stop")
-	q := h.put(event.QuestionSupervise, true)
+	q := h.askQuestion(event.QuestionSupervise, true)
 	h.commit()
 	if h.state.Status != state.Paused || h.state.PauseKind != state.PauseApproval {
 		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
 	}
-	h.resume() // nobody has answered: it is still open
+	h.resume() // unanswered: it is still open
 	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.Awaited(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
 	}
-	h.add(reply(q, event.AnswerApprove, "well done"))
+	h.add(answerEvent(q, event.AnswerApprove, "well done"))
 	h.resume()
 	c := h.commit()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
@@ -171,23 +171,23 @@ func TestConfirm(t *testing.T) {
 	}
 	h.complete(next, "")
 	if h.state.Context != "" {
-		t.Errorf("what was heard is %q still", h.state.Context)
+		t.Errorf("the context is still %q", h.state.Context)
 	}
 }
 
-// What does not answer the question as it was shown does not count.
+// An answer that does not match the shown question does not count.
 func TestAnswersThatDoNotCount(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
+	p := withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("stop")
-	q := h.put(event.QuestionConfirm, false)
+	q := h.askQuestion(event.QuestionConfirm, false)
 	other := q
 	for name, e := range map[string]event.Event{
-		"another question": reply(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
-		"an old digest":    func() event.Event { other.Digest = "old"; return reply(other, event.AnswerApprove, "") }(),
-		"another word":     reply(q, "perhaps", ""),
-		"feedback":         reply(q, event.AnswerReject, "better"),
+		"another question": answerEvent(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
+		"an old digest":    func() event.Event { other.Digest = "old"; return answerEvent(other, event.AnswerApprove, "") }(),
+		"another option":   answerEvent(q, "perhaps", ""),
+		"feedback":         answerEvent(q, event.AnswerReject, "better"),
 	} {
 		e.Seq = h.state.Seq + 1
 		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
@@ -196,69 +196,69 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}
 }
 
-// U252: a refusal without a word ends the session, with a word it sends the stage back.
+// U252: a rejection without text ends the session, with text it restarts the stage.
 func TestReject(t *testing.T) {
 	begin := func() (*history, event.QuestionAskedData) {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
 		h.iterate("")
 		h.decide("stop")
-		q := h.put(event.QuestionSupervise, true)
+		q := h.askQuestion(event.QuestionSupervise, true)
 		return h, q
 	}
 	h, q := begin()
 	h.commit()
-	h.add(reply(q, event.AnswerReject, ""))
+	h.add(answerEvent(q, event.AnswerReject, ""))
 	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Go on?") {
 		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
 	}
 	h, q = begin()
 	h.commit()
-	h.add(reply(q, event.AnswerReject, "shorter"))
+	h.add(answerEvent(q, event.AnswerReject, "shorter"))
 	h.resume()
 	c := h.commit()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "restart_stage", Question: q.ID, Context: &event.Ref{Path: "feedback"},
 	}))
 	again := h.commit()
-	if again.Kind != schedule.Attempt || again.Location.Node != "0" || again.Location.Visit != 2 || again.Location.Iteration != 1 || texts(h.state, again.Location) != "feedback" {
-		t.Errorf("due is %s, with %q", asJSON(again), texts(h.state, again.Location))
+	if again.Kind != schedule.Attempt || again.Location.Node != "0" || again.Location.Visit != 2 || again.Location.Iteration != 1 || injectedText(h.state, again.Location) != "feedback" {
+		t.Errorf("due is %s, with %q", asJSON(again), injectedText(h.state, again.Location))
 	}
 }
 
-// What a node was given on entry it has when it begins anew, too; what its own start said is said again.
-func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+// A restarted node keeps the texts from before its entry; those of its own start hooks come again.
+func TestTextsOfARestartedNode(t *testing.T) {
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	h.answer("modify_context", "entry")
-	h.answer("modify_context", "start")
+	h.answerHook("modify_context", "entry")
+	h.answerHook("modify_context", "start")
 	h.iterate("")
 	h.decide("stop")
-	h.answer("restart_stage", "again")
-	h.answer("modify_context", "start2")
-	if c := h.commit(); texts(h.state, c.Location) != "entry again start2" {
-		t.Errorf("visit %d has %q", c.Location.Visit, texts(h.state, c.Location))
+	h.answerHook("restart_stage", "again")
+	h.answerHook("modify_context", "start2")
+	if c := h.commit(); injectedText(h.state, c.Location) != "entry again start2" {
+		t.Errorf("visit %d has %q", c.Location.Visit, injectedText(h.state, c.Location))
 	}
 }
 
-// K31: a hook that is never content needs a person in the end; the limit is the node's.
+// K31: a hook that always restarts ends in a question; the limit is the node's.
 func TestRestartLimit(t *testing.T) {
 	for _, tt := range []struct {
-		said *plan.Feedback
-		want int
+		feedback *plan.Feedback
+		want     int
 	}{
 		{nil, 3}, {&plan.Feedback{Enabled: true}, 3}, {&plan.Feedback{Enabled: true, Max: 1}, 1}, {&plan.Feedback{Enabled: true, Max: 10}, 10}, {&plan.Feedback{Max: 2}, 0},
 	} {
 		n := plan.Node{ID: "a"}
-		if tt.said != nil {
-			n.Policy = &plan.Policy{Feedback: tt.said}
+		if tt.feedback != nil {
+			n.Policy = &plan.Policy{Feedback: tt.feedback}
 		}
-		h := newHistory(t, hooked(stages(n), plan.Hook{Point: plan.PointStageEnd}))
+		h := newHistory(t, withHooks(stages(n), plan.Hook{Point: plan.PointStageEnd}))
 		round := func(c schedule.Command) schedule.Command {
 			h.complete(c, "")
 			h.decide("stop")
-			h.answer("restart_stage", "")
+			h.answerHook("restart_stage", "")
 			return h.commit()
 		}
 		c := h.commit()
@@ -273,16 +273,16 @@ func TestRestartLimit(t *testing.T) {
 		}
 		h.resume()
 		if c := h.commit(); c.Kind != schedule.Attempt || c.Location.Visit != tt.want+2 {
-			t.Errorf("after a person allowed it, due is %s", asJSON(c))
+			t.Errorf("after the approval, due is %s", asJSON(c))
 		}
 	}
 }
 
-// A hook's pause or abort outlives the kernel that was told it; a person's is theirs to say again.
-func TestStopOfAHookOutlivesACrash(t *testing.T) {
+// A hook's pause or abort survives a restart of the kernel; the user's must be repeated.
+func TestStopOfAHookSurvivesACrash(t *testing.T) {
 	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
-		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-		h.answer(answer, "")
+		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+		h.answerHook(answer, "")
 		h.resume() // the crash came before the session could stop
 		if h.commit(); h.state.Status != want {
 			t.Errorf("after %s and a crash the session is %s", answer, h.state.Status)
@@ -290,13 +290,13 @@ func TestStopOfAHookOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A hook that a crash cut off is called again with the same key; one that has answered is not.
+// A hook that a crash interrupted is called again with the same key; one that has answered is not.
 func TestHookAfterACrash(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
-	first := h.answer("continue", "")
-	cut := h.call()
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
+	first := h.answerHook("continue", "")
+	cut := h.startHook()
 	h.resume()
-	again := h.answer("continue", "")
+	again := h.answerHook("continue", "")
 	if again.Key != cut.Key || again.Key == first.Key {
 		t.Errorf("called are %s, %s and %s", first.Key, cut.Key, again.Key)
 	}
@@ -305,22 +305,22 @@ func TestHookAfterACrash(t *testing.T) {
 	}
 }
 
-// A stage that failed and was resumed ends once more: its hooks are called again, under a key of their own.
+// A stage that failed and was resumed ends again: its hooks are called again, under new keys.
 func TestHooksAfterAResumedFailure(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
-	first := h.answer("continue", "")
-	h.answer("continue", "")
+	first := h.answerHook("continue", "")
+	h.answerHook("continue", "")
 	if h.commit(); h.state.Status != state.Failed {
 		t.Fatalf("the session is %s", h.state.Status)
 	}
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
+	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
-	if end := h.answer("continue", ""); end.Point != plan.PointSessionEnd {
+	if end := h.answerHook("continue", ""); end.Point != plan.PointSessionEnd {
 		t.Errorf("called last is %s", asJSON(end))
 	}
 	if h.commit(); h.state.Status != state.Completed {
@@ -328,12 +328,12 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	}
 }
 
-// U249: a guardrail that runs out while a hook is called waits for it.
+// U249: a guardrail that fires during a hook waits for it.
 func TestGuardrailWaitsForAHook(t *testing.T) {
-	p := hooked(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
+	p := withHooks(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
 	h := newHistory(t, p)
 	h.iterate("")
-	c := h.call()
+	c := h.startHook()
 	for key := range h.state.Timers {
 		h.add(event.Event{Type: event.TimerFired, Key: key})
 	}
@@ -341,7 +341,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 		t.Fatalf("the loop is in phase %s", h.loop().Phase)
 	}
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
-	for _, c := range schedule.Decide(p, h.state) { // the decision is made for the strategy, which has not been asked
+	for _, c := range schedule.Decide(p, h.state) { // the decision replaces the strategy's, which has not been asked
 		if c.Kind == schedule.Record {
 			h.add(*c.Event)
 		}
@@ -351,12 +351,12 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	}
 }
 
-// A check at the end makes the stage worse; what was mended is measured again, and the agent is not asked again.
+// A failed check at the end fails the stage; after the resume it runs again, and the agent is not asked again.
 func TestCheckAtTheEnd(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
 	h.decide("stop")
-	c := h.call()
+	c := h.startHook()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "continue", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "2 tests fail"},
 	}))
@@ -364,13 +364,13 @@ func TestCheckAtTheEnd(t *testing.T) {
 		t.Fatalf("the session is %s: %s", h.state.Status, asJSON(h.state.Nodes["0"]))
 	}
 	h.resume()
-	h.answer("continue", "")
+	h.answerHook("continue", "")
 	if h.commit(); h.state.Status != state.Completed {
 		t.Errorf("the session is %s", h.state.Status)
 	}
 }
 
-// What is said while an attempt is at work is for the next one.
+// Feedback during an attempt is for the next one.
 func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
 	say := func(text string) {
@@ -388,13 +388,13 @@ func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	}
 }
 
-// Where somebody is there to be asked the run stays running.
+// If the user can answer meanwhile, the run keeps running.
 func TestWaiting(t *testing.T) {
-	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Waits: true})
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
-	h.put(event.QuestionConfirm, false)
+	h.askQuestion(event.QuestionConfirm, false)
 	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.Awaited()) != 1 {
 		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
 	}

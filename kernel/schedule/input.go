@@ -1,52 +1,52 @@
 package schedule
 
 import (
+	"cmp"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// What comes before all work at a node that demands something of its input artifact, or may be skipped because of it.
+// This file handles the input artifact of a node that requires fields of it or may be skipped because of it: before
+// all work.
 
-// inspect has the input artifact looked at.
-func inspect(n *plan.Node, ns state.Node) []Command {
-	at := placeOfNode(n.Path, ns)
-	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: at}}
+// inspectInput returns the command that inspects the input artifact.
+func inspectInput(n *plan.Node, ns state.Node) []Command {
+	loc := nodeLocation(n.Path, ns)
+	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: loc}}
 }
 
 func inputKey(path string, ns state.Node) event.Key {
-	return placeOfNode(path, ns).Key(event.KeyInput, 1)
+	return nodeLocation(path, ns).Key(event.KeyInput, 1)
 }
 
-// passOver ends a node that is skipped: entered, so that it is seen, and left at once. Its edge leads forward, or ends the
-// run.
-func passOver(p *plan.Plan, s state.State, n *plan.Node, at *event.Cursor, reason string) []Command {
+// skipNode completes a node without running it; it was entered, so that it is visible. Its edge leads forward or ends
+// the run.
+func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
 	}
 	if d.To != plan.ToFailed {
-		return record(event.New(event.NodeComplete, at, "", d))
+		return record(event.New(event.NodeComplete, cursor, "", d))
 	}
-	d.Status, d.Failure = string(state.NodeFailed), failureOf(n, s.Nodes[n.Path], ending{outcome: plan.OutcomeSkip, reason: reason})
-	return leaveSession(p, s, event.New(event.NodeComplete, at, "", d))
+	d.Status, d.Failure = string(state.NodeFailed), outcomeFailure(n, s.Nodes[n.Path], nodeOutcome{outcome: plan.OutcomeSkip, reason: reason})
+	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
-// inspectAgain lets a node whose input artifact was not what it has to be look at it once more.
-func inspectAgain(n *plan.Node, ns *state.Node) {
-	if ns.Runs > 0 { // a pipeline that came to its end, and whose artifact was not what it has to be
-		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
+// reinspectInput makes a node whose input artifact was invalid inspect it again.
+func reinspectInput(n *plan.Node, ns *state.Node) {
+	if ns.Runs > 0 { // a pipeline node that ended with an invalid artifact
+		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Approved: true}
 		return
 	}
-	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.HookCursor{Round: ns.Gate.Round + 1}
+	ns.Inspect, ns.Unfit, ns.HookCursor = true, nil, state.HookCursor{Round: ns.HookCursor.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
-		ns.Loop = firstLoop(n)
+		ns.Loop = newLoop(n)
 	}
 }
 
-// ---- Apply
-
-// applyInputChecked lets the node begin, skips it, or ends it.
+// applyInputChecked lets the node begin, skips it, or fails it.
 func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.InputCheckedData](e)
 	if err != nil {
@@ -54,10 +54,10 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || ns.Status != state.NodeRunning || !ns.Inspect || e.Key != inputKey(s.At, ns) {
-		return misfit(e, "the run does not wait for the input of that node")
+		return invalidTransition(e, "the run does not wait for the input of that node")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
-		return nil // it was cut off, and is looked at again when the run goes on
+	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
+		return nil // it was interrupted; the input is inspected again after the resume
 	}
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input
 	switch {
@@ -67,7 +67,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 			settleFailed(&ns.Loop, d.Failure)
 		}
 	case d.Skip:
-		ns.Skip = orElse(d.Reason, "skip_when holds")
+		ns.Skip = cmp.Or(d.Reason, "skip_when holds")
 		if d.Artifact != nil {
 			ns.Artifacts = map[string]event.Ref{event.Artifact: *d.Artifact}
 		}

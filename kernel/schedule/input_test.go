@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// demanding is plan -> clarify -> work, whose second node looks at its input.
-func demanding(change func(n *plan.Node)) *plan.Plan {
+// inputPlan returns plan -> clarify -> work, whose second node inspects its input.
+func inputPlan(change func(n *plan.Node)) *plan.Plan {
 	p := graph(nil, "plan", "clarify", "work")
 	p.Nodes[1].SkipWhen = "done"
 	if change != nil {
@@ -22,7 +22,7 @@ func demanding(change func(n *plan.Node)) *plan.Plan {
 	return p
 }
 
-// U140: what a node is given is looked at before anything else: hooks, checks and the work come after, or not at all.
+// U140: the input is inspected before anything else: hooks, checks and work follow, or do not run at all.
 func TestInputComesFirst(t *testing.T) {
 	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Code: "ACODE-ORCH-001", Message: "clarify lacks goal", Escalate: true}}
@@ -43,40 +43,40 @@ func TestInputComesFirst(t *testing.T) {
 		status  state.Status
 		outcome string // of the node
 	}{
-		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "look at clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
-		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
+		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "inspect clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
+		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
 		{
-			name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
+			name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) { n.Checks = []plan.Check{{ID: "before", At: plan.AtEnter}} },
 		},
 		{
-			name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Completed, outcome: "skip",
+			name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSkip: {To: plan.ToDone}}
 			},
 		},
-		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error"},
+		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error"},
 		{
-			name: "a person is asked, and no try is made", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Paused,
+			name: "the user is asked, and no attempt is made", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Paused,
 			change: func(n *plan.Node) { n.Transitions = ladder },
 		},
 		{
-			name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
+			name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeError: {To: "work"}}
 			},
 		},
-		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "look at clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
-		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
-		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
-		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
-		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: block},
+		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "inspect clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
+		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
+		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
+		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
+		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: block},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, demanding(tt.change))
+			w := newScriptedRun(t, inputPlan(tt.change))
 			w.inputs = map[string]event.InputCheckedData{"clarify": tt.found}
 			w.run()
-			if diff := cmp.Diff(tt.made, w.made); diff != "" {
+			if diff := cmp.Diff(tt.made, w.record); diff != "" {
 				t.Error(diff)
 			}
 			n := w.state.Nodes["1"]
@@ -99,41 +99,40 @@ func TestInputComesFirst(t *testing.T) {
 	}
 }
 
-// A node that could not begin looks at its input again when the run goes on: after a failure, and where a person was asked.
-func TestUnfitInputIsLookedAtAgain(t *testing.T) {
+// A node with an invalid input inspects it again after a resume, whether the run failed or asked the user.
+func TestInvalidInputIsInspectedAgain(t *testing.T) {
 	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "clarify lacks goal", Escalate: true}}
 	for name, transitions := range map[string]map[plan.Outcome]plan.Edge{"failed": nil, "paused": {plan.OutcomeSuccess: {To: plan.ToNext}}} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, demanding(func(n *plan.Node) { n.Transitions = transitions }))
+			w := newScriptedRun(t, inputPlan(func(n *plan.Node) { n.Transitions = transitions }))
 			w.inputs = map[string]event.InputCheckedData{"clarify": unfit}
 			w.run()
 			if w.state.Status != state.Status(name) || w.state.Nodes["1"].Unfit == nil {
 				t.Fatalf("%s %+v", w.state.Status, w.state.Nodes["1"])
 			}
 			w.resume(event.SessionResumedData{}).run()
-			if got := w.count("look at clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
-				t.Errorf("as before: %s, %v", w.state.Status, w.made)
+			if got := w.count("inspect clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
+				t.Errorf("as before: %s, %v", w.state.Status, w.record)
 			}
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
 			w.resume(event.SessionResumedData{}).run()
 			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].Unfit != nil {
-				t.Errorf("fit at last: %s, %v, %+v", w.state.Status, w.made, w.state.Nodes["1"])
+				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.record, w.state.Nodes["1"])
 			}
 		})
 	}
 }
 
-// What was asked of the files is asked again after a crash, with the same key; the answer counts once, and not that of
-// another visit.
+// The inspection is repeated after a crash with the same key; its result counts once, and not in another visit.
 func TestInputCheckedOnce(t *testing.T) {
-	w := newWorld(t, demanding(nil))
-	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
-		w.perform(w.due())
+	w := newScriptedRun(t, inputPlan(nil))
+	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
+		w.perform(w.nextCommand())
 	}
-	c := w.due()
-	w.kernel()
+	c := w.nextCommand()
+	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-	if again := w.due(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
+	if again := w.nextCommand(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
 		t.Fatalf("%+v, before %+v", again, c)
 	}
 	checked := event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{})
@@ -144,21 +143,21 @@ func TestInputCheckedOnce(t *testing.T) {
 	}
 	w.add(checked)
 	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrInvalidTransition) {
-		t.Errorf("once more: %v", err)
+		t.Errorf("applied twice: %v", err)
 	}
 	w.run()
 	if w.state.Status != state.Completed || w.count("look at") != 0 {
-		t.Errorf("%s %v", w.state.Status, w.made)
+		t.Errorf("%s %v", w.state.Status, w.record)
 	}
 }
 
-// A node that was stopped while its input was looked at looks at it when the run goes on.
+// A node that was stopped during the inspection repeats it after the resume.
 func TestInputAfterAStop(t *testing.T) {
-	w := newWorld(t, demanding(nil))
-	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
-		w.perform(w.due())
+	w := newScriptedRun(t, inputPlan(nil))
+	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
+		w.perform(w.nextCommand())
 	}
-	c := w.due()
+	c := w.nextCommand()
 	w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c1", Action: "pause"}))
 	w.add(event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
 	w.run()
@@ -170,14 +169,14 @@ func TestInputAfterAStop(t *testing.T) {
 	}
 }
 
-// Where a run came from is kept: by its edges, at the beginning of an embedded pipeline, and where a node is made again.
+// Node.From is kept: over edges, at the start of an embedded pipeline, and when a node is restarted.
 func TestFrom(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{
 		"plan": {"success": {To: "execute"}}, "execute": {"success": {To: "verify"}, "fail": {To: "execute", Limit: 3}}, "verify": {"success": {To: "next"}, "fail": {To: "execute", Limit: 3}},
 	}, "plan", "execute", "verify", "inner")
 	p.Nodes[3].Kind, p.Nodes[3].Termination = plan.KindPipeline, nil
 	p.Nodes[3].Plan = graph(nil, "a", "b")
-	w := newWorld(t, p)
+	w := newScriptedRun(t, p)
 	var from []string
 	bad := map[string]int{"execute": 1, "verify": 1}
 	w.attempt = func(c schedule.Command, n string) string {

@@ -19,142 +19,143 @@ const (
 	defaultDelay        = 3.0 // seconds between iterations (U089)
 	firstBackoff        = 2.0 // seconds, doubled for each further attempt (U100)
 	maxBackoff          = 30.0
-	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; a session that has to wait longer fails, and is resumed then
-	maxSpared           = 5        // attempts of one iteration that may fall with another call's process
-	maxRounds           = 4        // questions of one decision (DESIGN 4)
+	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; beyond it the session fails and can be resumed later
+	maxUncharged        = 5        // attempts of one iteration that may fail with the process of another call
+	maxRounds           = 4        // questions per decision (DESIGN 4)
 )
 
 // ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
 var ladderBackoff = []float64{1, 2, 4}
 
-// purposeBackoff is what a timer before a retry is for.
+// purposeBackoff is the purpose of a timer before a retry.
 const purposeBackoff = "backoff"
 
-// decideLoop is one iteration loop: attempt, decide, delay, and again.
-func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) []Command {
+// decideLoop returns the next commands of an iteration loop: attempt, decide, delay, repeat.
+func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseEnter:
-		return measure(s, n, plan.AtEnter, at, l)
+		return decideCheck(s, n, plan.AtEnter, loc, l)
 	case state.PhaseReady:
-		if cmds, passed := beforeIteration(p, s, n, at, l); !passed {
+		if cmds, passed := beforeIteration(p, s, n, loc, l); !passed {
 			return cmds
 		}
-		if cmds, affordable := afford(p, s, n, at, l); !affordable {
+		if cmds, affordable := checkBudget(p, s, n, loc, l); !affordable {
 			return cmds
 		}
-		return startAttempt(n, NodeName(p, s, n), attempts(p, s, n, at), at, l)
+		return startAttempt(n, NodeName(p, s, n), maxAttempts(p, s, n, loc), loc, l)
 	case state.PhaseMeasure:
-		return measure(s, n, plan.AtExit, at, l)
+		return decideCheck(s, n, plan.AtExit, loc, l)
 	case state.PhaseSettle:
-		return []Command{{Kind: Settle, Key: settleKey(at, l), Location: at, Attempt: l.Attempt}}
+		return []Command{{Kind: Settle, Key: settleKey(loc, l), Location: loc, Attempt: l.Attempt}}
 	case state.PhaseBackoff:
-		return setTimer(s, at, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
+		return setTimer(s, loc, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // the number of the next attempt
 	case state.PhaseDelay:
-		return setTimer(s, at, "delay", 1, delay(n))
+		return setTimer(s, loc, "delay", 1, iterationDelay(n))
 	case state.PhaseDecide:
-		if cmds, passed := afterIteration(p, s, n, at, l); !passed {
+		if cmds, passed := afterIteration(p, s, n, loc, l); !passed {
 			return cmds
 		}
-		return []Command{{Kind: Strategy, Key: at.Key(event.KeyDecide, l.Round+1), Location: at, Round: l.Round}}
+		return []Command{{Kind: Strategy, Key: loc.Key(event.KeyDecide, l.Round+1), Location: loc, Round: l.Round}}
 	case state.PhaseQuestion:
-		if cmds, affordable := afford(p, s, n, at, l); !affordable {
+		if cmds, affordable := checkBudget(p, s, n, loc, l); !affordable {
 			return cmds
 		}
-		return putQuestion(at, l)
+		return putQuestion(loc, l)
 	case state.PhaseCutOff:
-		return askAboutCutOff(p, s, n, at, l)
-	default: // an effect is under way
+		return askAboutCutOff(p, s, n, loc, l)
+	default: // an effect is in flight
 		return nil
 	}
 }
 
-// startAttempt begins the next iteration, or the next attempt of the unfinished one. An iteration that the
-// strategy is asked about first begins without an attempt.
-func startAttempt(n *plan.Node, name string, allowed int, at event.Location, l state.Loop) []Command {
-	at.Iteration = l.Completed + 1
+// startAttempt begins the next iteration, or the next attempt of the unfinished one. Under check_before an iteration
+// begins without an attempt.
+func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l state.Loop) []Command {
+	loc.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
-	key := at.Key(event.KeyAttempt, attempt)
+	key := loc.Key(event.KeyAttempt, attempt)
 	var e event.Event
 	switch {
 	case attempt > 1:
-		e = event.New(event.Retry, at.Cursor(), key, again(n, allowed, at, l))
+		e = event.New(event.Retry, loc.Cursor(), key, retryData(n, allowed, loc, l))
 	case l.Check == state.CheckPassed:
-		e = event.New(event.AttemptStart, at.Cursor(), key, struct{}{})
+		e = event.New(event.AttemptStart, loc.Cursor(), key, struct{}{})
 	default:
-		e = iterationStart(n, name, at, key)
+		e = iterationStartEvent(n, name, loc, key)
 	}
 	e.Attempt = attempt
-	if l.Check == state.CheckDue || passesSteps(n, at) {
+	if l.Check == state.CheckDue || passesSteps(n, loc) {
 		return record(e)
 	}
-	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: at, Attempt: attempt}}
+	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: loc, Attempt: attempt}}
 }
 
-func iterationStart(n *plan.Node, name string, at event.Location, key event.Key) event.Event {
+func iterationStartEvent(n *plan.Node, name string, loc event.Location, key event.Key) event.Event {
 	d := event.IterationStartData{Stage: name, Type: n.Ref}
 	if n.Provider != nil {
 		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
 	}
-	if at.Branch != "" {
-		d.Ref, d.StageIndex = n.Ref, stageIndex(at)
+	if loc.Branch != "" {
+		d.Ref, d.StageIndex = n.Ref, stageIndex(loc)
 	}
-	return event.New(event.IterationStart, at.Cursor(), key, d)
+	return event.New(event.IterationStart, loc.Cursor(), key, d)
 }
 
-// stageIndex is the position of the block's stage that the place is in.
-func stageIndex(at event.Location) *int {
-	i, err := strconv.Atoi(strings.TrimPrefix(at.Node, at.Outer()+"."))
+// stageIndex returns the position of the location's stage in its block.
+func stageIndex(loc event.Location) *int {
+	i, err := strconv.Atoi(strings.TrimPrefix(loc.Node, loc.Outer()+"."))
 	if err != nil {
 		return nil
 	}
 	return &i
 }
 
-// setTimer arms the loop's timer, once.
-func setTimer(s state.State, at event.Location, purpose string, i int, after time.Duration) []Command {
-	key := at.Key(event.KeyTimer, i)
+// setTimer arms the loop's timer once.
+func setTimer(s state.State, loc event.Location, purpose string, i int, after time.Duration) []Command {
+	key := loc.Key(event.KeyTimer, i)
 	if _, armed := s.Timers[key]; armed {
 		return nil
 	}
-	return record(event.New(event.TimerSet, at.Cursor(), key, event.TimerSetData{Purpose: purpose, After: after}))
+	return record(event.New(event.TimerSet, loc.Cursor(), key, event.TimerSetData{Purpose: purpose, After: after}))
 }
 
-func putQuestion(at event.Location, l state.Loop) []Command {
-	key := at.Key(event.KeyQuestion, l.Round+1)
-	e := event.New(event.StrategyQuestion, at.Cursor(), key,
+func putQuestion(loc event.Location, l state.Loop) []Command {
+	key := loc.Key(event.KeyQuestion, l.Round+1)
+	e := event.New(event.StrategyQuestion, loc.Cursor(), key,
 		event.StrategyQuestionData{Provider: l.Question.Provider, Model: l.Question.Model, Round: l.Round})
-	return []Command{{Kind: Question, Key: key, Event: &e, Location: at, Round: l.Round}}
+	return []Command{{Kind: Question, Key: key, Event: &e, Location: loc, Round: l.Round}}
 }
 
-// askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
-// run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
-// and got no answer.
-func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) []Command {
-	of := n.ID
-	if at.Step != "" {
-		of = fmt.Sprintf("step %s of %s", at.Step, n.ID)
+// askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
+// twice, or with an unanswered question. Resuming the paused run also approves the repeat.
+func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
+	subject := n.ID
+	if loc.Step != "" {
+		subject = fmt.Sprintf("step %s of %s", loc.Step, n.ID)
 	}
-	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects%s; resume makes it again, abort ends the run",
-		at.Iteration, of, unsettled(l.Calls))
+	text := fmt.Sprintf("iteration %d of %s was interrupted and may have had effects%s; resume repeats it, abort ends the run",
+		loc.Iteration, subject, describeUncertain(l.Calls))
 	remedy := ""
 	if l.Failure != nil {
 		text, remedy = l.Failure.Message+"; "+text, l.Failure.Remedy
 	}
-	return escalate(p, s, n, need{key: cutOffKey(at, l), at: at.Cursor(), text: text, remedy: remedy})
+	return escalate(p, s, n, escalation{key: cutOffKey(loc, l), cursor: loc.Cursor(), text: text, remedy: remedy})
 }
 
-// cutOffKey is the key of the attempt that was cut off.
-func cutOffKey(at event.Location, l state.Loop) event.Key { return at.Key(event.KeyAttempt, l.Attempt) }
+// cutOffKey returns the key of the interrupted attempt.
+func cutOffKey(loc event.Location, l state.Loop) event.Key {
+	return loc.Key(event.KeyAttempt, l.Attempt)
+}
 
-func delay(n *plan.Node) time.Duration {
+func iterationDelay(n *plan.Node) time.Duration {
 	if n.Delay == nil {
 		return seconds(defaultDelay)
 	}
 	return seconds(*n.Delay)
 }
 
-// backoff is the pause before the next attempt: what the service asked for, if that is longer than
-// the ladder's own.
+// backoff returns the pause before the next attempt: the service's retry-after if it is longer than the configured
+// one.
 func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
 	pauses := ladderBackoff
@@ -173,18 +174,18 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	return seconds(pause)
 }
 
-// attempts is how many attempts an iteration at the place has in all: of a step one more than its retries.
-func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Location) int {
+// maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
+func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) int {
 	var r plan.Retry
-	if said := p.PolicyOf(n).Retry; said != nil {
-		r = *said
+	if retry := p.PolicyOf(n).Retry; retry != nil {
+		r = *retry
 	}
-	if at.Step == "" || n.Steps == nil {
+	if loc.Step == "" || n.Steps == nil {
 		return cmp.Or(r.Attempts, plan.DefaultAttempts)
 	}
-	ns := s.Nodes[at.Outer()]
+	ns := s.Nodes[loc.Outer()]
 	retries := cmp.Or(r.Step, defaultStepRetries)
-	if by, said := n.Steps.RetryBy[ns.Steps[at.Step].Action]; said {
+	if by, isSet := n.Steps.RetryBy[ns.Steps[loc.Step].Action]; isSet {
 		retries = by
 	}
 	if ns.StageAttempt > 0 && r.OnStageRetry == "single" {
@@ -193,20 +194,16 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Location) int 
 	return 1 + retries
 }
 
-// again is what a further attempt is: one because of a bad artifact, or one more try.
-func again(n *plan.Node, allowed int, at event.Location, l state.Loop) event.RetryData {
-	if healing(l) {
+// retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
+func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
+	if isArtifactRetry(l) {
 		return event.RetryData{Rung: event.RungHeal, N: l.ArtifactRetries, Max: n.Artifact.Heals()}
 	}
-	return event.RetryData{Rung: rung(at), N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
-}
-
-// rung is what a further attempt at the place is called.
-func rung(at event.Location) string {
-	if at.Step != "" {
-		return event.RungStep
+	rung := event.RungAttempt
+	if loc.Step != "" {
+		rung = event.RungStep
 	}
-	return event.RungAttempt
+	return event.RetryData{Rung: rung, N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
 }
 
 func seconds(s float64) time.Duration {

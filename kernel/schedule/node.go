@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -12,23 +13,23 @@ import (
 func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	ns, entered := s.Nodes[n.Path]
 	if !entered || ns.Status != state.NodeRunning {
-		return record(nodeStart(p, s, n))
+		return record(nodeStartEvent(p, s, n))
 	}
 	if ns.Restart != nil {
 		return decideRestart(p, s, n, ns)
 	}
 	if p.Skipped(n) {
-		return passOver(p, s, n, &event.Cursor{NodePath: n.Path}, "left out by --skip")
+		return skipNode(p, s, n, &event.Cursor{NodePath: n.Path}, "left out by --skip")
 	}
 	switch {
 	case ns.Inspect:
-		return inspect(n, ns)
+		return inspectInput(n, ns)
 	case ns.Skip != "":
-		return passOver(p, s, n, placeOfNode(n.Path, ns).Cursor(), ns.Skip)
+		return skipNode(p, s, n, nodeLocation(n.Path, ns).Cursor(), ns.Skip)
 	case ns.Unfit != nil:
-		return leaveNode(p, s, n, ns)
+		return completeNode(p, s, n, ns)
 	}
-	if cmds, passed := enterNode(p, s, n, ns); !passed {
+	if cmds, passed := decideStartHooks(p, s, n, ns); !passed {
 		return cmds
 	}
 	switch {
@@ -37,20 +38,20 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	case n.Kind == plan.KindPipeline:
 		return decideEmbedded(p, s, n, ns)
 	case ns.Loop.Phase == state.PhaseSettled:
-		return leaveNode(p, s, n, ns)
+		return completeNode(p, s, n, ns)
 	case ns.Loop.Phase == state.PhaseSteps:
 		return decideSteps(p, s, n, ns)
 	default:
-		return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
+		return decideLoop(p, s, n, iterationLocation(n.Path, ns), ns.Loop)
 	}
 }
 
-func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
+func nodeStartEvent(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	switch n.Kind {
 	case plan.KindParallel:
-		return blockStart(n)
+		return blockStartEvent(n)
 	case plan.KindPipeline:
-		return embeddedStart(p, n)
+		return embeddedStartEvent(p, n)
 	}
 	d := event.NodeStartData{Name: NodeName(p, s, n), Type: n.Ref}
 	if n.Provider != nil {
@@ -62,18 +63,18 @@ func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "", d)
 }
 
-// endOf is the place that a settled node ends at: its last iteration. Where no iteration ended it, it is the
-// node as a whole, as the Bash engine has it: the check before the first iteration, and in a loop a judge,
-// whose word is about all iterations.
-func endOf(s state.State, path string, ns state.Node) *event.Cursor {
-	at := placeOf(path, ns)
-	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.Judged) {
-		at.Iteration = 0
+// completionCursor returns the cursor at which a settled node ends: its last iteration, or the node as a whole if no
+// iteration ended it. As in the Bash engine, that is so for the check before the first iteration and for a judge, who
+// rules on all iterations of a loop.
+func completionCursor(s state.State, path string, ns state.Node) *event.Cursor {
+	loc := iterationLocation(path, ns)
+	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {
+		loc.Iteration = 0
 	}
-	return at.Cursor()
+	return loc.Cursor()
 }
 
-// NameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
+// NodeName returns the node's name in events: its id, and in mode loop the stage's own name.
 func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	if s.Mode == "loop" && p.Pipeline.Name != "" {
 		return p.Pipeline.Name
@@ -81,11 +82,9 @@ func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	return n.ID
 }
 
-// ---- Apply
-
-// firstLoop is where a stage's loop begins: with the first iteration, or under check_before with the
-// question whether there is to be one.
-func firstLoop(n *plan.Node) state.Loop {
+// newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the question
+// whether to start one.
+func newLoop(n *plan.Node) state.Loop {
 	l := state.Loop{Phase: state.PhaseReady}
 	if n.Termination.Bool("check_before", false) {
 		l.Check = state.CheckDue
@@ -98,44 +97,44 @@ func firstLoop(n *plan.Node) state.Loop {
 
 func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Cursor == nil || e.Cursor.NodePath != s.At || p.Find(s.At) == nil {
-		return misfit(e, "the run is not at that node")
+		return invalidTransition(e, "the run is not at that node")
 	}
 	old, entered := s.Nodes[s.At]
 	if entered && old.Status == state.NodeRunning && old.Restart == nil {
-		return misfit(e, "the node is already running")
+		return invalidTransition(e, "the node is already running")
 	}
-	dropQuestions(s, ofNode(s.At))
-	n := state.Node{Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	dropQuestions(s, inNode(s.At))
+	n := state.Node{Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runNumber(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
 	if old.Restart != nil {
 		n.Escalations = old.Escalations
 	}
-	if old.Restart != nil || n.From == s.At { // it is given what it was given before
+	if old.Restart != nil || n.From == s.At { // it gets the same input as before
 		n.From = old.From
 	}
 	n.Rejected = old.Restart != nil && old.Restart.Rejected
-	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
-		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
+	if p.Find(s.At).Kind != plan.KindPipeline { // its first stage gets them
+		n.Injected, s.NextInjected = append(slices.Clone(carriedInjections(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
 		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
-		forgetNext(s)
+		clearCarry(s)
 		if old.Restart != nil && n.Feedback == nil {
-			n.Feedback, n.Cause = orRef(old.Loop.Feedback, old.Feedback), orElse(n.Cause, old.Cause)
+			n.Feedback, n.Cause = cmp.Or(old.Loop.Feedback, old.Feedback), cmp.Or(n.Cause, old.Cause)
 		}
 		n.Steps, n.Artifacts = old.Steps, old.Artifacts
 	}
-	switch found := p.Find(s.At); {
-	case found.Kind == plan.KindStage:
-		n.Loop = firstLoop(found)
-	case found.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
+	switch node := p.Find(s.At); {
+	case node.Kind == plan.KindStage:
+		n.Loop = newLoop(node)
+	case node.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
 		n.Run = max(old.Run, s.PriorRuns[s.At]) // no run has begun in this visit
 	}
 	s.Nodes[s.At] = n
 	return nil
 }
 
-// carried are the texts that a node has from before, if it begins anew.
-func carried(old state.Node) []event.Ref {
+// carriedInjections returns the texts that a restarted node keeps.
+func carriedInjections(old state.Node) []event.Ref {
 	if old.Restart == nil {
 		return nil
 	}
@@ -149,23 +148,23 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	n, ok := s.Nodes[s.At]
 	if !ok || n.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return misfit(e, "the run is not at that node")
+		return invalidTransition(e, "the run is not at that node")
 	}
-	dropQuestions(s, ofNode(s.At))
-	at := e.Time
+	dropQuestions(s, inNode(s.At))
+	now := e.Time
 	if d.To != plan.ToFailed {
-		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // what no further iteration came for is older
+		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // texts left over after the last iteration are older
 	}
-	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
+	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &now
 	s.Nodes[s.At] = n
-	tellNext(s, n, d)
+	carryFeedback(s, n, d)
 	countReturn(s, d)
-	return follow(p, s, e, d)
+	return takeTransition(p, s, e, d)
 }
 
-// tellNext keeps for the node that is entered next why the one before did not succeed: what was said and measured, else
-// the reason alone. A run that has failed goes on where it failed, and not with another node.
-func tellNext(s *state.State, n state.Node, d event.NodeCompleteData) {
+// carryFeedback stores for the next node why this one did not succeed: its feedback, else the reason alone. A failed
+// run resumes at the same node, so it stores nothing.
+func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) || d.To == plan.ToFailed {
 		return
 	}
@@ -177,26 +176,19 @@ func tellNext(s *state.State, n state.Node, d event.NodeCompleteData) {
 	}
 }
 
-// forgetNext forgets what was kept for the node that is entered next, since everything begins anew.
-func forgetNext(s *state.State) {
+// clearCarry clears the feedback for the next node, because the pipeline starts over.
+func clearCarry(s *state.State) {
 	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
 }
 
-func orRef(ref, other *event.Ref) *event.Ref {
-	if ref == nil {
-		return other
-	}
-	return ref
-}
-
-// follow moves the run to the transition's target. A failed run stays at its node, so that a resume
-// goes on there.
-func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteData) error {
+// takeTransition moves the run to the transition's target. A failed run stays at its node, so that a resume continues
+// there.
+func takeTransition(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteData) error {
 	switch d.To {
 	case plan.ToDone:
 		s.At = ""
 	case plan.ToFailed:
-		if err := become(s, e, state.Failed); err != nil {
+		if err := setStatus(s, e, state.Failed); err != nil {
 			return err
 		}
 		s.Failure, s.Reason = d.Failure, d.Reason
@@ -204,10 +196,10 @@ func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteDat
 		s.Stop = &state.Stop{Action: "abort", Reason: d.Reason, By: d.Name, Hook: true}
 	default:
 		if p.Find(d.To) == nil {
-			return misfit(e, "the plan has no node "+d.To)
+			return invalidTransition(e, "the plan has no node "+d.To)
 		}
 		if p.Embedder(s.At) == d.To {
-			handOver(p, s, d.To)
+			deliver(p, s, d.To)
 		}
 		s.At, s.NextFrom = d.To, s.At
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxTransitions is far above what three runs of four nodes of four iterations, retries, crashes and resumes
-// can need.
+// maxTransitions is far above the number that three runs of four nodes of four iterations, retries, crashes and
+// resumes can need.
 const maxTransitions = 15000
 
-// U070, D3: every run ends or pauses in bounded transitions, whatever happens.
+// U070, D3: every run ends or pauses after a bounded number of transitions.
 func TestEveryRunEndsOrPauses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start(t, drawPlan(t)).run(maxTransitions)
 	})
 }
 
-// U047: folding any prefix of a journal, read back from its lines, gives byte for byte the state
-// that the live run had there, and the scheduler says the same in both.
-func TestReplayEqualsTheLiveRun(t *testing.T) {
+// U047: folding any prefix of a journal, read back from its lines, gives exactly the state of the live run, and the
+// same commands.
+func TestReplayEqualsLiveRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -51,9 +51,8 @@ func TestReplayEqualsTheLiveRun(t *testing.T) {
 	})
 }
 
-// DESIGN 8: a snapshot at an event boundary is the whole state: going on from its JSON gives the
-// same as going on from the state.
-func TestSnapshotIsTheWholeState(t *testing.T) {
+// DESIGN 8: a copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
+func TestStateCopyIsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -73,25 +72,24 @@ func TestSnapshotIsTheWholeState(t *testing.T) {
 	})
 }
 
-// A journal cut between any two lines is legal: a new kernel goes on from there to an end.
+// A journal cut between any two lines is valid: a new kernel continues from there to an end.
 func TestEveryCutCanBeResumed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
 		cut := rapid.IntRange(1, len(s.journal)).Draw(t, "cut")
-		again := &simulation{t: t, plan: s.plan, clock: s.clock, under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, wentOn: map[event.Key]bool{}}
+		again := &simulation{t: t, plan: s.plan, clock: s.clock, inFlight: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, resumed: map[event.Key]bool{}}
 		again.state, again.journal, again.states = s.states[cut-1], s.journal[:cut], s.states[:cut]
 		if again.state.Status.Final() {
 			return
 		}
-		again.kernel()
+		again.startKernel()
 		again.resume()
 		again.run(maxTransitions)
 	})
 }
 
-// U069, D2: no iteration is completed twice, unless its agent reported an error and the person
-// resumed.
+// U069, D2: no iteration is completed twice, unless its agent reported an error and the user resumed.
 func TestNoIterationCompletesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
@@ -101,36 +99,36 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 			if e.Type != event.IterationComplete {
 				continue
 			}
-			_, at, _, _ := e.Key.Parse()
+			_, loc, _, _ := e.Key.Parse()
 			d, err := event.Decode[event.IterationCompleteData](e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if done[at] {
-				t.Fatalf("%v completed twice", at)
+			if done[loc] {
+				t.Fatalf("%v completed twice", loc)
 			}
-			done[at] = d.Ask != "error"
+			done[loc] = d.Ask != "error"
 		}
 	})
 }
 
-// A line repeated, late or of an outdated epoch changes nothing.
-func TestWhatDoesNotFitChangesNothing(t *testing.T) {
+// A repeated, late or outdated line changes nothing.
+func TestInvalidEventsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
 		e := rapid.SampledFrom(s.journal).Draw(t, "event")
 		e.Seq = rapid.SampledFrom([]int64{e.Seq, s.state.Seq + 1}).Draw(t, "seq")
 		if e.Seq > s.state.Seq && (e.Type == event.SessionStart || e.Type == event.SessionResumed || e.Type == event.Control || e.Type == event.QuestionAsked || e.Type == event.TimerSet) {
-			return // these may come again
+			return // these may be repeated
 		}
 		after, err := schedule.Apply(s.plan, s.state, e)
-		if err != nil && !isMisfit(err) {
+		if err != nil && !isInvalidTransition(err) {
 			t.Fatalf("apply again: %v", err)
 		}
 		if err != nil {
 			if diff := cmp.Diff(asJSON(s.state), asJSON(after)); diff != "" {
-				t.Fatalf("a misfit changed the state:\n%s", diff)
+				t.Fatalf("an invalid event changed the state:\n%s", diff)
 			}
 		}
 	})

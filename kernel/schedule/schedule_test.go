@@ -20,15 +20,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// history applies events one by one, stamped, and keeps the state.
+// history stamps and applies events one by one and keeps the state.
 type history struct {
 	t     *testing.T
 	plan  *plan.Plan
 	state state.State
 	lines []byte
-	spent time.Duration // beside a second for each event
+	spent time.Duration // in addition to a second for each event
 }
 
 func newHistory(t *testing.T, p *plan.Plan) *history {
@@ -37,11 +37,11 @@ func newHistory(t *testing.T, p *plan.Plan) *history {
 	h.add(event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", event.SessionStartData{
 		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
 	}))
-	h.kernel()
+	h.startKernel()
 	return h
 }
 
-func (h *history) kernel() {
+func (h *history) startKernel() {
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 7, Version: "test"})
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
@@ -64,8 +64,8 @@ func (h *history) add(e event.Event) {
 	}
 }
 
-// due is the one command that is due.
-func (h *history) due() schedule.Command {
+// nextCommand returns the single due command.
+func (h *history) nextCommand() schedule.Command {
 	h.t.Helper()
 	cmds := schedule.Decide(h.plan, h.state)
 	if len(cmds) != 1 {
@@ -74,7 +74,7 @@ func (h *history) due() schedule.Command {
 	return cmds[0]
 }
 
-// commit performs the record commands that are due until an effect or nothing is.
+// commit performs due record commands until an effect or nothing is due.
 func (h *history) commit() schedule.Command {
 	h.t.Helper()
 	for {
@@ -91,7 +91,7 @@ func (h *history) commit() schedule.Command {
 	}
 }
 
-// iterate commits up to the next attempt and completes it with what the agent asks for.
+// iterate commits up to the next attempt and completes it with the agent's decision.
 func (h *history) iterate(ask string) {
 	h.t.Helper()
 	c := h.commit()
@@ -118,14 +118,14 @@ func (h *history) fail(c schedule.Command, d event.FailureData) {
 
 func (h *history) decide(action string) {
 	h.t.Helper()
-	c := h.due()
+	c := h.nextCommand()
 	if c.Kind != schedule.Strategy {
 		h.t.Fatalf("want the strategy, have %s", asJSON(c))
 	}
 	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
 }
 
-func (h *history) fire() {
+func (h *history) fireTimer() {
 	h.t.Helper()
 	h.commit()
 	for key := range h.state.Timers {
@@ -158,12 +158,12 @@ func TestAgentErrorFailsTheSession(t *testing.T) {
 	}
 }
 
-// D08, U086: a strategy that never stops ends at the maximum, and the reason says so.
+// D08, U086: a strategy that never stops ends at the maximum, with that reason.
 func TestMaximumEndsTheLoop(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{Termination: plan.Termination{"type": "judgment", "max": 2}}))
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.iterate("")
 	h.decide("continue")
 	h.commit()
@@ -172,7 +172,7 @@ func TestMaximumEndsTheLoop(t *testing.T) {
 	}
 }
 
-// U100, U099, K6: what is retried, how often, after which pause.
+// U100, U099, K6: which failures are retried, how often, and after which pauses.
 func TestRetryLadder(t *testing.T) {
 	crash := event.FailureData{ErrorType: "provider_crashed", Message: "crashed", Retryable: true}
 	final := event.FailureData{ErrorType: "provider_missing", Message: "missing"}
@@ -225,24 +225,25 @@ func TestRetryLadder(t *testing.T) {
 	}
 }
 
-// DESIGN 6: an attempt that falls with another call's process uses up no try, but not for ever.
-func TestCollateralUsesUpNoTry(t *testing.T) {
+// DESIGN 6: an attempt that fails with the process of another call is not charged, but only a bounded number of
+// times.
+func TestCollateralFailureIsNotCharged(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	started := 0
 	for c := h.commit(); c.Kind == schedule.Attempt; c = h.commit() {
 		started++
 		h.fail(c, event.FailureData{ErrorType: "provider_crashed", Message: "fell", Retryable: true, Collateral: true})
 		if h.loop().Phase == state.PhaseBackoff {
-			h.fire()
+			h.fireTimer()
 		}
 	}
-	if want := 5 + 2; started != want { // five spared, two counted
+	if want := 5 + 2; started != want { // five uncharged, two charged
 		t.Errorf("%d attempts, want %d", started, want)
 	}
 }
 
-// U069, DESIGN 7: what happens to an attempt that a crash cut off. The resume that finds it asks or
-// fails; the one after that is the answer.
+// U069, DESIGN 7: recovery of an interrupted attempt. The resume that finds it asks or fails; the next resume
+// approves the repeat.
 func TestRecovery(t *testing.T) {
 	tests := []struct {
 		recovery plan.Recovery
@@ -259,7 +260,7 @@ func TestRecovery(t *testing.T) {
 		t.Run("recovery "+string(tt.recovery), func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{Policy: &plan.Policy{Recovery: tt.recovery}}))
 			h.commit()
-			h.kernel()
+			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			h.commit()
 			if h.state.Status != tt.status || h.state.PauseKind != tt.kind || h.state.Nodes["0"].Loop.Phase != tt.phase {
@@ -268,7 +269,7 @@ func TestRecovery(t *testing.T) {
 			if tt.phase == state.PhaseAttempt {
 				return
 			}
-			h.kernel()
+			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Location.Iteration != 1 {
 				t.Errorf("after the resume %s is due", asJSON(c))
@@ -281,7 +282,7 @@ func TestRecovery(t *testing.T) {
 func TestOutdatedEpochIsRefused(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
-	h.kernel()
+	h.startKernel()
 	late := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{})
 	late.Seq, late.Epoch = h.state.Seq+1, 1
 	after, err := schedule.Apply(h.plan, h.state, late)
@@ -293,14 +294,13 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	}
 }
 
-// U051: the word of a resume waits for an iteration that hears it, also where the node that the run was at needs
-// none any more.
-func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
+// U051: the text of a resume waits for the next prompt, even if the current node needs no further iteration.
+func TestResumeContextWaitsForAPrompt(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}, plan.Node{}))
 	h.iterate("")
 	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
 	h.commit()
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "mind the gap"}))
 	h.decide("stop")
 	c := h.commit()
@@ -318,13 +318,13 @@ func TestResumeAfterFailure(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "missing"})
 	h.commit()
 	if h.state.Status != state.Failed {
 		t.Fatalf("state %s", asJSON(h.state))
 	}
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the other one"}))
 	if h.state.Context != "use the other one" || h.state.Failure != nil {
 		t.Errorf("state %s", asJSON(h.state))
@@ -349,7 +349,7 @@ func TestQuestionRounds(t *testing.T) {
 	h.iterate("")
 	rounds := 0
 	for h.state.Status == state.Running && h.loop().Phase != state.PhaseSettled {
-		c := h.due()
+		c := h.nextCommand()
 		h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 		}))
@@ -365,7 +365,7 @@ func TestQuestionRounds(t *testing.T) {
 	}
 }
 
-// An event of a type nobody here knows is skipped, unless it must be understood.
+// An event of an unknown type is skipped unless it is critical.
 func TestUnknownEvents(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	unknown := event.Event{Type: "from_the_future", Seq: h.state.Seq + 1}
@@ -378,9 +378,8 @@ func TestUnknownEvents(t *testing.T) {
 	}
 }
 
-// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is
-// replayed as it was written, so that a change of the scheduler that would read old sessions
-// differently fails here.
+// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is replayed as
+// written, so that a scheduler change that reads old sessions differently fails here.
 func TestGoldenJournal(t *testing.T) {
 	p := stages(plan.Node{ID: "plan"}, plan.Node{ID: "build", Termination: plan.Termination{"type": "judgment", "max": 3}})
 	if *update {
@@ -423,16 +422,16 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	h := newHistory(t, p)
 	h.iterate("")
 	h.decide("continue")
-	h.fire()
+	h.fireTimer()
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Message: "exit status 1", Retryable: true})
-	h.fire()
+	h.fireTimer()
 	h.iterate("")
 	h.decide("stop")
 	c := h.commit()
-	h.kernel() // cut off
+	h.startKernel() // interrupted
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: "test"}))
 	h.complete(h.commit(), "")
-	d := h.due()
+	d := h.nextCommand()
 	h.add(event.New(event.Decision, d.Location.Cursor(), d.Key, event.DecisionData{
 		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
 		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"},

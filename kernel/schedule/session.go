@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,34 +12,35 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// handledKept is how many ids of control messages a state remembers.
-const handledKept = 100
+// maxHandled is the number of control message ids that a state keeps.
+const maxHandled = 100
 
-// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish, unless that waits for
-// a person; an abort cancels it.
+// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish unless it waits for the
+// user; an abort cancels it.
 func decideStop(s state.State) []Command {
 	if s.Status == state.Running {
-		if cmds := inFlight(s); len(cmds) > 0 {
+		if cmds := cancelInFlight(s); len(cmds) > 0 {
 			if s.Stop.Action == "abort" {
 				return cmds
 			}
-			return unanswered(s, cmds)
+			return unansweredCancels(s, cmds)
 		}
 	}
 	if s.Stop.Action == "abort" {
-		return record(event.New(event.SessionAborted, cursorOf(s), "",
+		return record(event.New(event.SessionAborted, currentCursor(s), "",
 			event.SessionAbortedData{Reason: s.Stop.Reason, By: s.Stop.By}))
 	}
 	if s.Status != state.Running {
 		return nil
 	}
 	d := event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason, By: s.Stop.By}
-	d.Question, d.Code = putOff(s)
-	return record(event.New(event.SessionPaused, cursorOf(s), "", d))
+	d.Question, d.Code = deferredEscalation(s)
+	return record(event.New(event.SessionPaused, currentCursor(s), "", d))
 }
 
-// putOff are id and code of the escalation that a person has put off, empty where the run stops for another reason.
-func putOff(s state.State) (id, code string) {
+// deferredEscalation returns id and code of the escalation that the run pauses for, empty if it stops for another
+// reason.
+func deferredEscalation(s state.State) (id, code string) {
 	if s.Stop.Kind != state.PauseEscalation {
 		return "", ""
 	}
@@ -50,16 +52,16 @@ func putOff(s state.State) (id, code string) {
 	return "", ""
 }
 
-// unanswered are those of the cancel commands that are for attempts which wait for a person: who pauses the run does
-// not mean to answer.
-func unanswered(s state.State, cancels []Command) []Command {
+// unansweredCancels returns the cancel commands for attempts that wait for the user: pausing the run does not answer
+// their questions.
+func unansweredCancels(s state.State, cancels []Command) []Command {
 	var cmds []Command
 	for _, c := range cancels {
 		for _, id := range s.Awaited() {
 			if q := s.Questions[id]; q.Kind == event.QuestionTool && q.Key == c.Key {
 				c.Cause = &event.FailureData{
-					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a person was asked: " + q.Text,
-					Remedy: "the call is asked about again when the run goes on", ResumeCommand: "agent-pipelines resume " + s.Session,
+					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a question was open: " + q.Text,
+					Remedy: "resume the session to be asked about the call again", ResumeCommand: "agent-pipelines resume " + s.Session,
 				}
 				cmds = append(cmds, c)
 				break
@@ -69,46 +71,46 @@ func unanswered(s state.State, cancels []Command) []Command {
 	return cmds
 }
 
-func sessionComplete(p *plan.Plan, s state.State) event.Event {
-	reason := "all_loops_complete" // Bash's word for a finished pipeline
+func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
+	reason := "all_loops_complete" // the Bash engine's reason for a finished pipeline
 	if s.Mode == "loop" && len(p.Nodes) > 0 {
 		reason = s.Nodes[p.Nodes[0].Path].Reason
 	}
-	d := event.SessionCompleteData{Reason: reason, ExitAfter: exited(p, s)}
-	return event.New(event.SessionComplete, lastCursor(p, s), "", d)
+	d := event.SessionCompleteData{Reason: reason, ExitAfter: exitNode(p, s)}
+	return event.New(event.SessionComplete, lastCompletionCursor(p, s), "", d)
 }
 
-// exited is the id of the node after which the pipeline was to end, if it did and nodes are left for that; "" otherwise.
-func exited(p *plan.Plan, s state.State) string {
+// exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
+func exitNode(p *plan.Plan, s state.State) string {
 	i := indexOf(p.Nodes, p.ExitAfter())
-	if i < 0 || i == len(p.Nodes)-1 || !endedWell(s.Nodes[p.Nodes[i].Path]) {
+	if i < 0 || i == len(p.Nodes)-1 || !endedSuccessfully(s.Nodes[p.Nodes[i].Path]) {
 		return ""
 	}
 	return p.Nodes[i].ID
 }
 
-// planMismatch pauses a run whose plan lacks the node that the journal is at.
-func planMismatch(s state.State) event.Event {
-	return event.New(event.SessionPaused, cursorOf(s), "", event.SessionPausedData{
+// planMismatchEvent pauses a run whose plan lacks the node that the journal is at.
+func planMismatchEvent(s state.State) event.Event {
+	return event.New(event.SessionPaused, currentCursor(s), "", event.SessionPausedData{
 		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At),
 	})
 }
 
-// lastCursor is the place that the last node that ran ended at. For a parallel block it has
-// the iteration of the stage before it, as the Bash engine's has, which counts none in blocks.
-func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
+// lastCompletionCursor returns the cursor at which the last node ended. For a parallel block it has the iteration of
+// the stage before it, as in the Bash engine, which counts no iterations in blocks.
+func lastCompletionCursor(p *plan.Plan, s state.State) *event.Cursor {
 	var c *event.Cursor
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		n, ok := s.Nodes[p.Nodes[i].Path]
 		if !ok {
 			continue
 		}
-		at := endOf(s, p.Nodes[i].Path, n)
+		cursor := completionCursor(s, p.Nodes[i].Path, n)
 		if c == nil {
-			c = at
+			c = cursor
 		}
 		if p.Nodes[i].Kind == plan.KindStage {
-			c.NodeRun, c.Iteration = at.NodeRun, at.Iteration
+			c.NodeRun, c.Iteration = cursor.NodeRun, cursor.Iteration
 			return c
 		}
 	}
@@ -118,14 +120,12 @@ func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
 	return c
 }
 
-func cursorOf(s state.State) *event.Cursor {
+func currentCursor(s state.State) *event.Cursor {
 	if n, ok := s.Nodes[s.At]; ok {
-		return placeOf(s.At, n).Cursor()
+		return iterationLocation(s.At, n).Cursor()
 	}
 	return &event.Cursor{NodePath: s.At}
 }
-
-// ---- Apply
 
 func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionStartData](e)
@@ -133,7 +133,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	if e.RunID == "" {
-		return misfit(e, "it has no run_id")
+		return invalidTransition(e, "no run_id")
 	}
 	seq, epoch, handled, escalation := e.Seq, s.Epoch, s.Handled, s.Escalation
 	*s = state.State{
@@ -148,10 +148,10 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// applyKernelStart begins an epoch: whatever the last kernel had under way is cut off.
+// applyKernelStart begins an epoch: everything that the previous kernel had in flight is cut off.
 func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Epoch <= s.Epoch {
-		return misfit(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
+		return invalidTransition(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
 	}
 	d, err := event.Decode[event.KernelStartData](e)
 	if err != nil {
@@ -161,28 +161,28 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.Stop != nil && !s.Stop.Hook {
 		s.Stop = nil
 	}
-	unfire(s)
-	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
-	// Sums of money depend on the order.
+	clearFiring(s)
+	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of interrupted attempts
+	// Sorted, because sums of money depend on the order.
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue
 		}
-		eachLoop(path, &n, func(at event.Location, l state.Loop) state.Loop {
-			l.Gate.Firing = 0
+		updateLoops(path, &n, func(loc event.Location, l state.Loop) state.Loop {
+			l.HookCursor.Firing = 0
 			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
-				chargeCutOff(p, s, at.Node, &l)
+				chargeCutOff(p, s, loc.Node, &l)
 			}
-			return recovered(p.PolicyOf(p.Find(at.Node)).Recovery, l)
+			return recoverLoop(p.PolicyOf(p.Find(loc.Node)).Recovery, l)
 		})
 		s.Nodes[path] = n
 	}
 	return nil
 }
 
-// applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; one that crashed
-// while it waited, waits on.
+// applyResumed continues a paused, failed or crashed run. It approves what the run had stopped for; a run that
+// crashed while it waited keeps waiting.
 func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionResumedData](e)
 	if err != nil {
@@ -190,119 +190,120 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	switch {
 	case d.Again != "":
-		if err := enterAgain(p, s, d.Again); err != nil {
-			return misfit(e, err.Error())
+		if err := reenterNode(p, s, d.Again); err != nil {
+			return invalidTransition(e, err.Error())
 		}
 	case s.Status != state.Running && !s.Status.CanBecome(state.Running):
-		return misfit(e, fmt.Sprintf("a session that is %s cannot be resumed", s.Status))
+		return invalidTransition(e, fmt.Sprintf("a session that is %s cannot be resumed", s.Status))
 	}
 	if d.ResetCycles {
 		s.Cycles, s.Returns = nil, 0
 	}
-	if s.Status != state.Running { // nobody waits for the next try of what is begun anew, or tried at once
+	if s.Status != state.Running { // nobody waits for a retry that starts over or runs at once
 		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 	}
 	if n, ok := s.Nodes[s.At]; ok && d.Again == "" {
 		resumeNode(p, s, n, d)
 	}
-	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
+	if s.Stop != nil && !abortedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's stop in a run that crashed still counts
 		s.Stop = nil
 	}
 	if s.Status != state.Running {
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	}
-	at := e.Time
-	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &at
-	say(s, d.Context)
+	now := e.Time
+	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &now
+	appendContext(s, d.Context)
 	return nil
 }
 
-// CanEnterAgain says why a node of the pipeline itself cannot be done once more at the will of a person, nil if it can:
-// the run is at it and rests, or is complete and has been there.
+// CanEnterAgain returns why the user cannot restart a node of the pipeline itself, nil if they can: the run has
+// stopped at the node, or is complete and has entered it.
 func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
-	found := p.Find(path)
+	node := p.Find(path)
 	switch {
-	case found == nil || p.Embedder(path) != "":
-		return fmt.Errorf("the pipeline has no node of its own at %s", path)
+	case node == nil || p.Embedder(path) != "":
+		return fmt.Errorf("the pipeline has no top-level node at %s", path)
 	case !entered:
-		return fmt.Errorf("%s has not run yet", found.ID)
+		return fmt.Errorf("%s has not run yet", node.ID)
 	case s.Status == state.Completed:
 		return nil
 	case s.Status == state.Running || s.Status == state.Aborted:
 		return fmt.Errorf("the session is %s", s.Status)
 	case s.At != path:
 		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
-	case len(flightsOf(path, n)) > 0:
-		return fmt.Errorf("an attempt of %s was cut off", found.ID)
+	case len(inFlightEffects(path, n)) > 0:
+		return fmt.Errorf("an attempt of %s was interrupted", node.ID)
 	}
 	return nil
 }
 
-// enterAgain lets the run go on with the node at path, as a new visit.
-func enterAgain(p *plan.Plan, s *state.State, path string) error {
+// reenterNode continues the run with the node at path, as a new visit.
+func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	if err := CanEnterAgain(p, *s, path); err != nil {
 		return err
 	}
 	n := s.Nodes[path]
-	n.Restart = &state.Restart{Reason: "a person wants it done again", Granted: true}
+	n.Restart = &state.Restart{Reason: "restarted by the user", Approved: true}
 	s.At, s.Nodes[path] = path, n
-	s.Gate = reopened(s.Gate, plan.PointSessionEnd)
+	s.HookCursor = reopenCursor(s.HookCursor, plan.PointSessionEnd)
 	return nil
 }
 
-// resumeNode lets the node that the run is at go on: as a person said where they were asked, else where it failed.
+// resumeNode continues the node that the run is at: as the user answered if they were asked, else where it failed.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
-		n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
+		n.HookCursor, s.HookCursor = reopenCursor(n.HookCursor, plan.PointStageEnd), reopenCursor(s.HookCursor, plan.PointSessionEnd)
 	}
-	without := d.SkipFailedStep && goWithoutFailed(p.Find(s.At), &n)
+	without := d.SkipFailedStep && resumeWithoutFailed(p.Find(s.At), &n)
 	if without {
-		dropQuestions(s, ofNode(s.At))
+		dropQuestions(s, inNode(s.At))
 	}
 	if s.Status != state.Running {
-		if !without && !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Location{}, s.Gate) {
-			tryAgain(p, *s, &n)
+		if !without && !endHooksBegun(*s, iterationLocation(s.At, n), n.HookCursor) && !endHooksBegun(*s, event.Location{}, s.HookCursor) {
+			retryFailed(p, *s, &n)
 		}
 		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
-			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
 		}
 	}
 	s.Nodes[s.At] = n
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
-		grant(p, s, s.At)
+		approveOverride(p, s, s.At)
 	}
 }
 
-// tryAgain lets what failed in the node the run is at go on where it failed.
-func tryAgain(p *plan.Plan, s state.State, n *state.Node) {
+// retryFailed retries what failed in the node that the run is at.
+func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
-		return // what becomes of the whole node: see grant
+		return // approveOverride decides about the whole node
 	}
 	if n.Unfit != nil {
-		inspectAgain(p.Find(s.At), n)
+		reinspectInput(p.Find(s.At), n)
 		return
 	}
-	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Granted = p.RouteOf(found, endingOf(s, found, *n).outcome).Name != ""; !n.Granted {
+	if node := p.Find(s.At); node != nil && node.HasContract() && n.Loop.Phase == state.PhaseSettled {
+		if n.Approved = p.RouteOf(node, determineOutcome(s, node, *n).outcome).Name != ""; !n.Approved {
 			n.StageAttempt = 0
-			beginAgain(found, n)
+			prepareStageRetry(node, n)
 		}
 		return
 	}
-	eachLoop(s.At, n, func(at event.Location, l state.Loop) state.Loop {
-		if b := n.Branches[at.Branch]; b.Status == state.NodeRunning && atEnd(s, at, b.Gate) {
+	updateLoops(s.At, n, func(loc event.Location, l state.Loop) state.Loop {
+		if b := n.Branches[loc.Branch]; b.Status == state.NodeRunning && endHooksBegun(s, loc, b.HookCursor) {
 			return l
 		}
-		_, asked := s.Questions[event.QuestionID(cutOffKey(at, l))]
-		return resumed(l, asked)
+		_, asked := s.Questions[event.QuestionID(cutOffKey(loc, l))]
+		return resumeLoop(l, asked)
 	})
-	reopen(n.Branches)
+	reopenBranches(n.Branches)
 }
 
-// endedByHook reports whether a hook or a refusal has ended the run, and the event that says so is still to come.
-func endedByHook(s state.State) bool {
+// abortedByHook reports whether a hook or a rejection has ended the run and the event that records it is still
+// missing.
+func abortedByHook(s state.State) bool {
 	return s.Stop != nil && s.Stop.Hook && s.Stop.Action == "abort"
 }
 
@@ -311,11 +312,11 @@ func applyPaused(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := become(s, e, state.Paused); err != nil {
+	if err := setStatus(s, e, state.Paused); err != nil {
 		return err
 	}
 	s.PauseKind, s.PauseReason, s.PauseCode, s.Stop = state.PauseKind(d.Kind), d.Reason, d.Code, nil
-	unbind(s)
+	clearDeadlines(s)
 	return nil
 }
 
@@ -324,7 +325,7 @@ func applyComplete(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := become(s, e, state.Completed); err != nil {
+	if err := setStatus(s, e, state.Completed); err != nil {
 		return err
 	}
 	dropQuestions(s, anyQuestion)
@@ -337,12 +338,12 @@ func applyAborted(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := become(s, e, state.Aborted); err != nil {
+	if err := setStatus(s, e, state.Aborted); err != nil {
 		return err
 	}
 	dropQuestions(s, anyQuestion)
 	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
-	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: orElse(d.Reason, "aborted")}
+	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: cmp.Or(d.Reason, "aborted")}
 	return nil
 }
 
@@ -351,22 +352,22 @@ func applyControl(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := handle(s, e, d.ID); err != nil {
+	if err := markHandled(s, e, d.ID); err != nil {
 		return err
 	}
 	switch d.Action {
 	case "pause":
-		kind := state.PauseKind(orElse(d.Kind, string(state.PauseUser)))
+		kind := state.PauseKind(cmp.Or(d.Kind, string(state.PauseUser)))
 		if s.Status == state.Running && (s.Stop == nil || s.Stop.Action != "abort") {
 			s.Stop = &state.Stop{Action: "pause", Kind: kind, Reason: d.Reason, By: d.By, Hook: s.Stop != nil && s.Stop.Hook}
 		}
 	case "abort":
-		if !s.Status.Final() && !endedByHook(*s) {
-			s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "User requested"), By: d.By}
+		if !s.Status.Final() && !abortedByHook(*s) {
+			s.Stop = &state.Stop{Action: "abort", Reason: cmp.Or(d.Reason, "User requested"), By: d.By}
 		}
 	case "feedback":
 		if !s.Status.Final() {
-			say(s, d.Text)
+			appendContext(s, d.Text)
 		}
 	}
 	return nil
@@ -379,7 +380,7 @@ func applyImported(s *state.State, e event.Event) error {
 	}
 	in, err := state.Parse(d.State)
 	if err != nil {
-		return misfit(e, "its state is unreadable: "+err.Error())
+		return invalidTransition(e, "cannot read its state: "+err.Error())
 	}
 	in.Seq, in.Epoch = e.Seq, max(s.Epoch, in.Epoch)
 	if in.Nodes == nil {
@@ -389,18 +390,11 @@ func applyImported(s *state.State, e event.Event) error {
 	return nil
 }
 
-func become(s *state.State, e event.Event, next state.Status) error {
+func setStatus(s *state.State, e event.Event, next state.Status) error {
 	if !s.Status.CanBecome(next) {
-		return misfit(e, fmt.Sprintf("a session that is %s cannot become %s", s.Status, next))
+		return invalidTransition(e, fmt.Sprintf("a session that is %s cannot become %s", s.Status, next))
 	}
-	at := e.Time
-	s.Status, s.EndedAt = next, &at
+	now := e.Time
+	s.Status, s.EndedAt = next, &now
 	return nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -16,41 +16,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// simulation is a runtime without a world: it performs commands by drawing what happens.
+// simulation is a simulated runtime: it performs commands with drawn results.
 type simulation struct {
-	t       *rapid.T
-	plan    *plan.Plan
-	state   state.State
-	journal []event.Event
-	states  []state.State // after each event of the journal
-	clock   time.Time
-	under   map[event.Key]schedule.Command // effects under way
-	begun   map[event.Key]bool             // hooks of them whose action runs
-	wentOn  map[event.Key]bool             // those of them since whose beginning a person let the run go on
-	crashes int
-	resumes int
+	t        *rapid.T
+	plan     *plan.Plan
+	state    state.State
+	journal  []event.Event
+	states   []state.State // after each event of the journal
+	clock    time.Time
+	inFlight map[event.Key]schedule.Command // effects in flight
+	begun    map[event.Key]bool             // hooks in flight whose action has begun
+	resumed  map[event.Key]bool             // of these, the ones after whose beginning the user continued the run
+	crashes  int
+	resumes  int
 }
 
 func start(t *rapid.T, p *plan.Plan) *simulation {
-	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, wentOn: map[event.Key]bool{}}
+	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), inFlight: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, resumed: map[event.Key]bool{}}
 	e := event.New(event.SessionStart, nil, "", event.SessionStartData{
 		Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
 	})
 	s.append(e)
-	s.kernel()
+	s.startKernel()
 	return s
 }
 
-func (s *simulation) kernel() {
-	clear(s.under)
+func (s *simulation) startKernel() {
+	clear(s.inFlight)
 	clear(s.begun)
-	clear(s.wentOn)
+	clear(s.resumed)
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Callbacks: drawCallbacks(s.t), Waits: rapid.IntRange(0, 2).Draw(s.t, "waits") == 0})
 	e.Epoch = s.state.Epoch + 1
 	s.append(e)
 }
 
-// append stamps the event as a journal does and applies it; the event has to fit.
+// append stamps the event as a journal does and applies it; the event must fit.
 func (s *simulation) append(e event.Event) {
 	s.clock = s.clock.Add(time.Second)
 	e.Time, e.Seq, e.Session, e.RunID = s.clock, s.state.Seq+1, "sim", "PL-1"
@@ -69,16 +69,16 @@ func (s *simulation) append(e event.Event) {
 	s.states = append(s.states, next)
 }
 
-// step performs what is due or lets something under way end. It returns false when the run rests.
+// step performs a due command or ends an effect in flight. It returns false when the run rests.
 func (s *simulation) step() bool {
 	for _, c := range schedule.Decide(s.plan, s.state) {
-		if _, busy := s.under[c.Key]; busy != (c.Kind == schedule.Cancel) {
+		if _, busy := s.inFlight[c.Key]; busy != (c.Kind == schedule.Cancel) {
 			continue
 		}
 		s.perform(c)
 		return true
 	}
-	if len(s.under) > 0 {
+	if len(s.inFlight) > 0 {
 		s.finish()
 		return true
 	}
@@ -89,11 +89,11 @@ func (s *simulation) step() bool {
 	return false
 }
 
-// timers are those of the purpose, or of all others, that have not run out.
-func (s *simulation) timers(purpose string, of bool) []event.Key {
+// timers returns the timers with the purpose, or all others, that have not fired.
+func (s *simulation) timers(purpose string, isStep bool) []event.Key {
 	var keys []event.Key
 	for key, t := range s.state.Timers {
-		if t.Reached == nil && (t.Purpose == purpose) == of {
+		if t.Reached == nil && (t.Purpose == purpose) == isStep {
 			keys = append(keys, key)
 		}
 	}
@@ -107,14 +107,14 @@ func (s *simulation) perform(c schedule.Command) {
 	switch c.Kind {
 	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest, schedule.Hook,
 		schedule.Check, schedule.Settle, schedule.PlanSteps, schedule.Inspect:
-		s.under[c.Key] = c
+		s.inFlight[c.Key] = c
 		s.checkCeilings()
 	case schedule.Cancel:
-		was := s.under[c.Key]
-		delete(s.under, c.Key)
+		was := s.inFlight[c.Key]
+		delete(s.inFlight, c.Key)
 		delete(s.begun, c.Key)
 		if c.Key.Kind() == event.KeyHook {
-			if s.overtaken(was) {
+			if s.isSuperseded(was) {
 				return
 			}
 			s.append(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
@@ -126,11 +126,11 @@ func (s *simulation) perform(c schedule.Command) {
 			s.append(event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: was.Check, Failure: c.Cause}))
 			return
 		}
-		s.append(stopped(c))
+		s.append(stoppedEvent(c))
 	}
 }
 
-func stopped(c schedule.Command) event.Event {
+func stoppedEvent(c schedule.Command) event.Event {
 	if c.Key.Kind() == event.KeyQuestion {
 		return event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, event.StrategyAnswerData{Error: "aborted"})
 	}
@@ -146,16 +146,16 @@ func (s *simulation) drawKey(keys []event.Key) event.Key {
 	return rapid.SampledFrom(keys).Draw(s.t, "which")
 }
 
-// finish lets one of the effects under way report; the providers of a block have one each.
+// finish ends one of the effects in flight; the providers of a block have one each.
 func (s *simulation) finish() {
-	key := s.drawKey(slices.Collect(maps.Keys(s.under)))
-	c := s.under[key]
+	key := s.drawKey(slices.Collect(maps.Keys(s.inFlight)))
+	c := s.inFlight[key]
 	if c.Kind == schedule.Hook {
 		s.finishHook(c, s.begun[key])
 		return
 	}
-	delete(s.under, key)
-	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that began anew: a late delivery
+	delete(s.inFlight, key)
+	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that was restarted: a late delivery
 		return
 	}
 	if s.finishContract(c) {
@@ -174,7 +174,7 @@ func (s *simulation) finish() {
 	}
 }
 
-// drawErrorType includes the words of a stop, which a plugin may use without one.
+// drawErrorType includes the kinds of a stop, which a plugin may report without one.
 func drawErrorType(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"provider_crashed", "signal_interrupt", "aborted"}).Draw(t, "error type")
 }
@@ -182,7 +182,7 @@ func drawErrorType(t *rapid.T) string {
 func (s *simulation) finishAttempt(c schedule.Command) {
 	ask := rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")
 	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Ask: ask, Usage: drawUsage(s.t)})
-	if s.contractOf(c) != nil {
+	if s.contractNode(c) != nil {
 		e = event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, event.AttemptCompleteData{Ask: ask, Usage: drawUsage(s.t)})
 	}
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
@@ -195,7 +195,7 @@ func (s *simulation) finishAttempt(c schedule.Command) {
 	s.append(e)
 }
 
-// askAboutTool lets the attempt put questions to a person. Whichever is open when the attempt ends must not be left.
+// askAboutTool lets the attempt ask the user questions. None may stay open when the attempt ends.
 func (s *simulation) askAboutTool(c schedule.Command) {
 	for i := range rapid.IntRange(0, 3).Draw(s.t, "tool questions") / 2 {
 		s.append(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
@@ -217,13 +217,12 @@ func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {
 	return d
 }
 
-// disturb draws a crash, a control message or a resume. Crashes and resumes are bounded, as they
-// are by whoever makes them.
+// disturb draws a crash, a control message or a resume. The number of crashes and resumes is bounded.
 func (s *simulation) disturb() {
 	switch rapid.IntRange(0, 40).Draw(s.t, "disturbance") {
 	case 0:
 		if s.crashes++; s.crashes < 6 {
-			s.kernel()
+			s.startKernel()
 			s.resume()
 		}
 	case 1:
@@ -251,8 +250,7 @@ func (s *simulation) resume() {
 	}
 }
 
-// run drives the simulation until it rests for good; resting without being paused or ended is a
-// deadlock.
+// run drives the simulation until it rests for good; resting without a pause or an end is a deadlock.
 func (s *simulation) run(limit int) {
 	for range limit {
 		s.disturb()
@@ -269,7 +267,7 @@ func (s *simulation) run(limit int) {
 			return
 		}
 		s.resumes++
-		s.kernel()
+		s.startKernel()
 		s.resume()
 	}
 	s.t.Fatalf("no end after %d transitions: %s", limit, asJSON(s.state))
@@ -300,7 +298,7 @@ func drawPlan(t *rapid.T) *plan.Plan {
 	return p
 }
 
-// drawContracts gives stages of the list contracts.
+// drawContracts adds contracts to stages of the list.
 func drawContracts(t *rapid.T, p *plan.Plan) {
 	var ids []string
 	for _, n := range p.Nodes {
@@ -312,12 +310,12 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 		case plan.KindStage:
 			drawContract(t, n, ids)
 			drawWraps(t, n)
-			drawDemands(t, n)
+			drawRequires(t, n)
 		case plan.KindPipeline:
 			drawWraps(t, n)
-			drawDemands(t, n)
+			drawRequires(t, n)
 		case plan.KindParallel:
-			drawDemands(t, n)
+			drawRequires(t, n)
 			for j := range n.Stages {
 				drawContract(t, &n.Stages[j], nil)
 			}
@@ -328,7 +326,7 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 	}
 }
 
-// drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
+// drawEmbedded draws a pipeline node; its plan has its own paths, like a compiled one.
 func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
 	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t), Hooks: drawHooks(t)}}
 	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {
@@ -391,4 +389,4 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-func isMisfit(err error) bool { return errors.Is(err, schedule.ErrInvalidTransition) }
+func isInvalidTransition(err error) bool { return errors.Is(err, schedule.ErrInvalidTransition) }

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// drawContract gives a stage some of what the newer keys can say. ids are those of its list.
+// drawContract adds some of the newer keys to a stage. ids are those of its list.
 func drawContract(t *rapid.T, n *plan.Node, ids []string) {
 	if rapid.IntRange(0, 2).Draw(t, "contract") > 0 {
 		return
@@ -65,7 +65,7 @@ func drawCost(t *rapid.T) *plan.Cost {
 	}
 }
 
-// finishContract ends an effect of a contract. It returns false for another one's.
+// finishContract ends an effect of a contract. It returns false for any other effect.
 func (s *simulation) finishContract(c schedule.Command) bool {
 	switch c.Kind {
 	case schedule.Check:
@@ -81,7 +81,7 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 		}
 		s.append(s.drawSettled(c))
 	case schedule.Inspect:
-		s.append(event.New(event.InputChecked, c.Location.Cursor(), c.Key, drawInspected(s.t)))
+		s.append(event.New(event.InputChecked, c.Location.Cursor(), c.Key, drawInputChecked(s.t)))
 	case schedule.PlanSteps:
 		s.append(event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, drawSteps(s.t)))
 	default:
@@ -126,8 +126,8 @@ func drawSteps(t *rapid.T) event.StepsPlannedData {
 	return d
 }
 
-// contractOf is the node that an attempt is made for, if its outcome is settled afterwards.
-func (s *simulation) contractOf(c schedule.Command) *plan.Node {
+// contractNode returns the node of an attempt whose outcome must be settled.
+func (s *simulation) contractNode(c schedule.Command) *plan.Node {
 	n := schedule.StageAt(s.plan, s.state, c.Location)
 	if n == nil || !n.HasContract() || c.Location.Step != "" {
 		return nil
@@ -135,15 +135,15 @@ func (s *simulation) contractOf(c schedule.Command) *plan.Node {
 	return n
 }
 
-// checkCeilings looks at what was charged and is set aside: side by side calls never hold more than the ceiling.
+// checkCeilings verifies that charges and reservations together never exceed a ceiling.
 func (s *simulation) checkCeilings() {
 	for path := range s.state.Nodes {
 		for _, c := range s.plan.Ceilings(path) {
 			charge := s.state.Charges[c.Scope]
 			held, counted := 0.0, map[event.Location]bool{}
-			for _, at := range slices.Sorted(maps.Keys(s.under)) {
-				loop := s.under[at].Location
-				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook goes on beside the attempt, one of an earlier visit, too, and holds nothing
+			for _, at := range slices.Sorted(maps.Keys(s.inFlight)) {
+				loop := s.inFlight[at].Location
+				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook runs beside the attempt, maybe of an earlier visit, and reserves nothing
 					continue
 				}
 				counted[loop] = true
@@ -151,14 +151,14 @@ func (s *simulation) checkCeilings() {
 					held += *part.USD
 				}
 			}
-			if most := c.Cost.MaxUSD * float64(1+charge.Renewed); c.Cost.MaxUSD > 0 && held > 0 && held > most {
+			if most := c.Cost.MaxUSD * float64(1+charge.Renewals); c.Cost.MaxUSD > 0 && held > 0 && held > most {
 				s.t.Fatalf("%v USD are held under a ceiling of %v", held, most)
 			}
 		}
 	}
 }
 
-// drawBadArtifact is what keeps an artifact from being one. That of an older version has no list of faults.
+// drawBadArtifact draws the failure of an invalid artifact. That of an older version has no list of faults.
 func drawBadArtifact(t *rapid.T) event.FailureData {
 	d := event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true}
 	if rapid.IntRange(0, 2).Draw(t, "listed") > 0 {
@@ -167,8 +167,8 @@ func drawBadArtifact(t *rapid.T) event.FailureData {
 	return d
 }
 
-// drawDemands lets a node, of whatever kind, look at its input before it begins.
-func drawDemands(t *rapid.T, n *plan.Node) {
+// drawRequires makes a node of any kind inspect its input before it begins.
+func drawRequires(t *rapid.T, n *plan.Node) {
 	switch rapid.IntRange(0, 5).Draw(t, "demands") {
 	case 0:
 		n.Requires = map[string][]string{plan.RequiresAny: {"goal"}}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// drawHooks draws hooks at any points, numbered in their order.
+// drawHooks draws hooks at any points, numbered in order.
 func drawHooks(t *rapid.T) []plan.Hook {
 	if rapid.IntRange(0, 2).Draw(t, "hooks") > 0 {
 		return nil
@@ -35,15 +35,15 @@ func drawCallbacks(t *rapid.T) []string {
 	return rapid.SliceOfN(rapid.SampledFrom([]string{"session_start", "stage_end", "iteration_end", "iteration_start"}), 1, 3).Draw(t, "points")
 }
 
-// finishHook lets a hook that is called begin, be skipped, ask, or answer.
+// finishHook lets a called hook begin, be skipped, ask, or answer.
 func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	if !begun {
 		s.beginHook(c)
 		return
 	}
-	delete(s.under, c.Key)
+	delete(s.inFlight, c.Key)
 	delete(s.begun, c.Key)
-	if s.overtaken(c) {
+	if s.isSuperseded(c) {
 		return
 	}
 	id := event.QuestionID(c.Key)
@@ -72,28 +72,29 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Location.Cursor(), c.Key, d))
 }
 
-// overtaken says whether a person let the run go on while the hook was at work: an escalation that was open before a kernel with
-// other callbacks came is answered in the midst of theirs. A runtime then records what the hook says as a late delivery.
-func (s *simulation) overtaken(c schedule.Command) bool {
-	if !s.wentOn[c.Key] {
+// isSuperseded reports whether the user continued the run while the hook was working: an escalation from before a
+// kernel with other callbacks may be answered during theirs. A runtime then records the hook's end as a late
+// delivery.
+func (s *simulation) isSuperseded(c schedule.Command) bool {
+	if !s.resumed[c.Key] {
 		return false
 	}
-	delete(s.wentOn, c.Key)
+	delete(s.resumed, c.Key)
 	probe := event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
 	_, err := schedule.Apply(s.plan, s.state, probe)
-	return isMisfit(err)
+	return isInvalidTransition(err)
 }
 
-// beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
+// beginHook begins a hook whose condition is evaluated, or skips it. The run may have continued meanwhile, because a
 // guardrail does not wait for a condition. A runtime then records a late delivery.
 func (s *simulation) beginHook(c schedule.Command) {
 	probe := event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
-	if _, err := schedule.Apply(s.plan, s.state, probe); isMisfit(err) {
-		delete(s.under, c.Key)
+	if _, err := schedule.Apply(s.plan, s.state, probe); isInvalidTransition(err) {
+		delete(s.inFlight, c.Key)
 		return
 	}
 	if rapid.IntRange(0, 2).Draw(s.t, "skipped") == 0 {
-		delete(s.under, c.Key)
+		delete(s.inFlight, c.Key)
 		e := event.New(event.HookSkipped, c.Location.Cursor(), c.Key, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "drawn"})
 		e.Volatile = true
 		s.append(e)
@@ -103,7 +104,7 @@ func (s *simulation) beginHook(c schedule.Command) {
 	s.append(event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point), Action: "drawn"}))
 }
 
-// answerPerson lets a person answer a question that is open, and reports whether there was one.
+// answerPerson answers an open question as the user, and reports whether there was one.
 func (s *simulation) answerPerson() bool {
 	open := s.state.Awaited()
 	if len(open) == 0 {
@@ -120,7 +121,7 @@ func (s *simulation) answerPerson() bool {
 	}
 	s.append(event.New(event.QuestionAnswered, nil, q.Key, d))
 	if q.Kind == event.QuestionEscalation {
-		maps.Copy(s.wentOn, s.begun)
+		maps.Copy(s.resumed, s.begun)
 	}
 	return true
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// drawWraps lets a node wrap a command, or the pipeline that it runs.
+// drawWraps makes a node wrap a command, or the pipeline that it runs.
 func drawWraps(t *rapid.T, n *plan.Node) {
 	if rapid.IntRange(0, 2).Draw(t, "wraps") > 0 || n.Steps != nil {
 		return
@@ -24,8 +24,8 @@ func drawWraps(t *rapid.T, n *plan.Node) {
 	}
 }
 
-// drawInspected is what the input artifact of a node comes to.
-func drawInspected(t *rapid.T) event.InputCheckedData {
+// drawInputChecked draws the result of inspecting a node's input artifact.
+func drawInputChecked(t *rapid.T) event.InputCheckedData {
 	input := &event.Ref{Path: "input", SHA256: "x"}
 	switch rapid.IntRange(0, 6).Draw(t, "input") {
 	case 0:
@@ -46,7 +46,7 @@ func drawArtifact(t *rapid.T) *event.Ref {
 	return &event.Ref{Path: "artifacts/drawn.yaml", SHA256: fmt.Sprint(rapid.IntRange(0, 99).Draw(t, "artifact of"))}
 }
 
-// drawHanded is what a node that wraps a pipeline comes to.
+// drawHanded draws the end of settling a node that wraps a pipeline.
 func (s *simulation) drawHanded(c schedule.Command) event.Event {
 	if rapid.IntRange(0, 3).Draw(s.t, "bad outputs") == 0 {
 		return event.New(event.Error, c.Location.Cursor(), c.Key, drawBadArtifact(s.t))
@@ -54,9 +54,9 @@ func (s *simulation) drawHanded(c schedule.Command) event.Event {
 	return event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: event.Ref{Path: "handed", SHA256: "y"}})
 }
 
-// U027: a pipeline node that ends well has the artifact of what its pipeline came to; one that wraps it its own, which
-// was settled.
-func TestPipelineNodesHandOut(t *testing.T) {
+// U027: a pipeline node that ends well has its pipeline's deliverable as its artifact; one that wraps the pipeline
+// has its own settled one.
+func TestDeliverablesOfPipelineNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
@@ -72,12 +72,12 @@ func TestPipelineNodesHandOut(t *testing.T) {
 			if n.Kind != plan.KindPipeline || d.Outcome != string(plan.OutcomeSuccess) {
 				continue
 			}
-			checkHandedOut(t, s.plan, s.states[i], n)
+			checkDelivered(t, s.plan, s.states[i], n)
 		}
 	})
 }
 
-func checkHandedOut(t *rapid.T, p *plan.Plan, st state.State, n *plan.Node) {
+func checkDelivered(t *rapid.T, p *plan.Plan, st state.State, n *plan.Node) {
 	ref, has := st.Nodes[n.Path].Artifacts[event.Artifact]
 	if n.Wraps != nil {
 		if !has || ref.Path != "handed" {

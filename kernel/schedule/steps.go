@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,22 +11,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// parallelSteps is how many steps of a node are in work at a time where they may be side by side.
+// parallelSteps is the maximum number of steps of a node that run concurrently.
 const parallelSteps = 4
 
-// codeStepTimeout is the code of a step whose time was over (DIALECT B8).
+// codeStepTimeout is the code of a step that timed out (DIALECT B8).
 const codeStepTimeout = "ACODE-EXEC-006"
 
-// passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
+// passesSteps reports whether an iteration at the location is a pass over the node's steps, which no agent runs
 // itself.
-func passesSteps(n *plan.Node, at event.Location) bool { return n.Steps != nil && at.Step == "" }
+func passesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil && loc.Step == "" }
 
-// decideSteps serves a pass over the steps of a node: each step is begun when all that it depends on is done, in the
-// order of the plan. A step that waits for a person pauses the run when nothing else of the pass can go on.
+// decideSteps runs a pass over the steps of a node: in plan order, each step begins when its dependencies are done. A
+// step that waits for the user pauses the run when nothing else of the pass can continue.
 func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if ns.Order == nil {
-		at := placeOf(n.Path, ns)
-		return []Command{{Kind: PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}}
+		loc := iterationLocation(n.Path, ns)
+		return []Command{{Kind: PlanSteps, Key: loc.Key(event.KeyPlan, 1), Location: loc}}
 	}
 	var cmds, waits []Command
 	running := 0
@@ -36,7 +37,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		}
 		running++
 		due := decideStep(p, s, n, ns, i)
-		if rests(due) {
+		if isResting(due) {
 			waits = append(waits, due...)
 			continue
 		}
@@ -44,18 +45,18 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	cmds = append(cmds, beginSteps(n, ns, running)...)
 	if len(cmds) == 0 && len(waits) > 0 && len(waits) == running {
-		return rest(p, s, waits)
+		return decideRest(p, s, waits)
 	}
 	return cmds
 }
 
-// decideStep is the loop of a step that is in work, or its end.
+// decideStep continues the loop of a running step, or ends the step.
 func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
 	id := ns.Order[i]
 	st := ns.Steps[id]
-	at := placeOfStep(n.Path, ns, id)
+	loc := stepLocation(n.Path, ns, id)
 	if st.Loop.Phase != state.PhaseSettled {
-		return decideLoop(p, s, n, at, st.Loop)
+		return decideLoop(p, s, n, loc, st.Loop)
 	}
 	d := event.StepCompleteData{
 		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,
@@ -66,7 +67,7 @@ func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int)
 	} else {
 		d.Status = string(state.StepFailed)
 	}
-	return record(event.New(event.StepComplete, at.Cursor(), "", d))
+	return record(event.New(event.StepComplete, loc.Cursor(), "", d))
 }
 
 func stepsDone(ns state.Node) int {
@@ -79,11 +80,11 @@ func stepsDone(ns state.Node) int {
 	return done
 }
 
-// beginSteps begins what can be begun, and gives up what depends on a step that failed.
+// beginSteps begins the steps that are ready, and blocks those that depend on a failed step.
 func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
-	most := 1
+	limit := 1
 	if n.Steps.Parallel {
-		most = parallelSteps
+		limit = parallelSteps
 	}
 	var cmds []Command
 	for i, id := range ns.Order {
@@ -91,21 +92,21 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		if st.Status != state.StepPending {
 			continue
 		}
-		at := placeOfStep(n.Path, ns, id)
-		switch by, ready := waitsFor(ns, st); {
+		loc := stepLocation(n.Path, ns, id)
+		switch by, ready := checkDependencies(ns, st); {
 		case by != "":
-			cmds = append(cmds, record(event.New(event.StepBlocked, at.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
-		case ready && running < most:
+			cmds = append(cmds, record(event.New(event.StepBlocked, loc.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
+		case ready && running < limit:
 			running++
-			cmds = append(cmds, record(event.New(event.StepStart, at.Cursor(), "",
+			cmds = append(cmds, record(event.New(event.StepStart, loc.Cursor(), "",
 				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Of: len(ns.Order)}))...)
 		}
 	}
 	return cmds
 }
 
-// waitsFor says which step that failed or is blocked blocks another, and else whether all that it depends on is done.
-func waitsFor(ns state.Node, st state.Step) (by string, ready bool) {
+// checkDependencies returns the failed or blocked step that blocks st, else whether all its dependencies are done.
+func checkDependencies(ns state.Node, st state.Step) (by string, ready bool) {
 	ready = true
 	for _, id := range st.DependsOn {
 		switch before := ns.Steps[id].Status; {
@@ -118,39 +119,37 @@ func waitsFor(ns state.Node, st state.Step) (by string, ready bool) {
 	return "", ready
 }
 
-// ---- Apply
-
-// stepsAt is the running node whose steps the event is about.
-func stepsAt(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+// runningSteps returns the running node whose steps the event is about.
+func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	switch {
 	case n == nil || n.Steps == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At:
-		return nil, ns, misfit(e, "the run is not at that node")
+		return nil, ns, invalidTransition(e, "the run is not at that node")
 	case ns.Loop.Phase != state.PhaseSteps:
-		return nil, ns, misfit(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
+		return nil, ns, invalidTransition(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
 	}
 	return n, ns, nil
 }
 
-// stepEvent is what an event says of the steps of the running node.
-func stepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
+// decodeStepEvent decodes an event about the steps of the running node.
+func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
 	if d, err = event.Decode[T](e); err == nil {
-		n, ns, err = stepsAt(p, s, e)
+		n, ns, err = runningSteps(p, s, e)
 	}
 	return d, n, ns, err
 }
 
-// applyStepsPlanned takes the steps of the visit. What an earlier visit has done of them stays done if nobody wants
-// it made again; where that leaves nothing to do, all of them are made again.
+// applyStepsPlanned sets the steps of the visit. Steps that an earlier visit finished stay done unless a repeat is
+// requested; if that leaves no work, all of them run again.
 func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepsPlannedData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepsPlannedData](p, s, e)
 	if err != nil {
 		return err
 	}
-	if want := placeOf(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
-		return misfit(e, "the node does not wait for its steps")
+	if want := iterationLocation(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
+		return invalidTransition(e, "the node does not wait for its steps")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
+	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 		return nil
 	}
 	if d.Failure == nil && len(d.Steps) == 0 {
@@ -167,28 +166,28 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	ns.Steps, ns.Order = map[string]state.Step{}, nil
 	for _, step := range d.Steps {
 		st := state.Step{Status: state.StepPending, StepData: step}
-		was, known := old[step.ID]
-		if known && was.Status.Done() && was.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
-			st.Status, st.Output = was.Status, was.Output
+		previous, known := old[step.ID]
+		if known && previous.Status.Done() && previous.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
+			st.Status, st.Output = previous.Status, previous.Output
 		}
 		ns.Steps[step.ID] = st
 	}
-	ns.Order = inOrder(d.Steps)
+	ns.Order = sortSteps(d.Steps)
 	if len(ns.Order) < len(d.Steps) {
-		return misfit(e, "its steps depend on each other in a circle")
+		return invalidTransition(e, "the steps have a dependency cycle")
 	}
 	if stepsDone(ns) == len(ns.Order) {
 		repeatSteps(&ns, nil)
 	}
 	ns.FailedSteps = nil
-	endPass(n, &ns) // where a person skipped them all
+	endPass(n, &ns) // the user has skipped all of them
 	s.Nodes[s.At] = ns
 	return nil
 }
 
-// inOrder are the ids of steps so that each comes after those that it depends on, and else as the plan has them.
-// Steps in a circle are left out.
-func inOrder(steps []event.StepData) []string {
+// sortSteps returns the ids of the steps, each after its dependencies and else in plan order. Steps in a dependency
+// cycle are left out.
+func sortSteps(steps []event.StepData) []string {
 	var order []string
 	placed := map[string]bool{}
 	for len(order) < len(steps) {
@@ -205,29 +204,29 @@ func inOrder(steps []event.StepData) []string {
 }
 
 func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
-	d, _, ns, err := stepEvent[event.StepStartData](p, s, e)
+	d, _, ns, err := decodeStepEvent[event.StepStartData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if _, ready := waitsFor(ns, st); !known || st.Status != state.StepPending || !ready {
-		return misfit(e, fmt.Sprintf("step %q cannot begin", d.Step))
+	if _, ready := checkDependencies(ns, st); !known || st.Status != state.StepPending || !ready {
+		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
 	}
 	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = loopFrom(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
+	st.Loop = startAfter(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
 	ns.Steps[d.Step] = st
 	s.Nodes[s.At] = ns
 	return nil
 }
 
 func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepCompleteData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepCompleteData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
 	if !known || st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
-		return misfit(e, fmt.Sprintf("step %q has not ended", d.Step))
+		return invalidTransition(e, fmt.Sprintf("step %q has not ended", d.Step))
 	}
 	st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
 	if st.Status == state.StepFailed {
@@ -242,13 +241,13 @@ func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := stepEvent[event.StepBlockedData](p, s, e)
+	d, n, ns, err := decodeStepEvent[event.StepBlockedData](p, s, e)
 	if err != nil {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if by, _ := waitsFor(ns, st); !known || st.Status != state.StepPending || by == "" {
-		return misfit(e, fmt.Sprintf("step %q is not blocked", d.Step))
+	if by, _ := checkDependencies(ns, st); !known || st.Status != state.StepPending || by == "" {
+		return invalidTransition(e, fmt.Sprintf("step %q is not blocked", d.Step))
 	}
 	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
 	ns.Steps[d.Step] = st
@@ -257,7 +256,7 @@ func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// endPass ends a pass when no step is left: with the first failure, or by going on to the checks.
+// endPass ends a pass when no step is left: with the first failure, or by starting the checks.
 func endPass(n *plan.Node, ns *state.Node) {
 	var failed *state.Step
 	for _, id := range ns.Order {
@@ -265,12 +264,12 @@ func endPass(n *plan.Node, ns *state.Node) {
 		case st.Status == state.StepPending || st.Status == state.StepRunning:
 			return
 		case st.Status != state.StepFailed || failed != nil && st.Loop.Outcome != string(plan.OutcomeEscalate):
-		case failed == nil || failed.Loop.Outcome != string(plan.OutcomeEscalate): // who needs a person comes first
+		case failed == nil || failed.Loop.Outcome != string(plan.OutcomeEscalate): // an escalation comes first
 			failed = &st
 		}
 	}
 	if failed == nil {
-		toMeasure(n, &ns.Loop)
+		startChecks(n, &ns.Loop)
 		return
 	}
 	l := &ns.Loop
@@ -279,9 +278,9 @@ func endPass(n *plan.Node, ns *state.Node) {
 	l.Feedback, l.Message, l.Verdict = failed.Loop.Feedback, l.Failure.Message, failed.Loop.Verdict
 }
 
-// stepFailure is the failure of the node that a step failed.
+// stepFailure returns the node's failure for a failed step.
 func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
-	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(st.Reason, "it gave no reason")}
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: cmp.Or(st.Reason, "no reason given")}
 	if st.Loop.Failure != nil {
 		f = *st.Loop.Failure
 	}
@@ -289,7 +288,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	switch failure.Kind(f.ErrorType) {
 	case failure.IterationTimeout:
 		f.Code = codeStepTimeout
-	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own
+	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own code
 	default:
 		f.Code = failure.StepFailed.Code()
 	}
@@ -297,7 +296,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	return &f
 }
 
-// retrySteps makes the steps that failed, and those that they blocked, ready once more.
+// retrySteps makes the failed steps, and those that they blocked, ready again.
 func retrySteps(ns *state.Node) {
 	for _, id := range ns.Order {
 		if st := ns.Steps[id]; st.Status == state.StepFailed || st.Status == state.StepBlocked {
@@ -307,8 +306,8 @@ func retrySteps(ns *state.Node) {
 	}
 }
 
-// repeatSteps makes steps ready once more after a pass that was not good enough: those that were named, else all but
-// the skipped ones.
+// repeatSteps makes finished steps ready again after a pass with a bad result: the named ones, else all but the
+// skipped ones.
 func repeatSteps(ns *state.Node, named []string) {
 	if !slices.ContainsFunc(ns.Order, func(id string) bool { return slices.Contains(named, id) }) {
 		named = nil
@@ -321,25 +320,25 @@ func repeatSteps(ns *state.Node, named []string) {
 	}
 }
 
-// goWithoutFailed lets a node go on, in the same visit, without the steps that failed. It reports whether a node whose
-// work was over has any.
-func goWithoutFailed(n *plan.Node, ns *state.Node) bool {
+// resumeWithoutFailed continues a settled node in the same visit without its failed steps. It reports whether there
+// were any.
+func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
 		return false
 	}
-	ns.StageAttempt, ns.Granted, ns.Restart = 0, false, nil
-	beginAgain(n, ns)
+	ns.StageAttempt, ns.Approved, ns.Restart = 0, false, nil
+	prepareStageRetry(n, ns)
 	return true
 }
 
-// skipFailedSteps counts the steps that failed as done, and reports whether there are any.
+// skipFailedSteps marks the failed steps as skipped and reports whether there are any.
 func skipFailedSteps(ns *state.Node) (found bool) {
 	for _, id := range ns.Order {
 		st := ns.Steps[id]
 		switch st.Status {
 		case state.StepFailed:
 			found = true
-			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by a person: "+st.Reason
+			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by the user: "+st.Reason
 		case state.StepBlocked:
 			st.Status, st.Reason = state.StepPending, ""
 		}

@@ -18,13 +18,12 @@ func (h *history) pause() {
 
 func (h *history) resume() {
 	h.t.Helper()
-	h.kernel()
+	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 }
 
-// D3: a plugin that says by itself that it was stopped fails like any other; asking it again at once
-// would never end.
-func TestNobodyStoppedIt(t *testing.T) {
+// D3: a plugin that reports a stop by itself fails like any other; repeating it at once would never end.
+func TestStopReportedByAPlugin(t *testing.T) {
 	for _, kind := range []string{"signal_interrupt", "aborted"} {
 		t.Run("attempt "+kind, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
@@ -40,33 +39,33 @@ func TestNobodyStoppedIt(t *testing.T) {
 			h.ask()
 			q := h.commit()
 			h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
-			if c := h.due(); c.Kind != schedule.Strategy || c.Round != 1 {
+			if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Round != 1 {
 				t.Errorf("due after the answer: %s", asJSON(c))
 			}
 		})
 	}
 }
 
-// ask lets the strategy ask instead of deciding.
+// ask makes the strategy ask instead of deciding.
 func (h *history) ask() {
 	h.t.Helper()
-	c := h.due()
+	c := h.nextCommand()
 	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 		Strategy: "asking", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 	}))
 }
 
-// What a stop cuts off fails nothing: it is asked for again on resume.
-func TestStopCutsOff(t *testing.T) {
+// Work that a stop interrupts has not failed: it is requested again on resume.
+func TestStopInterrupts(t *testing.T) {
 	t.Run("by a signal", func(t *testing.T) {
-		stopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
+		testStopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
 	})
 	t.Run("by the machine", func(t *testing.T) {
-		stopCutsOff(t, event.FailureData{ErrorType: "state_corrupt", Message: "no space left on device", System: true})
+		testStopCutsOff(t, event.FailureData{ErrorType: "state_corrupt", Message: "no space left on device", System: true})
 	})
 }
 
-func stopCutsOff(t *testing.T, stopped event.FailureData) {
+func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 	tests := []struct {
 		name string
 		cut  func(h *history)
@@ -79,7 +78,7 @@ func stopCutsOff(t *testing.T, stopped event.FailureData) {
 		}, schedule.Attempt},
 		{"a decision", func(h *history) {
 			h.iterate("")
-			c := h.due()
+			c := h.nextCommand()
 			h.pause()
 			h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "slow", Action: "error", Failure: &stopped}))
 		}, schedule.Strategy},
@@ -107,9 +106,9 @@ func stopCutsOff(t *testing.T, stopped event.FailureData) {
 	}
 }
 
-// DESIGN 7: whatever ended the attempt, with a call open that must not be made twice a person is asked
-// before it is made again.
-func TestOpenCallIsAskedAbout(t *testing.T) {
+// DESIGN 7: whatever ended the attempt, if a call is open that must not run twice, the user is asked before the
+// repeat.
+func TestOpenCallAsksTheUser(t *testing.T) {
 	tests := []struct {
 		name    string
 		failure event.FailureData
@@ -130,7 +129,7 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 			}
 			h.fail(c, tt.failure)
 			h.commit()
-			if tt.stop { // the pause was another one's; the question comes with the resume
+			if tt.stop { // the pause had another reason; the question follows after the resume
 				h.resume()
 				h.commit()
 			}
@@ -148,12 +147,12 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 	}
 }
 
-// The sum holds what failed attempts and questions used, too.
-func TestUsageOfEverything(t *testing.T) {
+// The sum includes the usage of failed attempts and questions.
+func TestTotalUsage(t *testing.T) {
 	tokens := func(n int64) *event.Usage { return &event.Usage{OutputTokens: &n} }
 	h := newHistory(t, stages(plan.Node{}))
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true, Usage: tokens(1)})
-	h.fire()
+	h.fireTimer()
 	c := h.commit()
 	h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Usage: tokens(10)}))
 	h.ask()

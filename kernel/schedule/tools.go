@@ -8,14 +8,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform. A checkpoint has in it what
-// became of the calls that are over: those with a result, and those that were not to be made.
-func toolsMoved(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
+// applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
+// the calls that are over, those with a result and those that were refused, so they are dropped.
+func applyToolEvent(l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		switch {
 		case call.Observed:
 		case e.Type == event.ToolCall:
@@ -42,27 +42,27 @@ func finishCall(l *state.Loop, e event.Event) {
 	}
 }
 
-// mayHaveHappened reports whether a call that must not be made twice was cut off.
-func mayHaveHappened(calls []state.Call) bool { return slices.ContainsFunc(calls, unknown) }
+// hasUncertainCall reports whether a call that must not run twice was interrupted.
+func hasUncertainCall(calls []state.Call) bool { return slices.ContainsFunc(calls, isUncertain) }
 
-// unknown reports whether nobody knows if the call was made, and it must not be made twice.
-func unknown(c state.Call) bool {
+// isUncertain reports whether it is unknown if the call ran, and it must not run twice.
+func isUncertain(c state.Call) bool {
 	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
 }
 
-// unsettled names, for a person, the calls of which nobody knows whether they were made; "" for none.
-func unsettled(calls []state.Call) string {
+// describeUncertain names the calls of which it is unknown whether they ran, for a question to the user; "" for none.
+func describeUncertain(calls []state.Call) string {
 	var names []string
 	for _, c := range calls {
-		if unknown(c) {
+		if isUncertain(c) {
 			names = append(names, strings.TrimSpace(c.Call.Tool+" "+c.Call.Command))
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUnsettled)
+	return event.Truncate(": it is unknown whether these calls ran: "+strings.Join(names, ", "), maxUncertainText)
 }
 
-// maxUnsettled is how many bytes of a question's text name calls.
-const maxUnsettled = 300
+// maxUncertainText is the number of bytes of a question's text that name calls.
+const maxUncertainText = 300

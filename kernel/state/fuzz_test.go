@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParse reads any state: what was read is written as the same text whenever it is written again, and a
-// clone says the same and shares nothing that is changed in place.
+// FuzzParse reads any state: its rendering is stable, and a clone is equal and shares nothing that is changed in
+// place.
 func FuzzParse(f *testing.F) {
 	golden, err := os.ReadFile("../schedule/testdata/state-v1.json")
 	if err != nil {

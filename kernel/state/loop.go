@@ -9,119 +9,118 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// MaxDecisions is how many past decisions a loop keeps.
+// MaxDecisions is the number of past decisions that a loop keeps.
 const MaxDecisions = 20
 
-// Phase says what an iteration loop does next or waits for.
+// Phase is the next step of an iteration loop, or the event that it waits for.
 type Phase string
 
 // The phases, in the order of one iteration.
 const (
-	PhaseEnter    Phase = "enter"    // the checks before the first iteration are to be made, or are being made
+	PhaseEnter    Phase = "enter"    // the entry checks, before the first iteration, are due or running
 	PhaseReady    Phase = "ready"    // the next attempt can start
 	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
-	PhaseSteps    Phase = "steps"    // the steps of the node are in work
-	PhaseMeasure  Phase = "measure"  // the checks of the iteration are to be made, or are being made
+	PhaseSteps    Phase = "steps"    // the steps of the node are running
+	PhaseMeasure  Phase = "measure"  // the checks of the iteration are due or running
 	PhaseSettle   Phase = "settle"   // its artifact and outcome are being settled
 	PhaseBackoff  Phase = "backoff"  // waiting to retry
-	PhaseDecide   Phase = "decide"   // the strategy is to be asked, or is being asked
-	PhaseQuestion Phase = "question" // the strategy's question is to be put to a provider
-	PhaseAsking   Phase = "asking"   // the strategy's question is with a provider
+	PhaseDecide   Phase = "decide"   // the strategy is to be asked or is deciding
+	PhaseQuestion Phase = "question" // the strategy's question is to be sent to a provider
+	PhaseAsking   Phase = "asking"   // a provider is answering the strategy's question
 	PhaseDelay    Phase = "delay"    // waiting for the next iteration
-	PhaseCutOff   Phase = "cut_off"  // a crash cut the attempt off and a person has to say what next
-	PhaseSettled  Phase = "settled"  // done: Outcome and Reason say how
+	PhaseCutOff   Phase = "cut_off"  // a crash interrupted the attempt and the user must decide
+	PhaseSettled  Phase = "settled"  // done: see Outcome and Reason
 )
 
-// Check is how far the question before the first iteration has got.
+// Check is the progress of the strategy's decision before the first iteration.
 type Check string
 
-// The conditions of the check before the first iteration.
+// The states of the check before the first iteration.
 const (
 	CheckDue    Check = "due"
-	CheckPassed Check = "passed" // the strategy said continue
+	CheckPassed Check = "passed" // the strategy answered continue
 )
 
-// Loop is the iteration loop of one stage in one place: of a node, of a branch, of a step.
+// Loop is the iteration loop of one stage at one location: of a node, of a branch, or of a step.
 type Loop struct {
 	Phase Phase `json:"phase"`
-	// Check is about the question whether there is to be a first iteration (check_before); "" where none is
-	// asked, and once that iteration's first attempt has begun.
+	// Check tells whether check_before still has to decide on a first iteration; "" if it is not set, and once that
+	// iteration's first attempt has begun.
 	Check     Check `json:"check,omitempty"`
-	Iteration int   `json:"iteration"` // the one in work, or the last one; 0 before the first
+	Iteration int   `json:"iteration"` // the current or last one; 0 before the first
 	Completed int   `json:"completed"` // number of the last one completed in this visit
-	// Before is the number of the last iteration before the newest stage retry. Those up to it are counted as
-	// completed, though the last of them failed: their numbers are not used again.
+	// Before is the number of the last iteration before the latest stage retry. Iterations up to it count as
+	// completed, although the last one failed, so that their numbers are not reused.
 	Before  int `json:"before,omitempty"`
-	Attempt int `json:"attempt"` // the attempt in work or last made; 0 before the first and after a crash
-	// Spared counts the attempts of this iteration that fell with another call's process and used up
-	// no try.
+	Attempt int `json:"attempt"` // the current or last attempt; 0 before the first and after a crash
+	// Uncharged counts the attempts of this iteration that failed with the process of another call and were not
+	// charged.
 	Uncharged int `json:"spared,omitempty"`
-	// Heals counts the attempts of this iteration that were made because of a bad artifact: they use up no try.
+	// ArtifactRetries counts the attempts of this iteration for an invalid artifact; they are not charged.
 	ArtifactRetries int `json:"heals,omitempty"`
-	// Faults are what was wrong with the last artifact, nil once an iteration is complete: the agent is told, whatever
-	// cut off the attempts since.
+	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent is told them even if
+	// later attempts were interrupted.
 	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
-	// Gate is the iteration's hook point that the loop is at or passed last. Injected are texts of hooks for
-	// the prompts of the iteration in work, or of the next one.
-	Gate     HookCursor  `json:"gate,omitzero"`
-	Injected []event.Ref `json:"injected,omitempty"`
-	// Heard is how many bytes of the run's [State.Context] the attempt in work, or last made, was given.
-	Heard int `json:"heard,omitempty"`
-	// Hint is what the agent of the last iteration asked for in so many words, Result its normalized
-	// result.
+	// HookCursor is the cursor of the loop's current or last iteration hook point. Injected are texts of hooks for the
+	// prompts of the current or next iteration.
+	HookCursor HookCursor  `json:"gate,omitzero"`
+	Injected   []event.Ref `json:"injected,omitempty"`
+	// ContextConsumed is the number of bytes of [State.Context] in the prompt of the current or last attempt.
+	ContextConsumed int `json:"heard,omitempty"`
+	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
-	// Attempted is the attempt whose outcome is being settled. Measured are the checks made so far: those at the
-	// entry, and those of the iteration in work. Verdict is the outcome of the last iteration, "" without a contract, and
-	// Message why; Feedback is what the next one is told of it, FailedSteps what it said of steps.
+	// Attempted is the attempt whose outcome is being settled. Measured are the check results so far: the entry
+	// checks and those of the current iteration. Verdict is the outcome of the last iteration, "" without a contract,
+	// and Message its reason. Feedback is the text for the next iteration, FailedSteps the steps that it names.
 	Attempted   *event.AttemptCompleteData `json:"attempted,omitempty"`
 	Measured    []Measurement              `json:"measured,omitempty"`
 	Verdict     string                     `json:"verdict,omitempty"`
 	Message     string                     `json:"message,omitempty"`
 	Feedback    *event.Ref                 `json:"feedback,omitempty"`
 	FailedSteps []string                   `json:"failed_steps,omitempty"`
-	// Made is what the last iteration made for others, of one that needs a person also where it is not valid.
+	// Made is the artifact of the last iteration; if the iteration needs the user, it may be invalid.
 	Made *event.Ref `json:"made,omitempty"`
-	// Reserved is what is set aside for the attempt under way, by the scope of the ceiling.
+	// Reserved is the reservation of the call in flight, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
-	// Checkpoint is the newest one of an attempt that is under way or was cut off by a crash, and
-	// Calls are the gated tool calls since, in order: together they are what a resumed attempt is given.
+	// Checkpoint is the latest one of an attempt that is in flight or was interrupted, and Calls are the gated tool
+	// calls since, in order. A resumed attempt receives both.
 	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
 	Calls      []Call                `json:"calls,omitempty"`
 	// Decisions are the last [MaxDecisions], oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Strategy is the strategy's own state.
 	Strategy json.RawMessage `json:"strategy,omitempty"`
-	// Round counts the questions answered in the decision being made; Question is the open one and
-	// Answer the newest answer.
+	// Round counts the questions answered for the current decision; Question is the open one and Answer the latest
+	// answer.
 	Round    int                       `json:"round,omitempty"`
 	Question *event.QuestionData       `json:"question,omitempty"`
 	Answer   *event.StrategyAnswerData `json:"answer,omitempty"`
-	// Outcome and Reason are set when settled; Failure too if the loop failed. Judged says that the strategy
-	// ended it by the answer to a question of its own.
-	Outcome string             `json:"outcome,omitempty"`
-	Reason  string             `json:"reason,omitempty"`
-	Judged  bool               `json:"judged,omitempty"`
-	Failure *event.FailureData `json:"failure,omitempty"`
+	// Outcome and Reason are set when settled; Failure too if the loop failed. EndedByJudge is true if the strategy ended
+	// the loop with the answer to its own question.
+	Outcome      string             `json:"outcome,omitempty"`
+	Reason       string             `json:"reason,omitempty"`
+	EndedByJudge bool               `json:"judged,omitempty"`
+	Failure      *event.FailureData `json:"failure,omitempty"`
 }
 
-// Counted is how many iterations count for the maximum and for the strategy: those completed since the visit, or its
-// newest stage retry, began.
+// Counted returns the number of iterations that count for the maximum and for the strategy: those completed since the
+// visit or its latest stage retry began.
 func (l Loop) Counted() int { return l.Completed - l.Before }
 
-// Measurement is a check that was made.
+// Measurement is the result of a check.
 type Measurement struct {
 	ID     string `json:"id"`
 	At     string `json:"at"` // enter or exit
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty"`
-	// LeftOut: the plan leaves it out; it has Passed then, too.
+	// LeftOut is true if the plan leaves the check out; Passed is then true too.
 	LeftOut bool `json:"left_out,omitempty"`
-	// Facts is the file with all that it says.
+	// Facts is the file with all measured facts.
 	Facts *event.Ref `json:"facts,omitempty"`
-	// Failure is why nothing could be measured.
+	// Failure is why the check could not be measured.
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 
@@ -131,7 +130,7 @@ type Call struct {
 	Result *event.ToolResultData `json:"result,omitempty"`
 }
 
-// Decision is one decision kept for the strategy.
+// Decision is a past decision that is kept for the strategy.
 type Decision struct {
 	Iteration int    `json:"iteration"`
 	Hint      string `json:"hint"`

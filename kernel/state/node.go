@@ -1,71 +1,72 @@
 package state
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Node is one node of the plan: the visit it is in, or the last one.
+// Node is the current or last visit of a node of the plan.
 type Node struct {
-	Visit     int        `json:"visit"`          // from 1; re-entries through an edge or feedback count it up
-	Run       int        `json:"run"`            // from 1; repeats of a nested pipeline, counted on over its visits
-	Runs      int        `json:"runs,omitempty"` // of a nested pipeline: how many began in this visit
+	Visit     int        `json:"visit"`          // from 1; incremented by re-entries through an edge or feedback
+	Run       int        `json:"run"`            // from 1; runs of a nested pipeline, counted across its visits
+	Runs      int        `json:"runs,omitempty"` // of a nested pipeline: runs begun in this visit
 	Status    NodeStatus `json:"status"`
 	Outcome   string     `json:"outcome,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	Output    *event.Ref `json:"output,omitempty"` // of the last iteration
-	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the
-	// providers of a parallel block and the items of a node's steps.
+	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the providers of a
+	// parallel block and the items of a node's steps.
 	Loop     Loop              `json:"loop"`
 	Branches map[string]Branch `json:"branches,omitempty"`
 	Steps    map[string]Step   `json:"steps,omitempty"`
-	// Order are the ids of the steps in the order in which they are made; nil before they are known.
+	// Order are the ids of the steps in execution order; nil before they are known.
 	Order []string `json:"order,omitempty"`
-	// Gate is the node's own hook point, stage_start or stage_end, that the run is at or passed last.
-	Gate HookCursor `json:"gate,omitzero"`
-	// Failure is why a check at its end has failed the node; nil otherwise.
+	// HookCursor is the cursor of the node's current or last hook point, stage_start or stage_end.
+	HookCursor HookCursor `json:"gate,omitzero"`
+	// Failure is the failed check of a stage_end hook that failed the node, nil if there is none.
 	Failure *event.FailureData `json:"failure,omitempty"`
-	// Restart is set while the node is to be entered anew, as soon as nothing of it is under way.
+	// Restart is set while the node is to be entered again, once nothing of it is in flight.
 	Restart *Restart `json:"restart,omitempty"`
-	// Injected are texts of hooks for the prompts of this visit. The first Carried of them came with the entry,
-	// and stay when the node begins anew.
+	// Injected are texts of hooks for the prompts of this visit. The first Carried of them came with the entry and
+	// are kept when the node restarts.
 	Injected []event.Ref `json:"injected,omitempty"`
 	Carried  int         `json:"carried,omitempty"`
 	// StageAttempt counts the stage retries of this visit.
 	StageAttempt int `json:"stage_attempt,omitempty"`
-	// Artifacts are the newest artifacts of the node by name.
+	// Artifacts are the latest artifacts of the node by name.
 	Artifacts map[string]event.Ref `json:"artifacts,omitempty"`
-	// Feedback is why the node was entered again, for all prompts of this visit, and Cause the bare reason where there
-	// is none; FailedSteps are the steps that are to be made again for it.
+	// Feedback is why the node was entered again, for all prompts of this visit, and Cause the bare reason if there
+	// is no feedback. FailedSteps are the steps to repeat for it.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
 	Cause       string     `json:"cause,omitempty"`
-	// Granted: a person allowed the edge that the node leaves by once more than its limit.
-	Granted bool `json:"granted,omitempty"`
-	// Escalations counts how often a person let the node begin anew that it needed, since it was entered by an edge.
+	// Approved is true if the user allowed the node's outgoing edge once beyond its limit.
+	Approved bool `json:"granted,omitempty"`
+	// Escalations counts how often the user restarted the node after an escalation since it was entered by an edge.
 	Escalations int `json:"escalations,omitempty"`
-	// Rejected: a person rejected what the visit before came to, and said why.
+	// Rejected is true if the user rejected the result of the previous visit with a reason.
 	Rejected bool `json:"rejected,omitempty"`
-	// From is the path of the node that the run came from, "" where it began with this one.
+	// From is the path of the node that the run came from, "" if it began with this one.
 	From string `json:"from,omitempty"`
-	// Inspect is set while the input artifact is still to be looked at. Warnings is what was found about it, Unfit why the
-	// node cannot begin with it, nil if it can, and Skip why the node is skipped.
+	// Inspect is set while the input artifact must still be inspected. Warnings are its findings, Unfit is why the
+	// node cannot begin with it (nil if it can), and Skip why the node is skipped.
 	Inspect  bool               `json:"inspect,omitempty"`
 	Warnings []string           `json:"warnings,omitempty"`
 	Unfit    *event.FailureData `json:"unfit,omitempty"`
 	Skip     string             `json:"skip,omitempty"`
-	// Input is what the pipeline that the node embeds starts with, nil where there is nothing.
+	// Input is the input of the pipeline that the node embeds, nil if there is none.
 	Input *event.Ref `json:"input,omitempty"`
 }
 
-// NodeStatus is the condition of a node.
+// NodeStatus is the status of a node.
 type NodeStatus string
 
-// The conditions of a node that was entered.
+// The statuses of a node that was entered.
 const (
 	NodeRunning  NodeStatus = "running"
 	NodeComplete NodeStatus = "complete"
@@ -73,26 +74,26 @@ const (
 	NodeSkipped  NodeStatus = "skipped"
 )
 
-// Branch is one provider of a parallel block: the stage it is at and that stage's loop.
+// Branch is one provider of a parallel block: its current stage and that stage's loop.
 type Branch struct {
-	Stage     int        `json:"stage"` // its position in the block; that of the last one when all are done
+	Stage     int        `json:"stage"` // position in the block; that of the last one when all are done
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
-	// Gate is the provider's own hook point, Injected are texts of hooks for its prompts in the block.
-	Gate     HookCursor  `json:"gate,omitzero"`
-	Injected []event.Ref `json:"injected,omitempty"`
+	// HookCursor is the cursor of the provider's own hook point, Injected are texts of hooks for its prompts in the block.
+	HookCursor HookCursor  `json:"gate,omitzero"`
+	Injected   []event.Ref `json:"injected,omitempty"`
 	// Done are the stages that ended well, in order.
 	Done []BranchStage `json:"done,omitempty"`
 }
 
-// BranchStage is how a provider's stage ended.
+// BranchStage is a finished stage of a provider.
 type BranchStage struct {
 	Iterations int    `json:"iterations"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// EndedBy is the Bash engine's word for how the stage ended, given the type of its termination: "fixed",
+// EndedBy returns the Bash engine's name for the end of the stage, given the type of its termination: "fixed",
 // "plateau" for a judgment, "max_iterations", or the type of another strategy.
 func (b BranchStage) EndedBy(strategy string) string {
 	switch {
@@ -109,28 +110,28 @@ func (b BranchStage) EndedBy(strategy string) string {
 type Step struct {
 	Status StepStatus `json:"status"`
 	event.StepData
-	Loop Loop `json:"loop,omitzero"` // while it is in work, and of one that failed
-	// Last is the number of its last iteration, so that no stage retry uses one again.
+	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
+	// Last is the number of its last iteration, so that no stage retry reuses a number.
 	Last   int    `json:"last,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
-	// Output is what its agent said last, in whichever visit.
+	// Output is the last output of its agent in any visit.
 	Output *event.Ref `json:"output,omitempty"`
 }
 
-// StepStatus is the condition of a step.
+// StepStatus is the status of a step.
 type StepStatus string
 
-// The conditions of steps.
+// The statuses of steps.
 const (
 	StepPending  StepStatus = "pending"
 	StepRunning  StepStatus = "running"
 	StepComplete StepStatus = "complete"
 	StepFailed   StepStatus = "failed"
-	StepBlocked  StepStatus = "blocked" // a step that it depends on failed
-	StepSkipped  StepStatus = "skipped" // a person said to go on without it
+	StepBlocked  StepStatus = "blocked" // a dependency failed
+	StepSkipped  StepStatus = "skipped" // the user resumed without it
 )
 
-// Done reports whether what depends on the step may be made.
+// Done reports whether steps that depend on this one may begin.
 func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }
 
 func (n Node) clone() Node {
@@ -141,6 +142,29 @@ func (n Node) clone() Node {
 	})
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
 	n.Injected, n.Warnings = slices.Clone(n.Injected), slices.Clone(n.Warnings)
-	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
+	n.Artifacts = maps.Clone(n.Artifacts)
 	return n
+}
+
+// HookCursor is the progress through the hooks of a hook point. The hooks that apply are called one after the other,
+// by number.
+type HookCursor struct {
+	Point     string `json:"point,omitempty"`
+	Iteration int    `json:"iteration,omitempty"` // at the points of iterations
+	// Round counts how often the node or the provider started again at the same location, after a failure or with
+	// other input. A hook call of an earlier round does not answer for a later one.
+	Round int `json:"round,omitempty"`
+	// Done is the number of the last hook that has answered or was skipped, Firing the number of the hook being
+	// called; 0 means none.
+	Done   int `json:"done,omitempty"`
+	Firing int `json:"firing,omitempty"`
+}
+
+// Restart is the request of a hook or the user to restart a stage.
+type Restart struct {
+	Reason string `json:"reason,omitempty"`
+	// Approved is true if the user allowed it beyond the limit.
+	Approved bool `json:"granted,omitempty"`
+	// Rejected is true if the user requested it because of the visit's result.
+	Rejected bool `json:"rejected,omitempty"`
 }

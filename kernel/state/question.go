@@ -11,11 +11,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Question waits for a person. Its members are those of the event that asked.
+// Question is an open question to the user. Its members are those of the event that asked it.
 type Question struct {
 	Kind           string           `json:"kind"`
 	Digest         string           `json:"digest"`
-	Key            event.Key        `json:"key,omitempty"`  // of what waits for the answer
+	Key            event.Key        `json:"key,omitempty"`  // of the waiting effect, node or hook
 	Node           string           `json:"node,omitempty"` // path of the node
 	Text           string           `json:"text,omitempty"`
 	Options        []string         `json:"options,omitempty"`
@@ -29,15 +29,15 @@ type Question struct {
 	Waits          bool             `json:"waits,omitempty"`
 	OnTimeout      string           `json:"on_timeout,omitempty"`
 	Call           *event.AskedCall `json:"call,omitempty"`
-	// Escalation is the name of an escalation's file, without its ending: ESC-<yyyymmddHHMMSS>[-n].
+	// Escalation is the name of an escalation's file without its extension: ESC-<yyyymmddHHMMSS>[-n].
 	Escalation string `json:"escalation,omitempty"`
-	// Lapsed: nobody answered in time, and what is then to be done is still to come.
-	Lapsed bool `json:"lapsed,omitempty"`
-	// Answer is what a person said; nil: nobody did yet.
+	// Expired is true if the deadline has passed and the timeout action is still due.
+	Expired bool `json:"lapsed,omitempty"`
+	// Answer is the user's answer, nil before it.
 	Answer *Answer `json:"answer,omitempty"`
 }
 
-// Answer is a person's answer that the run has not taken up yet.
+// Answer is an answer of the user that the run has not used yet.
 type Answer struct {
 	Word string    `json:"word"` // one of the question's options
 	Text string    `json:"text,omitempty"`
@@ -45,7 +45,7 @@ type Answer struct {
 	At   time.Time `json:"at"`
 }
 
-// Awaited are the ids of the questions that a person has not answered yet, in order.
+// Awaited returns the ids of the unanswered questions, sorted.
 func (s State) Awaited() []string {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
@@ -56,17 +56,16 @@ func (s State) Awaited() []string {
 	return ids
 }
 
-// AwaitsPerson reports whether the run goes on running for want of an answer: somebody is there to be asked, or the
-// question says so.
+// AwaitsPerson reports whether the run keeps running until the user answers an open question.
 func (s State) AwaitsPerson() bool {
 	return slices.ContainsFunc(s.Awaited(), func(id string) bool { return s.WaitsFor(s.Questions[id]) })
 }
 
-// WaitsFor reports whether the run goes on running until the question is answered.
-func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Lapsed }
+// WaitsFor reports whether the run keeps running until the question is answered.
+func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Expired }
 
-// EscalationName is the name of an escalation that is asked at a time, ESC-<yyyymmddHHMMSS> (REQUIREMENTS U128), with a
-// number behind it where the one before was of the same second.
+// EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS>
+// (REQUIREMENTS U128). A number follows if the previous one has the same second.
 func EscalationName(before string, at time.Time) string {
 	name := "ESC-" + at.UTC().Format("20060102150405")
 	switch rest, same := strings.CutPrefix(before, name); {
@@ -75,7 +74,7 @@ func EscalationName(before string, at time.Time) string {
 	case rest == "":
 		return name + "-2"
 	default:
-		n, _ := strconv.Atoi(rest[1:]) // it was made here
+		n, _ := strconv.Atoi(rest[1:]) // EscalationName wrote it
 		return fmt.Sprintf("%s-%d", name, n+1)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// filler makes values of any type: empty says whether a field is left out, number tells values apart.
+// filler makes values of any type: empty leaves fields out, number distinguishes values.
 type filler struct {
 	empty  func() bool
 	number func() int
@@ -61,8 +61,8 @@ func (f filler) fill(v reflect.Value) {
 	}
 }
 
-// again is the state after it was written and read.
-func again(s State) (State, error) {
+// roundTrip encodes a state and decodes it.
+func roundTrip(s State) (State, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return State{}, err
@@ -70,13 +70,13 @@ func again(s State) (State, error) {
 	return Parse(text)
 }
 
-// REQUIREMENTS 001 5.1: a state comes back from its JSON as it was, with every field that it has.
-func TestEveryFieldComesBack(t *testing.T) {
+// REQUIREMENTS 001 5.1: a state with every field set survives a JSON round trip.
+func TestRoundTripOfEveryField(t *testing.T) {
 	n := 0
 	f := filler{empty: func() bool { return false }, number: func() int { n++; return n }}
 	var whole State
 	f.fill(reflect.ValueOf(&whole).Elem())
-	got, err := again(whole)
+	got, err := roundTrip(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +91,13 @@ func TestEveryFieldComesBack(t *testing.T) {
 	}
 }
 
-// So do states in which some of it is empty.
-func TestAnyStateComesBack(t *testing.T) {
+// So do states with some fields empty.
+func TestRoundTripOfAnyState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := filler{empty: func() bool { return rapid.IntRange(0, 2).Draw(t, "empty") == 0 }, number: func() int { return rapid.IntRange(1, 1_000_000).Draw(t, "number") }}
 		var s State
 		f.fill(reflect.ValueOf(&s).Elem())
-		got, err := again(s)
+		got, err := roundTrip(s)
 		if err != nil {
 			t.Fatal(err)
 		}

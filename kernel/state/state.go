@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Status is the condition of a session (REQUIREMENTS U041).
+// Status is the status of a session (REQUIREMENTS U041).
 type Status string
 
 // The six statuses. Completed and aborted are final.
@@ -22,7 +22,7 @@ const (
 	Aborted   Status = "aborted"
 )
 
-// Final reports whether no event of the same run can follow but late ones.
+// Final reports whether only late events of the same run can follow.
 func (s Status) Final() bool { return s == Completed || s == Aborted }
 
 // CanBecome reports whether the table of transitions allows going from s to next.
@@ -39,7 +39,7 @@ func (s Status) CanBecome(next Status) bool {
 	}
 }
 
-// PauseKind says what a paused session waits for.
+// PauseKind is the reason of a pause.
 type PauseKind string
 
 // The kinds of pauses.
@@ -49,11 +49,11 @@ const (
 	PauseHook       PauseKind = "hook"
 	PauseApproval   PauseKind = "approval"
 	PauseEscalation PauseKind = "escalation"
-	PauseError      PauseKind = "error" // the kernel could not go on, nothing is wrong with the work
+	PauseError      PauseKind = "error" // the kernel cannot continue; the work itself has not failed
 )
 
-// State is one session between two events. It is a value: schedule.Apply returns a new one and
-// leaves the old one alone.
+// State is one session between two events. It is a value: schedule.Apply returns a new one and leaves the old one
+// unchanged.
 type State struct {
 	Session          string `json:"session"`
 	RunID            string `json:"run_id"`
@@ -62,7 +62,7 @@ type State struct {
 	SchedulerVersion int    `json:"scheduler_version"`
 	PlanSHA256       string `json:"plan_sha256"`
 	SkipDelays       bool   `json:"skip_delays,omitempty"`
-	// Providers says what the names in parallel blocks stand for, by name as written. It never changes.
+	// Providers are the resolved providers of parallel blocks, by name as written. They never change.
 	Providers map[string]event.Provider `json:"providers,omitempty"`
 
 	Seq   int64 `json:"event_seq"` // of the last event applied
@@ -76,81 +76,84 @@ type State struct {
 	StartedAt   time.Time  `json:"started_at"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"` // completed, failed, aborted or paused
 	ResumedAt   *time.Time `json:"resumed_at,omitempty"`
-	// AliveAt is the newest time at which the run is known to have been at work. Zero without guardrails.
+	// AliveAt is the latest time at which the run was working. It is zero without guardrails.
 	AliveAt time.Time `json:"alive_at,omitzero"`
 
-	// Run is which run of the whole pipeline this is, from 1, and Runs how many there will be. Both are 0
-	// in a session that makes one.
+	// Run is the number of the current run of the whole pipeline, from 1, and Runs their total. Both are 0 in a
+	// session with a single run.
 	Run  int `json:"run,omitempty"`
 	Runs int `json:"runs,omitempty"`
-	// PriorRuns are the runs that nested pipelines made in earlier runs of the whole one, by the path of
-	// their node: theirs are counted on.
+	// PriorRuns are the run counts of nested pipelines in earlier runs of the whole pipeline, by node path. Their
+	// numbers continue.
 	PriorRuns map[string]int `json:"prior_runs,omitempty"`
-	// PriorVisits are the visits that nodes of a pipeline inside another made before it was entered anew, by path: it has one
-	// run in all its visits, so that theirs are counted on.
+	// PriorVisits are the visit counts of nodes of a doubly nested pipeline before it was entered again, by path. All
+	// its visits share one run, so the numbers continue.
 	PriorVisits map[string]int `json:"prior_visits,omitempty"`
 
 	// At is the path of the node the run is at, "" when it is past the last one.
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
-	// Input is the artifact that the run started with, nil for none; Given are those of nodes, by path, that it was given
-	// instead of making them. See [State.ArtifactOf].
+	// Input is the artifact that the run started with, nil for none; Given are artifacts of nodes, by path, that were
+	// supplied instead of produced. See [State.ArtifactOf].
 	Input *event.Ref           `json:"input,omitempty"`
 	Given map[string]event.Ref `json:"given,omitempty"`
-	// ExitedAfter is the id of the node after which the pipeline was to end and did, "" otherwise.
+	// ExitedAfter is the id of the node at which the pipeline ended early, "" otherwise.
 	ExitedAfter string `json:"exited_after,omitempty"`
-	// Timers are armed, by key.
+	// Timers are the armed timers by key.
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
 	Cycles map[string]Cycle `json:"cycles,omitempty"`
-	// Returns are those over all back edges, whatever became of their own counts.
+	// Returns counts transitions over all back edges, independent of Cycles.
 	Returns int `json:"returns,omitempty"`
-	// Charges are what was consumed in each scope that has a ceiling.
+	// Charges are the consumption in each scope that has a ceiling.
 	Charges map[string]Charge `json:"charges,omitempty"`
-	// NextFeedback, NextFailedSteps, NextReason and NextFrom are for the node that is entered next; see [Node.Feedback].
+	// NextFeedback, NextFailedSteps, NextReason and NextFrom are for the node that is entered next; see
+	// [Node.Feedback].
 	NextFeedback    *event.Ref `json:"next_feedback,omitempty"`
 	NextFailedSteps []string   `json:"next_failed_steps,omitempty"`
 	NextReason      string     `json:"next_reason,omitempty"`
 	NextFrom        string     `json:"next_from,omitempty"`
-	// Questions to people that the run waits for, by id. Waits says that it does so running.
+	// Questions are the questions to the user that the run waits for, by id. Waits is true if it keeps running
+	// meanwhile.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
 	// Callbacks are the points at which the program that holds the session is called, in order.
 	Callbacks []string `json:"callbacks,omitempty"`
-	// Gate is the session's hook point that the run is at or passed last.
-	Gate HookCursor `json:"gate,omitzero"`
-	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that
-	// is entered next.
+	// HookCursor is the cursor of the session's current or last hook point.
+	HookCursor HookCursor `json:"gate,omitzero"`
+	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that is
+	// entered next.
 	Injected     []event.Ref `json:"injected,omitempty"`
 	NextInjected []event.Ref `json:"next_injected,omitempty"`
-	// ApprovedStages are the ids of the nodes whose end a person approved, in order.
+	// ApprovedStages are the ids of the nodes whose end the user approved, in order.
 	ApprovedStages []string `json:"approved_stages,omitempty"`
-	// Escalation is the name of the newest escalation; see [Question.Escalation].
+	// Escalation is the name of the latest escalation; see [Question.Escalation].
 	Escalation string `json:"escalation,omitempty"`
-	// Stop is set while somebody has asked the run to end or pause.
+	// Stop is the request to end or pause the run, nil if there is none.
 	Stop *Stop `json:"stop,omitempty"`
-	// Context is text that people gave, for the next prompts; see [Loop.Heard].
+	// Context is the user's text for the next prompts; see [Loop.ContextConsumed].
 	Context string `json:"context,omitempty"`
 	// Handled are the ids of the last control messages applied, so that none is applied twice.
 	Handled []string `json:"handled,omitempty"`
 	// Failure is the error record of a failed run.
 	Failure *event.FailureData `json:"failure,omitempty"`
-	// Usage is the sum over all attempts, failed ones too, and all questions of strategies that reported it.
+	// Usage is the sum over all attempts, including failed ones, and all questions of strategies that reported it.
 	Usage event.Usage `json:"usage"`
 }
 
-// Cycle counts the returns over one back edge.
+// Cycle counts the transitions over one back edge.
 type Cycle struct {
 	Count   int      `json:"count"`
 	Limit   int      `json:"limit"`
 	Reasons []string `json:"reasons,omitempty"` // of the last [MaxReasons] returns, oldest first
-	// Print is the digest of the last pass over the cycle, and Same how many passes in a row had it.
+	// PassHash is the digest of the last pass over the cycle, and IdenticalPasses the number of consecutive passes
+	// with it.
 	PassHash        string `json:"print,omitempty"`
 	IdenticalPasses int    `json:"same,omitempty"`
 }
 
-// MaxReasons is how many reasons a cycle keeps.
+// MaxReasons is the number of reasons that a cycle keeps.
 const MaxReasons = 10
 
 // Stop is a request to end or pause the run at the next boundary.
@@ -159,12 +162,13 @@ type Stop struct {
 	Kind   PauseKind `json:"kind,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
-	// Hook: a hook asked for it. It outlives the kernel, since nobody would ask again.
+	// Hook is true if a hook asked for it. Such a stop survives a restart of the kernel, because the hook would not
+	// ask again.
 	Hook bool `json:"hook,omitempty"`
 }
 
-// Clone returns a copy for an event to change. It shares with s nothing that an event changes in place,
-// but for the sake of long pipelines it does share the nodes that are complete and behind the run.
+// Clone returns a copy for an event to change. It shares with s only what events never change in place; nodes that
+// are complete and not current are shared too, which keeps long pipelines fast.
 func (s State) Clone() State {
 	nodes := maps.Clone(s.Nodes)
 	for path, n := range nodes {
@@ -192,32 +196,32 @@ func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
 	return out
 }
 
-// LoopAt is the iteration loop at a place: of the node, of one of its steps, or of a provider in a parallel block,
-// which has one loop at a time. The zero loop if nothing has begun there.
-func (s State) LoopAt(at event.Location) Loop {
-	n := s.Nodes[at.Outer()]
+// LoopAt returns the iteration loop at a location: of the node, of one of its steps, or of a provider in a parallel
+// block. It returns the zero loop if nothing has begun there.
+func (s State) LoopAt(loc event.Location) Loop {
+	n := s.Nodes[loc.Outer()]
 	switch {
-	case at.Branch != "":
-		return n.Branches[at.Branch].Loop
-	case at.Step != "":
-		return n.Steps[at.Step].Loop
+	case loc.Branch != "":
+		return n.Branches[loc.Branch].Loop
+	case loc.Step != "":
+		return n.Steps[loc.Step].Loop
 	default:
 		return n.Loop
 	}
 }
 
-// Parse reads a state from JSON, as session_imported and snapshots carry it.
+// Parse reads a state from JSON, as in session_imported and in checkpoints.
 func Parse(data []byte) (State, error) {
 	var s State
 	err := json.Unmarshal(data, &s)
 	return s, err
 }
 
-// ArtifactOf is the newest artifact of the node at path: what it made, else what the run was given in its place.
+// ArtifactOf returns the latest artifact of the node at path: its own, else the one supplied in its place.
 func (s State) ArtifactOf(path string) (event.Ref, bool) {
 	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
 		return ref, true
 	}
-	ref, given := s.Given[path]
-	return ref, given
+	ref, provided := s.Given[path]
+	return ref, provided
 }

@@ -31,7 +31,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// Changing a clone leaves the original alone, wherever it is changed.
+// Changing a clone never changes the original.
 func TestCloneSharesNothing(t *testing.T) {
 	original := State{
 		Nodes: map[string]Node{"0": {
@@ -43,7 +43,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, PriorRuns: map[string]int{"0": 1}, PriorVisits: map[string]int{"0": 1}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
 		Questions: map[string]Question{"q": {Kind: "tool"}}, Handled: []string{"1"},
 	}
-	before := text(t, original)
+	before := marshalText(t, original)
 	c := original.Clone()
 	n := c.Nodes["0"]
 	n.Loop.Decisions[0].Action, n.Loop.Calls[0].Call.CallID = "x", "x"
@@ -51,10 +51,10 @@ func TestCloneSharesNothing(t *testing.T) {
 	n.Artifacts["plan"] = event.Ref{Path: "x"}
 	c.Nodes["1"], c.Timers["x"], c.Questions["x"], c.PriorRuns["0"], c.PriorVisits["0"] = Node{}, Timer{}, Question{}, 2, 2
 	c.Cycles["e"].Reasons[0], c.Handled[0] = "x", "x"
-	if diff := cmp.Diff(before, text(t, original)); diff != "" {
+	if diff := cmp.Diff(before, marshalText(t, original)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(text(t, State{}), text(t, State{}.Clone())); diff != "" {
+	if diff := cmp.Diff(marshalText(t, State{}), marshalText(t, State{}.Clone())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -64,9 +64,9 @@ func TestLoopAt(t *testing.T) {
 		"0": {Loop: Loop{Iteration: 1}},
 		"1": {Branches: map[string]Branch{"a": {Loop: Loop{Iteration: 2}}, "b": {Loop: Loop{Iteration: 3}}}},
 	}}
-	for want, at := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
-		if got := s.LoopAt(at).Iteration; got != want {
-			t.Errorf("loop at %+v is in iteration %d, want %d", at, got, want)
+	for want, loc := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
+		if got := s.LoopAt(loc).Iteration; got != want {
+			t.Errorf("loop at %+v is in iteration %d, want %d", loc, got, want)
 		}
 	}
 	if l := s.LoopAt(event.Location{Node: "1.0", Branch: "c"}); l.Phase != "" || l.Iteration != 0 {
@@ -74,7 +74,7 @@ func TestLoopAt(t *testing.T) {
 	}
 }
 
-// The Bash engine's words (BASH-BEHAVIOUR 4.3).
+// The Bash engine's names (BASH-BEHAVIOUR 4.3).
 func TestEndedBy(t *testing.T) {
 	for _, tt := range []struct{ strategy, reason, want string }{
 		{"fixed", "Completed 2 iterations (max: 2)", "fixed"},
@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func text(t *testing.T, s State) string {
+func marshalText(t *testing.T, s State) string {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// PurposeGuardrail is what a timer is for that bounds the running time of the run, a node, an embedded
-// pipeline, or a provider's stage in a block.
+// PurposeGuardrail is the purpose of a timer that bounds the running time of the run, a node, an embedded pipeline,
+// or a provider's stage in a block.
 const PurposeGuardrail = "guardrail"
 
-// PurposeEscalation is what a timer is for by which an escalation is to be answered. Its key is that of the question, and
-// it lives as long as that.
+// PurposeEscalation is the purpose of a timer for an escalation's deadline. It has the key of the question and the
+// same lifetime.
 const PurposeEscalation = "escalation"
 
-// Timer is armed until its event comes, a guardrail's until what it bounds is over.
+// Timer is armed until its event arrives; a guardrail's until the guarded work is over.
 type Timer struct {
 	Purpose string    `json:"purpose"`
-	Due     time.Time `json:"due"` // a guardrail's is moved on when the run goes on after a rest
-	// Reached is when a guardrail's timer ran out, nil before.
+	Due     time.Time `json:"due"` // a guardrail's is postponed when a stopped run resumes
+	// Reached is when a guardrail's timer fired, nil before.
 	Reached *time.Time `json:"reached,omitempty"`
 }
 
@@ -32,12 +32,12 @@ func (s State) Guarded() bool {
 	return false
 }
 
-// Remaining is the time that the guardrails leave for the work at a place that runs at now, not less than
-// none; false if there are no guardrails.
-func (s State) Remaining(at event.Location, now time.Time) (least time.Duration, bounded bool) {
+// Remaining returns the time, at least 0, that the guardrails leave at now for the work at a location; bounded is
+// false if there are no guardrails.
+func (s State) Remaining(loc event.Location, now time.Time) (least time.Duration, bounded bool) {
 	for key, t := range s.Timers {
-		_, of, _, ok := key.Parse()
-		if t.Purpose != PurposeGuardrail || !ok || !of.Holds(at) {
+		_, bound, _, ok := key.Parse()
+		if t.Purpose != PurposeGuardrail || !ok || !bound.Holds(loc) {
 			continue
 		}
 		if left := max(0, t.Due.Sub(now)); !bounded || left < least {

@@ -28,7 +28,7 @@ func (w world) shift(name string, by time.Duration) {
 }
 
 // The clock was set between a kill and the resume: pauses between iterations take as long as they should, the journal's
-// times do not go back, no duration is negative. Within a run: TestClockIsSet of kernel.
+// times do not go back, no duration is negative. Within a run: TestClockChanges of kernel.
 func TestClockBetweenKillAndResume(t *testing.T) {
 	for name, by := range map[string]time.Duration{"back by hours": 5 * time.Hour, "back by days": 72 * time.Hour, "forward by days": -72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -101,8 +101,8 @@ func TestFindRefuses(t *testing.T) {
 		{"in a circle", "steps", `{"steps":[{"id":"x","depends_on":["a"]},{"id":"a","depends_on":["b"]},{"id":"b","depends_on":["c"]},{"id":"c","depends_on":["a"]}]}`, "the steps depend on each other in a circle: a -> b -> c -> a"},
 		{"lists in a circle", "t[*].steps", `{"t":[{"id":"t1","depends_on":["t2"],"steps":[{"id":"a"}]},{"id":"t2","depends_on":["t1"],"steps":[{"id":"b"}]}]}`, "circle: a -> b -> a"},
 		{"too many", "steps", `{"steps":[` + many + `]}`, "there are 501 steps at steps[*], at most 500 can be made"},
-		{"no path", "a..b", `{}`, `the path "a..b" has the part ""`},
-		{"an index", "a[0]", `{}`, `the path "a[0]" has the part "a[0]"`},
+		{"no path", "a..b", `{}`, `path "a..b" has an invalid part ""`},
+		{"an index", "a[0]", `{}`, `path "a[0]" has an invalid part "a[0]"`},
 		{"a long path", "a.b.c.d.e.f.g.h.i.j.k", `{}`, "more than 10 parts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

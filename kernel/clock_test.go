@@ -1,0 +1,138 @@
+package kernel
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// datedJournal is a journal whose time differs from the process's, as after a change of the system's clock. Like the
+// real one it never goes back.
+type datedJournal struct {
+	*journal
+	by   func(line int) time.Duration
+	last time.Time
+}
+
+func (j *datedJournal) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
+	events, err := j.journal.Append(ctx, events...)
+	for i := range events {
+		t := events[i].Time.Add(j.by(len(j.events)))
+		if t.Before(j.last) {
+			t = j.last
+		}
+		j.last, events[i].Time = t, t
+	}
+	return events, err
+}
+
+// A clock that is changed before or during the run changes no pause and no limit of running time.
+func TestClockChanges(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, by := range map[string]func(line int) time.Duration{
+		"not":                  func(int) time.Duration { return 0 },
+		"back, before the run": func(int) time.Duration { return day }, // the journal is ahead
+		"forward in the run": func(line int) time.Duration {
+			if line > 5 {
+				return day
+			}
+			return 0
+		},
+		"back in the run": func(line int) time.Duration {
+			if line > 5 {
+				return -day
+			}
+			return 0
+		},
+	} {
+		for limit, want := range map[time.Duration]state.Status{0: state.Completed, 90 * time.Minute: state.Failed, 4 * time.Hour: state.Completed} {
+			t.Run(name+", limit "+limit.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p, j := twoStages(), &datedJournal{journal: &journal{}, by: by}
+					hour := 3600.0
+					p.Nodes[0].Delay = &hour
+					if limit > 0 {
+						p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: limit.Seconds()}
+					}
+					slow := fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+						select {
+						case <-time.After(40 * time.Minute):
+							return completeEvent(w)
+						case <-ctx.Done():
+							return failedEvent(w, context.Cause(ctx))
+						}
+					}}
+					started := time.Now()
+					st := startState(t, p, j.journal)
+					for i := range j.events { // session_start and kernel_start too
+						j.events[i].Time = j.events[i].Time.Add(by(i + 1))
+					}
+					st.StartedAt = st.StartedAt.Add(by(1))
+					j.last = st.StartedAt
+					st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow}, st)
+					took := time.Since(started)
+					wantTook := 3 * time.Hour
+					if want == state.Failed {
+						wantTook = limit
+					}
+					if err != nil || st.Status != want || took != wantTook {
+						t.Errorf("%s after %s, want %s after %s; %v", st.Status, took, want, wantTook, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// If the machine runs out of a resource, the run pauses, whichever effect failed, and the effect is repeated after
+// the resume.
+func TestSystemFailure(t *testing.T) {
+	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
+	of := event.FailureOf(full)
+	for name, failing := range map[string]fakeEffects{
+		"an attempt": {attempt: func(_ context.Context, w Work) event.Event {
+			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, of)
+			e.Attempt = w.Command.Attempt
+			return e
+		}},
+		"a decision": {strategy: func(_ context.Context, w Work) event.Event {
+			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &of})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, j := twoStages(), &journal{}
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
+				if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then go on (state_corrupt)" {
+					t.Fatalf("%+v, %v", st, err)
+				}
+				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
+				cfg := Config{Plan: p, Journal: j, Effects: fakeEffects{}}
+				r := &runner{cfg: cfg, st: st, deadlines: deadlines{}}
+				if err := r.commit(t.Context(), again); err != nil {
+					t.Fatal(err)
+				}
+				st, err = Run(t.Context(), cfg, r.st)
+				if err != nil || st.Status != state.Completed {
+					t.Errorf("%s, %v", st.Status, err)
+				}
+				done := 0
+				for _, kind := range j.types() {
+					if kind == event.IterationComplete {
+						done++
+					}
+				}
+				if done != 3 {
+					t.Errorf("%d iterations are complete, want 3", done)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// askingAttempt is a strategy that asks once before it decides.
+func askingAttempt(_ context.Context, w Work) event.Event {
+	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
+	if w.Command.Round > 0 {
+		d = event.DecisionData{Action: "stop"}
+	}
+	return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, d)
+}
+
+// reportingAttempt is an agent that reports a tool call before it ends.
+func reportingAttempt(ctx context.Context, w Work) event.Event {
+	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
+		return failedEvent(w, err)
+	}
+	return completeEvent(w)
+}
+
+// U223: a journal that cannot be written ends the run with its error, at any line, and leaves no effect running.
+func TestJournalFailsAtAnyLine(t *testing.T) {
+	full := errors.New("disk full")
+	for lines := 0; ; lines++ {
+		ended := false
+		synctest.Test(t, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			st := startState(t, p, j)
+			left := lines
+			j.fail = func(event.Event) error {
+				if left == 0 {
+					return full
+				}
+				left--
+				return nil
+			}
+			control := make(chan event.Event, 1)
+			time.AfterFunc(time.Second, func() { control <- controlEvent("pause", "user") }) // in the delay between iterations
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: reportingAttempt, strategy: askingAttempt}, Control: control}, st)
+			switch {
+			case err == nil:
+				ended = true
+				if st.Status == state.Running {
+					t.Errorf("after %d lines: %s", lines, st.Status)
+				}
+			case !errors.Is(err, full):
+				t.Errorf("line %d: %v", lines, err)
+			}
+		})
+		if ended {
+			if lines < 8 {
+				t.Errorf("the run had %d lines only", lines)
+			}
+			return
+		}
+	}
+}
+
+// A record after the end of the run, or after its stop, is refused at once.
+func TestRecordAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		p, j := twoStages(), &journal{}
+		st := startState(t, p, j)
+		j.fail = func(e event.Event) error {
+			if e.Type == event.ToolCall {
+				return full
+			}
+			return nil
+		}
+		var second error
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+			e := reportingAttempt(ctx, w)
+			<-ctx.Done() // the run is over
+			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
+			return e
+		}}}, st)
+		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
+			t.Errorf("the run ended with %v, the second report with %v", err, second)
+		}
+	})
+}
+
+// A record for another attempt than the current one is refused, and the run continues.
+func TestRecordOfAnotherAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrInvalidTransition) {
+				t.Errorf("recorded: %v", err)
+			}
+			return completeEvent(w)
+		}}}, startState(t, p, j))
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("%s, %v", st.Status, err)
+		}
+	})
+}
+
+// verboseEffects answers questions with more than fits into a line.
+type verboseEffects struct{ fakeEffects }
+
+func (verboseEffects) Question(_ context.Context, w Work) event.Event {
+	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
+}
+
+// An answer that is too long for a line counts as none, and the strategy is told.
+func TestOversizeAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+		var answer *event.StrategyAnswerData
+		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w Work) event.Event {
+			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
+				answer = a
+			}
+			return askingAttempt(ctx, w)
+		}}}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, startState(t, p, j))
+		if err != nil || st.Status != state.Completed || answer == nil || !strings.Contains(answer.Error, "too long") {
+			t.Errorf("%s, %v, answer %+v", st.Status, err, answer)
+		}
+	})
+}

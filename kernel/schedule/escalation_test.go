@@ -1,0 +1,306 @@
+package schedule_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// newEscalatingRun returns a run at a node that needs the user, under a policy.
+func newEscalatingRun(t *testing.T, e *plan.Escalation) *scriptedRun {
+	t.Helper()
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b")
+	p.Nodes[0].Policy = &plan.Policy{Escalation: e}
+	w := newScriptedRun(t, p)
+	w.attempt = endNodeAs("a", "escalate")
+	return w
+}
+
+// openQuestion runs until nothing is due, without firing timers, and returns the open question.
+func (w *scriptedRun) openQuestion() (string, state.Question) {
+	w.t.Helper()
+	for cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0; cmds = schedule.Decide(w.plan, w.state) {
+		w.perform(cmds[0])
+	}
+	for id, q := range w.state.Questions {
+		return id, q
+	}
+	w.t.Fatalf("nothing is asked, the run is %s", w.state.Status)
+	return "", state.Question{}
+}
+
+func (w *scriptedRun) answer(id, option, text string) {
+	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: option, Text: text, Digest: w.state.Questions[id].Digest}))
+}
+
+// U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after it.
+func TestEscalationWithWait(t *testing.T) {
+	tests := []struct {
+		name   string
+		policy plan.Escalation
+		limit  time.Duration
+		status state.Status
+		kind   state.PauseKind
+		reason string
+	}{
+		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "nobody answered in time: a needs the user"},
+		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "nobody answered in time: a needs the user"},
+		{"pause", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "pause"}, time.Minute, state.Paused, state.PauseEscalation, ""},
+		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "nobody answered in time: a needs the user"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newEscalatingRun(t, &tt.policy)
+			id, q := w.openQuestion()
+			w.requireStopped(state.Running, "")
+			timer := w.state.Timers[q.Key]
+			if !w.state.AwaitsPerson() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
+				t.Fatalf("timer %+v of %+v", timer, q)
+			}
+			w.run().requireStopped(tt.status, tt.kind)
+			if got := w.state.Reason; len(got) < len(tt.reason) || got[:len(tt.reason)] != tt.reason {
+				t.Errorf("for %q, want %q", got, tt.reason)
+			}
+			open, still := w.state.Questions[id]
+			if len(w.state.Timers) > 0 || still != (tt.status == state.Paused) || open.Due != nil {
+				t.Errorf("left %+v and %v", w.state.Questions, w.state.Timers)
+			}
+			if tt.status == state.Failed && w.state.Failure.ErrorType != "approval_required" {
+				t.Errorf("failed for %+v", w.state.Failure)
+			}
+			if tt.status == state.Aborted {
+				return
+			}
+			w.attempt = endNodeAs("none", "")
+			w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
+		})
+	}
+}
+
+// A run that would pause has a deadline only if the session waits anyway and the policy sets one. A paused run waits
+// without limit.
+func TestEscalationWithoutWait(t *testing.T) {
+	for _, tt := range []struct {
+		policy *plan.Escalation
+		waits  bool
+		limit  bool
+	}{
+		{nil, false, false},
+		{nil, true, false},
+		{&plan.Escalation{OnLimit: "pause"}, true, false},
+		{&plan.Escalation{Timeout: 60}, false, false},
+		{&plan.Escalation{Timeout: 60}, true, true},
+	} {
+		w := newEscalatingRun(t, tt.policy)
+		w.state.Waits = tt.waits
+		_, q := w.openQuestion()
+		if got := w.state.Timers[q.Key] != (state.Timer{}); got != tt.limit || q.Waits {
+			t.Errorf("%+v, session waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
+		}
+		if tt.waits {
+			w.requireStopped(state.Running, "")
+			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
+			if _, q := w.openQuestion(); q.Due != nil || len(w.state.Timers) > 0 {
+				t.Errorf("paused it has %+v", w.state.Timers)
+			}
+			continue
+		}
+		w.requireStopped(state.Paused, state.PauseEscalation)
+	}
+}
+
+// The first answer wins, also against a deadline that has just passed; a closed escalation accepts no answer.
+func TestFirstAnswerToAnEscalationWins(t *testing.T) {
+	for _, when := range []string{"in time", "just after"} {
+		w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
+		id, _ := w.openQuestion()
+		if when == "just after" {
+			w.fire()
+		}
+		w.attempt = endNodeAs("none", "")
+		w.answer(id, event.AnswerApprove, "use Google")
+		if w.state.Context != "use Google" || len(w.state.Timers) > 0 {
+			t.Errorf("%s: next prompts have %q, and timers are left: %v", when, w.state.Context, w.state.Timers)
+		}
+		w.run().requireStopped(state.Completed, "")
+	}
+	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
+	id, q := w.openQuestion()
+	w.run().requireStopped(state.Aborted, "")
+	late := event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: event.AnswerApprove, Digest: q.Digest})
+	if _, err := schedule.Apply(w.plan, w.state, late); !isInvalidTransition(err) {
+		t.Errorf("an answer after the end: %v", err)
+	}
+}
+
+// The deadline is a time of day: a crash and a resume change neither it nor the question.
+func TestEscalationSurvivesACrash(t *testing.T) {
+	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
+	id, q := w.openQuestion()
+	w.resume(event.SessionResumedData{})
+	if again, open := w.openQuestion(); again != id || cmp.Diff(q, open) != "" || !w.state.Timers[q.Key].Due.Equal(*q.Due) {
+		t.Errorf("asked is %s %+v, want %s %+v with %v", again, open, id, q, w.state.Timers)
+	}
+	w.attempt = endNodeAs("none", "")
+	w.answer(id, event.AnswerApprove, "")
+	w.run().requireStopped(state.Completed, "")
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U129: the node runs again after its escalation, and may escalate again, under another name, as often as cycles.max
+// allows.
+func TestRepeatedEscalation(t *testing.T) {
+	w := newEscalatingRun(t, nil)
+	w.plan.Nodes[0].Policy = &plan.Policy{Cycles: &plan.Cycles{Max: 2}}
+	names, ids := map[string]bool{}, map[string]bool{}
+	for range 3 {
+		id, q := w.openQuestion()
+		names[q.Escalation], ids[id] = true, true
+		w.requireStopped(state.Paused, state.PauseEscalation)
+		w.answer(id, event.AnswerApprove, "more")
+		w.resume(event.SessionResumedData{})
+		if len(names) == 3 {
+			break
+		}
+		if w.run(); w.state.Status == state.Failed {
+			break
+		}
+	}
+	w.requireStopped(state.Failed, "")
+	if len(names) != 2 || len(ids) != 2 || w.count("a ") != 3 || w.state.Failure.ErrorType != "cycle_limit" {
+		t.Errorf("%v %v, %v: %+v", names, ids, w.record, w.state.Failure)
+	}
+	w.attempt = endNodeAs("none", "")
+	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
+}
+
+// Names count up within a second, also across runs of the session.
+func TestEscalationNames(t *testing.T) {
+	w := newEscalatingRun(t, nil)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var names []string
+	ask := func(n int, now time.Time) {
+		loc := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
+		key := loc.Key(event.KeyAttempt, 1)
+		e := event.New(event.QuestionAsked, loc.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
+		e.Time = now
+		next, err := schedule.Apply(w.plan, w.state, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.state = next
+		names = append(names, next.Questions[event.QuestionID(key)].Escalation)
+	}
+	ask(1, now)
+	ask(2, now)
+	ask(3, now.Add(999*time.Millisecond))
+	ask(4, now.Add(time.Second))
+	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline"})
+	start.RunID = "PL-2"
+	next, err := schedule.Apply(w.plan, w.state, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.state = next
+	ask(1, now.Add(time.Second))
+	want := []string{"ESC-20260301120000", "ESC-20260301120000-2", "ESC-20260301120000-3", "ESC-20260301120001", "ESC-20260301120001-2"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U131: the question shows the artifact that the stage has left, valid or not, and its message.
+func TestEscalationShowsArtifact(t *testing.T) {
+	for _, of := range []event.Settlement{
+		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
+		{Outcome: "escalate", Partial: &event.Ref{Path: "artifact.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
+	} {
+		w := newEscalatingRun(t, nil)
+		for w.state.Questions == nil {
+			c := schedule.Decide(w.plan, w.state)[0]
+			if c.Kind == schedule.Settle {
+				w.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: of}))
+				continue
+			}
+			w.perform(c)
+		}
+		_, q := w.openQuestion()
+		want := of.Artifact
+		if want == nil {
+			want = of.Partial
+		}
+		if diff := cmp.Diff([]event.Ref{*want, *of.Feedback}, q.Shown); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// An expired escalation of one provider in a block ends the run only when the others have ended.
+func TestEscalationInABlock(t *testing.T) {
+	stage := plan.Node{Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}
+	block := plan.Node{Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{stage}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}}}
+	block.Policy = &plan.Policy{Recovery: plan.RecoveryAsk, Escalation: &plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}}
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}}
+	w := newScriptedRun(t, p)
+	for len(w.state.Questions) == 0 { // one attempt is started and interrupted
+		c := schedule.Decide(p, w.state)[0]
+		if c.Kind != schedule.Attempt {
+			w.perform(c)
+			continue
+		}
+		w.add(*c.Event)
+		w.resume(event.SessionResumedData{})
+		for _, c := range schedule.Decide(p, w.state) {
+			if c.Event != nil && c.Event.Type == event.QuestionAsked {
+				w.add(*c.Event)
+			}
+		}
+	}
+	w.fire()
+	for range 3 { // the expiry, then the other provider, whose attempt is in flight
+		for _, c := range schedule.Decide(p, w.state) {
+			if c.Event != nil && c.Event.Type == event.NodeComplete {
+				t.Fatalf("it ends while another provider works: %s", asJSON(w.state))
+			}
+		}
+		w.perform(schedule.Decide(p, w.state)[0])
+	}
+	w.run().requireStopped(state.Failed, "")
+	if w.count("work") != 1 {
+		t.Errorf("made %v", w.record)
+	}
+}
+
+// Approving the repeat of one provider's attempt does not affect another provider's result.
+func TestAnswerIsForOneProvider(t *testing.T) {
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
+		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
+	}}}
+	key := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
+	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", Options: []string{event.AnswerApprove, event.AnswerReject}}
+	ended := state.Branch{Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Reason: "it said no", Iteration: 1, Attempt: 1}}
+	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": q}, Nodes: map[string]state.Node{"0": {
+		Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
+			"m1": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}, "m2": ended,
+		},
+	}}}
+	next, err := schedule.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	branches := next.Nodes["0"].Branches
+	if branches["m1"].Loop.Phase != state.PhaseReady {
+		t.Errorf("the approved provider: %s", asJSON(branches["m1"]))
+	}
+	if diff := cmp.Diff(ended, branches["m2"]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,146 @@
+package schedule_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// newRepeatedHistory begins a session that runs its pipeline several times.
+func newRepeatedHistory(t *testing.T, p *plan.Plan, runs int) *history {
+	t.Helper()
+	h := &history{t: t, plan: p}
+	h.add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: runs}))
+	h.startKernel()
+	return h
+}
+
+// singleStage returns a stage of one iteration.
+func singleStage(path, id string) plan.Node {
+	return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Termination: plan.Termination{"max": 1}}
+}
+
+// mixedPlan returns a plan with a stage, a nested pipeline of two runs, and a block, each with one stage of one
+// iteration.
+func mixedPlan() *plan.Plan {
+	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "p"}, Nodes: []plan.Node{
+		singleStage("0", "a"),
+		{Path: "1", ID: "n", Kind: plan.KindPipeline, Runs: 2, Plan: &plan.Plan{Nodes: []plan.Node{singleStage("0", "inner")}}},
+		{Path: "2", ID: "b", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "x"}}, Stages: []plan.Node{singleStage("2.0", "s")}},
+	}}
+}
+
+// runUntil runs the history to its end, or until a run begins. It returns the location of each attempt, and the event
+// types of the session's runs and end.
+func runUntil(h *history, until int) []string {
+	var got []string
+	for h.state.Status == state.Running && (until == 0 || h.state.Run < until) {
+		c := schedule.Decide(h.plan, h.state)[0]
+		if c.Event != nil {
+			h.add(*c.Event)
+			switch c.Event.Type {
+			case event.RunStart, event.SessionComplete:
+				got = append(got, fmt.Sprintf("%s %d", c.Event.Type, c.Event.Cursor.Run))
+			}
+		}
+		switch c.Kind {
+		case schedule.Attempt:
+			got = append(got, fmt.Sprintf("%s r%d", c.Location.Node, c.Location.Run))
+			h.complete(c, "")
+		case schedule.Strategy:
+			h.decide("stop")
+		case schedule.WriteManifest:
+			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+		}
+	}
+	return got
+}
+
+// U290, U067: the whole pipeline runs the requested number of times, every node at locations of its own; nested
+// pipelines keep counting; the session is complete once.
+func TestRepeats(t *testing.T) {
+	first := []string{"0 r1", "1.0 r1", "1.0 r2", "2.0 r1"}
+	for _, tt := range []struct {
+		runs int
+		want []string
+	}{
+		{0, append(first[:4:4], "session_complete 0")},
+		{1, append(first[:4:4], "session_complete 0")},
+		{3, append(
+			first[:4:4], "run_start 2", "0 r2", "1.0 r3", "1.0 r4", "2.0 r2",
+			"run_start 3", "0 r3", "1.0 r5", "1.0 r6", "2.0 r3", "session_complete 3",
+		)},
+	} {
+		t.Run(fmt.Sprint(tt.runs), func(t *testing.T) {
+			h := newRepeatedHistory(t, mixedPlan(), tt.runs)
+			if diff := cmp.Diff(tt.want, runUntil(h, 0)); diff != "" {
+				t.Error(diff)
+			}
+			if tt.runs < 2 && (h.state.Run != 0 || h.state.Runs != 0 || h.state.PriorRuns != nil) {
+				t.Errorf("a single run has a number: %s", asJSON(h.state))
+			}
+		})
+	}
+}
+
+// A new run has forgotten the nodes of the previous one, and each of its visits is the first.
+func TestNewRunForgetsNodes(t *testing.T) {
+	h := newRepeatedHistory(t, mixedPlan(), 2)
+	runUntil(h, 2)
+	if len(h.state.Nodes) != 0 || h.state.At != "0" {
+		t.Errorf("at %q with %s", h.state.At, asJSON(h.state.Nodes))
+	}
+	h.add(*h.nextCommand().Event)
+	if n := h.state.Nodes["0"]; n.Visit != 1 || n.Run != 2 {
+		t.Errorf("visit %d, run %d", n.Visit, n.Run)
+	}
+}
+
+// A run that is not due, and events of another run, do not fit.
+func TestOtherRunsDoNotFit(t *testing.T) {
+	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
+	refused := func(e event.Event) {
+		t.Helper()
+		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
+		if next, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
+			t.Errorf("%s was applied: %s", e.Type, asJSON(next))
+		}
+	}
+	begin := func(n int) event.Event {
+		return event.New(event.RunStart, &event.Cursor{NodePath: "0", Run: n}, "", event.RunStartData{N: n, Max: 3})
+	}
+	refused(begin(2)) // the first one has not ended
+	refused(event.New(event.NodeStart, &event.Cursor{NodePath: "0", Run: 2}, "", event.NodeStartData{}))
+	h.iterate("")
+	h.decide("stop")
+	h.add(*h.nextCommand().Event)
+	refused(begin(3))
+	refused(begin(1))
+	h.add(begin(2))
+	refused(begin(2))
+}
+
+// A pause between two runs is kept, and the resumed session begins the next one.
+func TestPauseBetweenRuns(t *testing.T) {
+	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 2)
+	h.iterate("")
+	h.decide("stop")
+	h.add(*h.nextCommand().Event)
+	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
+	h.commit()
+	if h.state.Status != state.Paused || h.state.Run != 1 {
+		t.Fatalf("%s in run %d", h.state.Status, h.state.Run)
+	}
+	h.startKernel()
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+	if c := h.nextCommand(); c.Event == nil || c.Event.Type != event.RunStart {
+		t.Errorf("%s is due", asJSON(c))
+	}
+}

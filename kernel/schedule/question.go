@@ -1,0 +1,211 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// awaitAnswer waits for the user's answer: it keeps the run running if the question allows that, else pauses it.
+func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
+	if s.WaitsFor(q) {
+		return nil
+	}
+	kind := state.PauseApproval
+	if q.Kind == event.QuestionEscalation {
+		kind = state.PauseEscalation
+	}
+	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
+}
+
+func applyQuestionAsked(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.Key.Kind() == event.KeyHook:
+		if err := applyHookQuestion(s, e, d); err != nil {
+			return err
+		}
+	case d.Kind == event.QuestionTool && !isAttempting(*s, e.Key):
+		return invalidTransition(e, "the attempt that asks is over")
+	}
+	if s.Questions == nil {
+		s.Questions = map[string]state.Question{}
+	}
+	q := state.Question{
+		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
+		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
+	}
+	if d.Kind == event.QuestionEscalation {
+		initEscalation(s, &q, d)
+	}
+	s.Questions[d.ID] = q
+	return nil
+}
+
+// applyQuestionAnswered records the user's answer. It counts only for the digest that was shown. The asking hook or
+// node uses it when the run continues; a rejection without text ends the run at once.
+func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.QuestionAnsweredData](e)
+	if err != nil {
+		return err
+	}
+	q, asked := s.Questions[d.ID]
+	switch {
+	case !asked:
+		return invalidTransition(e, "no question "+d.ID+" is open")
+	case s.Status.Final():
+		return invalidTransition(e, "the session has ended")
+	case q.Answer != nil:
+		return invalidTransition(e, "question "+d.ID+" has been answered already")
+	case d.Digest != q.Digest:
+		return invalidTransition(e, "the question has changed since the answer")
+	case !slices.Contains(q.Options, d.Answer):
+		return invalidTransition(e, fmt.Sprintf("%q is not an option of question %s", d.Answer, d.ID))
+	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback:
+		return invalidTransition(e, "question "+d.ID+" takes no feedback")
+	}
+	if err := markHandled(s, e, d.Control); err != nil {
+		return err
+	}
+	switch {
+	case q.Kind == event.QuestionTool: // the attempt receives it and journals the result
+		removeQuestion(s, d.ID)
+	case d.Expired && q.OnTimeout == plan.ToFailed:
+		q.Answer = &state.Answer{Word: d.Answer, At: e.Time}
+		s.Questions[d.ID] = q
+	case d.Answer == event.AnswerReject && d.Text == "":
+		removeQuestion(s, d.ID)
+		s.Stop = &state.Stop{Action: "abort", Reason: refusalPrefix(q, d.Expired) + q.Text, By: d.By, Hook: true}
+	case q.Kind == event.QuestionEscalation:
+		removeQuestion(s, d.ID)
+		appendContext(s, d.Text)
+		approveEscalation(p, s, q.Key)
+	default:
+		q.Answer = &state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time}
+		s.Questions[d.ID] = q
+	}
+	return nil
+}
+
+// refusalPrefix returns the beginning of the reason of a run that a question has ended.
+func refusalPrefix(q state.Question, expired bool) string {
+	switch {
+	case expired:
+		return nobodyAnswered + ": "
+	case q.Kind == event.QuestionSupervise:
+		return "rejected stage output: "
+	default:
+		return "rejected: "
+	}
+}
+
+// approveEscalation continues the work that an escalation asked about.
+func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
+	_, loc, _, _ := key.Parse()
+	if key.Kind() == event.KeyEscalate {
+		approveOverride(p, s, loc.Node)
+		return
+	}
+	n, ok := s.Nodes[loc.Outer()]
+	if !ok {
+		return
+	}
+	if key.Kind() == event.KeyRestart {
+		if n.Restart != nil && restartKey(loc.Node, n) == key {
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
+		}
+	} else {
+		updateLoops(loc.Outer(), &n, func(other event.Location, l state.Loop) state.Loop {
+			if l.Phase == state.PhaseCutOff && cutOffKey(other, l) == key { // the question was not about the others
+				return resumeLoop(l, true)
+			}
+			return l
+		})
+	}
+	s.Nodes[loc.Outer()] = n
+}
+
+// appendContext keeps the user's text for the next prompts.
+func appendContext(s *state.State, text string) {
+	switch {
+	case text == "":
+	case s.Context == "":
+		s.Context = text
+	default:
+		s.Context += "\n" + text
+	}
+}
+
+// consumeContext removes the first bytes of the user's context, which the last prompts contained.
+func consumeContext(s *state.State, bytes int) {
+	s.Context = s.Context[min(bytes, len(s.Context)):]
+	if len(s.Context) > 0 && s.Context[0] == '\n' {
+		s.Context = s.Context[1:]
+	}
+}
+
+// markHandled records the id of a control message, so that it is not applied twice.
+func markHandled(s *state.State, e event.Event, id string) error {
+	if id == "" {
+		return nil
+	}
+	if slices.Contains(s.Handled, id) {
+		return invalidTransition(e, "control message "+id+" was already applied")
+	}
+	s.Handled = append(s.Handled, id)
+	s.Handled = s.Handled[max(0, len(s.Handled)-maxHandled):]
+	return nil
+}
+
+// isAttempting reports whether the attempt with the key is in flight.
+func isAttempting(s state.State, key event.Key) bool {
+	_, loc, _, ok := key.Parse()
+	if !ok {
+		return false
+	}
+	ref, ok := findLoop(s.Nodes[loc.Outer()], loc)
+	return ok && ref.loop.Phase == state.PhaseAttempt && ref.loc.Key(event.KeyAttempt, ref.loop.Attempt) == key
+}
+
+// anyQuestion matches all questions.
+func anyQuestion(state.Question) bool { return true }
+
+// inNode matches the questions of the node at path.
+func inNode(path string) func(state.Question) bool {
+	return func(q state.Question) bool {
+		_, loc, _, ok := q.Key.Parse()
+		return ok && loc.Outer() == path
+	}
+}
+
+// inLoop matches the questions of hooks of the loop at the location.
+func inLoop(loc event.Location) func(state.Question) bool {
+	return func(q state.Question) bool {
+		kind, other, _, ok := q.Key.Parse()
+		return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
+	}
+}
+
+// dropQuestions removes the questions that match.
+func dropQuestions(s *state.State, drop func(state.Question) bool) {
+	for id, q := range s.Questions {
+		if drop(q) {
+			removeQuestion(s, id)
+		}
+	}
+	if len(s.Questions) == 0 {
+		s.Questions = nil
+	}
+}
+
+// removeQuestion removes a question and its deadline.
+func removeQuestion(s *state.State, id string) {
+	delete(s.Timers, s.Questions[id].Key) // only an escalation has a timer under its own key
+	delete(s.Questions, id)
+}

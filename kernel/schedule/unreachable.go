@@ -1,0 +1,48 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// PassedOver returns why the run never enters the node at path: its pipeline is complete after an earlier node, or
+// the run began after it. It is "" for a node that was entered or may still be.
+func PassedOver(p *plan.Plan, s state.State, path string) string {
+	if _, entered := s.Nodes[path]; entered {
+		return ""
+	}
+	for at := path; at != ""; at = p.Embedder(at) {
+		holder, embedder := p.Holder(at)
+		siblings, i := p.Siblings(at)
+		exit := indexOf(siblings, holder.ExitAfter())
+		if exit >= 0 && exit < i && endedSuccessfully(s.Nodes[siblings[exit].Path]) {
+			return "the pipeline was complete after " + siblings[exit].ID
+		}
+		if embedder == "" && i < indexOf(siblings, startNode(p)) {
+			return "the run began with " + startNode(p)
+		}
+	}
+	return ""
+}
+
+// endedWell reports whether a node has ended with success or was skipped, so that exit_after may complete the
+// pipeline.
+func endedSuccessfully(n state.Node) bool {
+	ended := n.Status == state.NodeComplete || n.Status == state.NodeSkipped
+	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
+}
+
+// startNode returns the id of the node that the run was told to begin with, "" for the first one.
+func startNode(p *plan.Plan) string {
+	if o := p.Pipeline.Overrides; o != nil {
+		return o.Start
+	}
+	return ""
+}
+
+// indexOf returns the position of the node with an id, -1 for none.
+func indexOf(nodes []plan.Node, id string) int {
+	return slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id && id != "" })
+}
