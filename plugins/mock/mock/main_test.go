@@ -52,11 +52,14 @@ func (x exchange) Output(c sdk.OutputChunk) {
 	}
 }
 
-func (x exchange) Progress(p sdk.Progress)        { x.received.Progress = append(x.received.Progress, p) }
-func (x exchange) Observe(c sdk.ToolCall)         { x.received.Observed = append(x.received.Observed, c) }
+func (x exchange) Progress(p sdk.Progress) { x.received.Progress = append(x.received.Progress, p) }
+
+func (x exchange) Observe(c sdk.ToolCall) { x.received.Observed = append(x.received.Observed, c) }
+
 func (x exchange) ObserveResult(r sdk.ToolResult) { x.received.Results = append(x.received.Results, r) }
-func (x exchange) Result(r sdk.ToolResult)        { x.received.Results = append(x.received.Results, r) }
-func (x exchange) Usage(u sdk.Usage)              { x.received.Usage = append(x.received.Usage, u) }
+
+func (x exchange) Result(r sdk.ToolResult) { x.received.Results = append(x.received.Results, r) }
+func (x exchange) Usage(u sdk.Usage)       { x.received.Usage = append(x.received.Usage, u) }
 
 func (x exchange) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
 	x.received.Checkpoints = append(x.received.Checkpoints, c)
