@@ -18,12 +18,12 @@ import (
 )
 
 // approvals reads who decides on tool calls, nil if nothing is said.
-func (m mapping) approvals() *plan.Approvals {
-	inner, ok := m.mapping("approvals")
+func (m object) approvals() *plan.Approvals {
+	inner, ok := m.objectAt("approvals")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Approvals)
+	inner.checkKeys(&dialect.Approvals)
 	return &plan.Approvals{
 		Default:        oneOf[plan.Approval](inner, "default", &dialect.Approvals),
 		Timeout:        inner.seconds("timeout"),
@@ -35,8 +35,8 @@ func (m mapping) approvals() *plan.Approvals {
 	}
 }
 
-func (m mapping) approvalCategories() map[string]plan.Approval {
-	inner, ok := m.mapping("categories")
+func (m object) approvalCategories() map[string]plan.Approval {
+	inner, ok := m.objectAt("categories")
 	if !ok || len(inner.node.Entries) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (m mapping) approvalCategories() map[string]plan.Approval {
 	return words
 }
 
-func (m mapping) approvalRules() []plan.ApprovalRule {
+func (m object) approvalRules() []plan.ApprovalRule {
 	items, _ := m.list("rules")
 	var rules []plan.ApprovalRule
 	reached := map[int]yamldoc.Pos{} // of those that are sound
@@ -63,7 +63,7 @@ func (m mapping) approvalRules() []plan.ApprovalRule {
 			m.wrongType(value{item, "a rule"}, "a map with policy, and operation or pattern")
 			continue
 		}
-		rule, sound := mapping{m.document, item, "a rule"}.approvalRule()
+		rule, sound := object{m.document, item, "a rule"}.approvalRule()
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
 				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that one, or remove it", "the rule is never reached: that of line %d matches all that it does", at.Line)
@@ -80,7 +80,7 @@ func (m mapping) approvalRules() []plan.ApprovalRule {
 
 // approvalRule reads one rule, and whether it has no fault. A key that is not known is an error here: a rule without
 // its pattern would match what nobody meant.
-func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
+func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	before, known := len(*m.List), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) {
@@ -103,7 +103,7 @@ func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
 }
 
 // checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
-func (m mapping) checkRulePattern(v value, pattern, operation string) {
+func (m object) checkRulePattern(v value, pattern, operation string) {
 	pattern, _ = strings.CutPrefix(pattern, "!")
 	if operation != string(sdk.CategoryTerminal) {
 		m.checkGlob(v, pattern)
@@ -118,7 +118,7 @@ func (m mapping) checkRulePattern(v value, pattern, operation string) {
 }
 
 // checkGlob reports a glob that is none, or that fits no path of the project.
-func (m mapping) checkGlob(v value, glob string) {
+func (m object) checkGlob(v value, glob string) {
 	fault, hint := "", ""
 	switch trimmed := strings.TrimSuffix(glob, "/"); {
 	case !doublestar.ValidatePattern(glob):
@@ -154,7 +154,7 @@ func covers(earlier, later plan.ApprovalRule) bool {
 	}
 }
 
-func (m mapping) protectedPaths() []string {
+func (m object) protectedPaths() []string {
 	items, _ := m.list("protected")
 	var globs []string
 	for _, item := range items {

@@ -8,7 +8,7 @@ import (
 
 // careful is DIALECT B3; careless has every fault that approvals can have.
 const (
-	careful = `  approvals:
+	validApprovals = `  approvals:
     default: prompt
     categories: {file_read: auto, file_write: prompt, file_delete: skip, directory_create: auto, terminal_command: prompt, external_request: deny}
     rules:
@@ -18,7 +18,7 @@ const (
       - {pattern: "docs/{a,b}/*.md", policy: skip}
     protected: [".git/**", ".env*"]
 `
-	careless = `  approvals:
+	faultyApprovals = `  approvals:
     categories: {file_wirte: auto, file_read: alow, file_delete: [x]}
     rules:
       - {operation: file_writes, pattern: "a[", policy: perhaps}
@@ -42,8 +42,8 @@ func TestApprovals(t *testing.T) {
 		approvals string
 		want      []string
 	}{
-		"careful": {careful, []string{}},
-		"careless": {careless, []string{
+		"careful": {validApprovals, []string{}},
+		"careless": {faultyApprovals, []string{
 			`p.yaml:4:18: error[AP-YAML-104]: unknown category "file_wirte" (did you mean "file_write"? available: directory_create, external_request, file_delete, file_read, file_write, terminal_command)`,
 			`p.yaml:4:47: error[AP-YAML-104]: unknown file_read "alow" (available: auto, deny, prompt, skip)`,
 			`p.yaml:4:66: error[AP-YAML-101]: file_delete must be text, not a list`,

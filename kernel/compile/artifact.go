@@ -19,30 +19,30 @@ import (
 )
 
 var (
-	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
+	// checkReference is where a value comes from that the kernel writes into an artifact; what a check measures is listed
 	// behind its id.
-	measured   = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
-	measurable = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
+	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
+	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
 // artifact is what a node or its stage says of the node's artifact.
 type artifact struct {
-	*plan.Artifact         // nil if nothing is said
-	fields         mapping // kernel_fields, for what is wrong with them
+	*plan.Artifact        // nil if nothing is said
+	kernelFields   object // kernel_fields, for what is wrong with them
 }
 
-// folder reads a file beside the one that names it.
-type folder func(name string) (data []byte, shown, problem string)
+// fileReader reads a file beside the one that names it.
+type fileReader func(name string) (data []byte, shown, problem string)
 
-// besidePipeline is the folder of the pipeline file.
-func (c *compiler) besidePipeline(name string) (data []byte, shown, problem string) {
+// readBesidePipeline is the folder of the pipeline file.
+func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
 	if c.pipelineDir == "" {
 		return nil, name, "a shipped pipeline has no files beside it"
 	}
-	return c.fromDisk(c.pipelineDir, name)
+	return c.readFrom(c.pipelineDir, name)
 }
 
-func (c *compiler) fromDisk(dir, name string) (data []byte, shown, problem string) {
+func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem string) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
@@ -50,57 +50,57 @@ func (c *compiler) fromDisk(dir, name string) (data []byte, shown, problem strin
 	return data, c.display(name), problem
 }
 
-// besideStage is the folder of a stage.
-func (c *compiler) besideStage(dir StageDir) folder {
+// stageReader is the folder of a stage.
+func (c *compiler) stageReader(dir StageDir) fileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {
-			return c.fromDisk(dir.Path, name)
+			return c.readFrom(dir.Path, name)
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, shipped + file, "the file lies outside the stage"
+			return nil, libraryPrefix + file, "the file lies outside the stage"
 		}
 		data, problem = c.readLibrary(file)
-		return data, shipped + file, problem
+		return data, libraryPrefix + file, problem
 	}
 }
 
 // artifact reads the contract for what is put out. Files that it names lie beside.
-func (m mapping) artifact(beside folder) artifact {
-	inner, ok := m.mapping("artifact")
+func (m object) artifact(beside fileReader) artifact {
+	inner, ok := m.objectAt("artifact")
 	if !ok {
 		return artifact{}
 	}
-	inner.unknown(&dialect.Artifact)
+	inner.checkKeys(&dialect.Artifact)
 	if len(inner.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.what)
+		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.label)
 	}
 	a := &plan.Artifact{
 		From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict(),
-		Carry: inner.fields("carry"), DefaultsFrom: inner.defaultsFrom(), Heal: inner.heal(), MaxBytes: inner.maxBytes(),
+		Carry: inner.fieldNames("carry"), DefaultsFrom: inner.defaultsFrom(), Heal: inner.artifactRetries(), MaxBytes: inner.maxBytes(),
 	}
 	a.Type, _ = inner.text("type")
 	a.Version, _ = inner.text("version")
 	a.KernelFields = inner.texts("kernel_fields")
-	fields, _ := inner.quietly("kernel_fields")
+	fields, _ := inner.peek("kernel_fields")
 	return artifact{a, fields}
 }
 
-// alternatives names words as such.
-func alternatives(words []string) string {
+// joinOr names words as such.
+func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // verdict reads which value of a field means which outcome, nil if nothing is said.
-func (m mapping) verdict() *plan.Verdict {
-	inner, ok := m.mapping("verdict")
+func (m object) verdict() *plan.Verdict {
+	inner, ok := m.objectAt("verdict")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Verdict)
-	v := &plan.Verdict{Field: inner.required("field"), Map: map[string]plan.Outcome{}}
-	values, _ := inner.mapping("map")
+	inner.checkKeys(&dialect.Verdict)
+	v := &plan.Verdict{Field: inner.requiredText("field"), Map: map[string]plan.Outcome{}}
+	values, _ := inner.objectAt("map")
 	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
 		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "say which value means which outcome: map: {pass: success, fail: fail}", "verdict has no map")
 	}
@@ -108,12 +108,12 @@ func (m mapping) verdict() *plan.Verdict {
 		return v
 	}
 	for _, e := range values.node.Entries {
-		v.Map[e.Key] = oneOfOutcomes(values, e)
+		v.Map[e.Key] = readOutcome(values, e)
 	}
 	return v
 }
 
-func oneOfOutcomes(m mapping, e yamldoc.Entry) plan.Outcome {
+func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
 	word, at := m.text(e.Key)
 	outcomes := dialect.Outcomes()
 	switch {
@@ -127,21 +127,21 @@ func oneOfOutcomes(m mapping, e yamldoc.Entry) plan.Outcome {
 
 // schema is the JSON Schema that stands in the map or in a file that it names, nil if there is none or, having said
 // why, none that can be used.
-func (m mapping) schema(beside folder) json.RawMessage {
+func (m object) schema(beside fileReader) json.RawMessage {
 	v := m.get("schema")
 	d, root := m.document, v.Node
 	switch {
 	case v.Node == nil:
 		return nil
 	case v.Kind == yamldoc.Text:
-		data, shown, problem := beside(trimmed(v.Source))
+		data, shown, problem := beside(trimNewlines(v.Source))
 		if problem != "" {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is taken from the folder of this file", "schema %q: %s", trimmed(v.Source), problem)
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is taken from the folder of this file", "schema %q: %s", trimNewlines(v.Source), problem)
 			return nil
 		}
 		d.File = shown
 		if root, _ = d.Parse(data); root == nil {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q holds none", trimmed(v.Source))
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q holds none", trimNewlines(v.Source))
 			return nil
 		}
 	case v.Kind != yamldoc.Map && v.Kind != yamldoc.Bool:
@@ -178,8 +178,8 @@ func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	return at
 }
 
-// over lays what a node says over what its stage says, member by member.
-func (a artifact) over(stage artifact) artifact {
+// withDefaults lays what a node says over what its stage says, member by member.
+func (a artifact) withDefaults(stage artifact) artifact {
 	if a.Artifact == nil || stage.Artifact == nil {
 		return cmp.Or(a, stage)
 	}
@@ -195,33 +195,33 @@ func (a artifact) over(stage artifact) artifact {
 	if a.Schema != nil {
 		merged.Schema = a.Schema
 	}
-	of := artifact{&merged, stage.fields}
+	of := artifact{&merged, stage.kernelFields}
 	if a.KernelFields != nil {
-		merged.KernelFields, of.fields = a.KernelFields, a.fields
+		merged.KernelFields, of.kernelFields = a.KernelFields, a.kernelFields
 	}
 	return of
 }
 
-// checkFields looks for the checks whose values the kernel writes into the artifact.
-func (a artifact) checkFields(checks []plan.Check) {
-	if a.Artifact == nil || a.fields.node == nil {
+// checkKernelFields looks for the checks whose values the kernel writes into the artifact.
+func (a artifact) checkKernelFields(checks []plan.Check) {
+	if a.Artifact == nil || a.kernelFields.node == nil {
 		return
 	}
 	var ids []string
 	for _, c := range checks {
 		ids = append(ids, c.ID)
 	}
-	for _, e := range a.fields.node.Entries {
-		source, at := trimmed(e.Value.Source), e.Value.Pos
-		parts := measured.FindStringSubmatch(source)
+	for _, e := range a.kernelFields.node.Entries {
+		source, at := trimNewlines(e.Value.Source), e.Value.Pos
+		parts := checkReference.FindStringSubmatch(source)
 		switch {
 		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
 		case parts == nil:
-			a.fields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+alternatives(measurable), "%q is nothing that is measured", source)
+			a.kernelFields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is nothing that is measured", source)
 		case !slices.Contains(ids, parts[1]):
-			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
-		case !slices.Contains(measurable, parts[2]):
-			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[2], measurable), "a check has no %q", parts[2])
+			a.kernelFields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+		case !slices.Contains(checkValues, parts[2]):
+			a.kernelFields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[2], checkValues), "a check has no %q", parts[2])
 		}
 	}
 }

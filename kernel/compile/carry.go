@@ -12,16 +12,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// toolName is what a tool may be called.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
+// toolNamePattern is what a tool may be called.
+var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 
 // artifactSource is where the artifact is looked for first; "" for the default order.
-func (m mapping) artifactSource() string {
+func (m object) artifactSource() string {
 	word, at := m.text("from")
 	tool, isTool := strings.CutPrefix(word, plan.ToolPrefix)
 	words := dialect.Artifact.Words("from")
 	switch {
-	case isTool && toolName.MatchString(tool):
+	case isTool && toolNamePattern.MatchString(tool):
 		return word
 	case isTool:
 		m.Errorf(at.Pos, diagnostic.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", word)
@@ -33,11 +33,11 @@ func (m mapping) artifactSource() string {
 	return ""
 }
 
-// heal is how often an agent is asked again for a bad artifact, nil if nothing is said.
-func (m mapping) heal() *int {
+// artifactRetries is how often an agent is asked again for a bad artifact, nil if nothing is said.
+func (m object) artifactRetries() *int {
 	n, at := m.atLeast(0, "heal")
 	switch {
-	case at.Node == nil || !m.whole(n, at):
+	case at.Node == nil || !m.checkWhole(n, at):
 		return nil
 	case n > plan.MaxHeal:
 		m.Errorf(at.Pos, diagnostic.CodeRange, "", "heal must be at most %d, not %s", plan.MaxHeal, at.Source)
@@ -48,7 +48,7 @@ func (m mapping) heal() *int {
 }
 
 // maxBytes is the size of the largest artifact, 0 if nothing is said.
-func (m mapping) maxBytes() int64 {
+func (m object) maxBytes() int64 {
 	text, at := m.text("max_bytes")
 	if at.Node == nil {
 		return 0
@@ -65,12 +65,12 @@ func (m mapping) maxBytes() int64 {
 	return n
 }
 
-// fields is a list of names of fields, parts of a path with dots between them; nil for none.
-func (m mapping) fields(key string) []string {
+// fieldNames is a list of names of fields, parts of a path with dots between them; nil for none.
+func (m object) fieldNames(key string) []string {
 	items, _ := m.list(key)
 	var fields []string
 	for _, item := range items {
-		field, ok := m.field(item, "a field in "+key)
+		field, ok := m.fieldName(item, "a field in "+key)
 		switch {
 		case !ok:
 		case slices.Contains(fields, field):
@@ -82,13 +82,13 @@ func (m mapping) fields(key string) []string {
 	return fields
 }
 
-// field is the name of a field; ok is false, having said why, where there is none.
-func (m mapping) field(n *yamldoc.Node, what string) (field string, ok bool) {
+// fieldName is the name of a field; ok is false, having said why, where there is none.
+func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) {
 	if n.Kind == yamldoc.List || n.Kind == yamldoc.Map || n.Kind == yamldoc.Null {
 		m.wrongType(value{n, what}, "text")
 		return "", false
 	}
-	field = trimmed(n.Source)
+	field = trimNewlines(n.Source)
 	if slices.Contains(strings.Split(field, "."), "") {
 		m.Errorf(n.Pos, diagnostic.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is no name of a field", field)
 		return "", false
@@ -97,14 +97,14 @@ func (m mapping) field(n *yamldoc.Node, what string) (field string, ok bool) {
 }
 
 // defaultsFrom are the fields that are filled when the node is skipped, each with the one that it is filled from.
-func (m mapping) defaultsFrom() map[string]string {
-	inner, ok := m.mapping("defaults_from")
+func (m object) defaultsFrom() map[string]string {
+	inner, ok := m.objectAt("defaults_from")
 	if !ok || len(inner.node.Entries) == 0 {
 		return nil
 	}
 	fields := map[string]string{}
 	for _, e := range inner.node.Entries {
-		if source, ok := inner.field(e.Value, e.Key); ok {
+		if source, ok := inner.fieldName(e.Value, e.Key); ok {
 			fields[e.Key] = source
 		}
 	}

@@ -10,21 +10,21 @@ import (
 // Such a plan is for looking at, not for running.
 func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
 	c := newCompiler(req)
-	file := req.absolute(req.File)
+	file := req.absolutePath(req.File)
 	data, problem := req.ReadPipeline(file)
 	if problem != "" {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics
 	}
-	p := c.outermost(file, data)
+	p := c.outermostPlan(file, data)
 	return p, c.diagnostics.Sorted()
 }
 
 // CheckStage is [CheckPipeline] for a stage in its folder, which runs alone.
 func CheckStage(req Request, dir StageDir, loop Loop) (*plan.Plan, diagnostic.List) {
 	c := newCompiler(req)
-	c.looking = true
-	p := c.loop(dir, loop)
+	c.validateOnly = true
+	p := c.stageLoop(dir, loop)
 	return p, c.diagnostics.Sorted()
 }
 

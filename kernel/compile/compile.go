@@ -121,7 +121,7 @@ func LibraryDir(session string) string {
 // Pipeline compiles a pipeline file. The error is a [diagnostic.List] that holds every fault and warning
 // found.
 func Pipeline(req Request) (*Result, error) {
-	file := req.absolute(req.File)
+	file := req.absolutePath(req.File)
 	c := newCompiler(req)
 	if req.Text != nil {
 		return c.pipeline(file, req.Text)
@@ -152,5 +152,5 @@ func Stage(req Request, loop Loop) (*Result, error) {
 		return nil, err
 	}
 	c := newCompiler(req)
-	return c.finish(c.loop(dir, loop))
+	return c.finish(c.stageLoop(dir, loop))
 }

@@ -22,29 +22,29 @@ type compiler struct {
 	library     []string
 
 	// Of the pipeline file that is being compiled, and of those that embed it.
-	pipelineDir string   // "" for a shipped one
-	text        []byte   // its bytes
-	open        []opened // the outermost first
-	mode        string   // the strictest so far
+	pipelineDir  string    // "" for a shipped one
+	text         []byte    // its bytes
+	includeStack []include // the outermost first
+	mode         string    // the strictest so far
 
-	checkTexts map[*plan.Check]mapping // as they stand in the file
-	wrapTexts  map[*plan.Wraps]place   // where their commands stand
+	checkSources   map[*plan.Check]object   // as they stand in the file
+	wrapsLocations map[*plan.Wraps]location // where their commands stand
 
-	done    map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
-	sizes   map[*plan.Plan]int    // numbers of nodes
-	blocks  bool                  // there are parallel blocks
-	alone   bool                  // a stage runs alone
-	looking bool                  // at files, without a run to come
+	embeddedPlans map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
+	sizes         map[*plan.Plan]int    // numbers of nodes
+	hasBlocks     bool                  // there are parallel blocks
+	singleStage   bool                  // a stage runs alone
+	validateOnly  bool                  // at files, without a run to come
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}, wrapTexts: map[*plan.Wraps]place{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]object{}, wrapsLocations: map[*plan.Wraps]location{}}
 }
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
 
-// head is a plan without nodes.
-func (c *compiler) head(source string, data []byte) *plan.Plan {
+// newPlan is a plan without nodes.
+func (c *compiler) newPlan(source string, data []byte) *plan.Plan {
 	sum := sha256.Sum256(data)
 	now := c.Now.UTC().Format(time.RFC3339)
 	return &plan.Plan{
@@ -52,7 +52,7 @@ func (c *compiler) head(source string, data []byte) *plan.Plan {
 		CompiledAt:   now,
 		Source:       plan.Source{Path: source, SHA256: hex.EncodeToString(sum[:])},
 		Session:      plan.Session{Name: c.Session, CreatedAt: now},
-		Pipeline:     plan.Pipeline{Overrides: c.overrides()},
+		Pipeline:     plan.Pipeline{Overrides: c.planOverrides()},
 		Dependencies: plan.Dependencies{JQ: true, YQ: true, Tmux: true},
 		Nodes:        []plan.Node{},
 	}
@@ -75,31 +75,31 @@ func needsQueue(nodes []plan.Node) bool {
 	})
 }
 
-// stage loads the stage of a node, once for each folder. It returns nil, having said why, if there is
+// lookupStage loads the stage of a node, once for each folder. It returns nil, having said why, if there is
 // no usable one.
-func (c *compiler) stage(name string, at place) *stage {
+func (c *compiler) lookupStage(name string, at location) *stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
 		at.errorf(diagnostic.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
-	return c.loaded(dir)
+	return c.cachedStage(dir)
 }
 
-// loaded is the stage in a folder, nil for one that cannot be used.
-func (c *compiler) loaded(dir StageDir) *stage {
+// cachedStage is the stage in a folder, nil for one that cannot be used.
+func (c *compiler) cachedStage(dir StageDir) *stage {
 	s, known := c.stages[dir]
 	if !known {
-		s = c.load(dir)
+		s = c.loadStage(dir)
 		c.stages[dir] = s
 	}
 	return s
 }
 
-// load reads a stage's stage.yaml.
-func (c *compiler) load(dir StageDir) *stage {
-	data, problem := c.readStage(dir)
+// loadStage reads a stage's stage.yaml.
+func (c *compiler) loadStage(dir StageDir) *stage {
+	data, problem := c.readStageFile(dir)
 	d := c.document(c.stageFile(dir))
 	if problem != "" {
 		d.Errorf(start, diagnostic.CodeRead, "", "%s", problem)
@@ -111,19 +111,19 @@ func (c *compiler) load(dir StageDir) *stage {
 	}
 	s := newStage(dir, m, data)
 	s.checkWraps()
-	s.artifact = m.artifact(c.besideStage(dir))
+	s.artifact = m.artifact(c.stageReader(dir))
 	return s
 }
 
 // stageFile is the display name of a stage's stage.yaml.
 func (c *compiler) stageFile(dir StageDir) string {
 	if dir.Library {
-		return shipped + path.Join(dir.Path, "stage.yaml")
+		return libraryPrefix + path.Join(dir.Path, "stage.yaml")
 	}
 	return c.display(filepath.Join(dir.Path, "stage.yaml"))
 }
 
-func (c *compiler) readStage(dir StageDir) (data []byte, problem string) {
+func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
 		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}

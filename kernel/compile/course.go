@@ -11,10 +11,10 @@ import (
 
 // What the command line says of the way through the nodes: where it begins and ends, what is left out, what it is given.
 
-// checkCourse holds the way of this run against the file.
-func (f *flow) checkCourse(p *plan.Plan) {
+// checkTraversal holds the way of this run against the file.
+func (f *graph) checkTraversal(p *plan.Plan) {
 	o := f.Overrides
-	of := course{skip: o.Skip, exit: f.position(p.ExitAfter())}
+	of := traversal{skip: o.Skip, exit: f.position(p.ExitAfter())}
 	var flags []string
 	for _, flag := range []struct {
 		name string
@@ -30,19 +30,19 @@ func (f *flow) checkCourse(p *plan.Plan) {
 	if of.start < 0 || len(flags) == 0 && len(o.Artifacts) == 0 {
 		return
 	}
-	f.checkEnds(p, of)
-	if at := f.outside(strings.Join(flags, " ")); len(flags) > 0 {
+	f.checkStart(p, of)
+	if at := f.externalLocation(strings.Join(flags, " ")); len(flags) > 0 {
 		f.checkRequired(of, &at)
 	}
-	from := f.ways(-1, of)
-	f.checkSources(from)
-	f.checkGiven(from, of)
+	from := f.shortestPaths(-1, of)
+	f.checkStepSources(from)
+	f.checkReplacedArtifacts(from, of)
 }
 
-// checkEnds reports a run that could not begin with its first node, or would begin behind its last one.
-func (f *flow) checkEnds(p *plan.Plan, of course) {
+// checkStart reports a run that could not begin with its first node, or would begin behind its last one.
+func (f *graph) checkStart(p *plan.Plan, of traversal) {
 	o := f.Overrides
-	at := f.outside("--start")
+	at := f.externalLocation("--start")
 	switch {
 	case o.Start == "":
 	case slices.Contains(o.Skip, o.Start):
@@ -55,9 +55,9 @@ func (f *flow) checkEnds(p *plan.Plan, of course) {
 	}
 }
 
-// checkSources reports steps that come from a node that the run never comes to, and that no artifact was given for. from
+// checkStepSources reports steps that come from a node that the run never comes to, and that no artifact was given for. from
 // are the ways of the run.
-func (f *flow) checkSources(from []int) {
+func (f *graph) checkStepSources(from []int) {
 	if f.Overrides.Start == "" {
 		return
 	}
@@ -67,18 +67,18 @@ func (f *flow) checkSources(from []int) {
 		}
 		source := f.position(n.Steps.From)
 		if source >= 0 && from[source] < 0 && f.Overrides.Artifacts[n.Steps.From] == "" {
-			f.outside("--start").errorf(diagnostic.CodeConflict, "give that node's artifact: --artifact "+n.Steps.From+"=FILE",
+			f.externalLocation("--start").errorf(diagnostic.CodeConflict, "give that node's artifact: --artifact "+n.Steps.From+"=FILE",
 				"the run cannot begin with node %q: %q takes its steps from %q, which does not run", f.Overrides.Start, n.ID, n.Steps.From)
 		}
 	}
 }
 
-// checkGiven looks at the names of the artifacts that the run is given.
-func (f *flow) checkGiven(from []int, of course) {
+// checkReplacedArtifacts looks at the names of the artifacts that the run is given.
+func (f *graph) checkReplacedArtifacts(from []int, of traversal) {
 	for _, name := range slices.Sorted(maps.Keys(f.Overrides.Artifacts)) {
-		at, i := f.outside("--artifact"), f.position(name)
+		at, i := f.externalLocation("--artifact"), f.position(name)
 		if i >= of.start && from[i] >= 0 && !slices.Contains(of.skip, name) {
-			at.Warnf(at.at, diagnostic.CodeNoEffect, "begin behind it with --start, or leave it out with --skip "+name,
+			at.Warnf(at.pos, diagnostic.CodeNoEffect, "begin behind it with --start, or leave it out with --skip "+name,
 				"the artifact %q is replaced: the run comes to the node of that name, which makes its own", name)
 		}
 	}

@@ -36,7 +36,7 @@ func TestExitAfter(t *testing.T) {
 	}
 }
 
-const courseFile = `name: p
+const traversalFile = `name: p
 exit_after: green
 nodes:
 - {id: plan, prompt: x, artifact: {type: t}}
@@ -48,7 +48,7 @@ nodes:
 
 // U018, U019, K37: where the command line lets a run begin and end.
 func TestCourse(t *testing.T) {
-	relaxed := strings.ReplaceAll(courseFile, ", policy: {required: true}", "")
+	relaxed := strings.ReplaceAll(traversalFile, ", policy: {required: true}", "")
 	given := map[string]string{"plan": "plan.yaml"}
 	for name, tt := range map[string]struct {
 		yaml string
@@ -64,13 +64,13 @@ func TestCourse(t *testing.T) {
 			`--iterate: error[AP-YAML-218]: --iterate names unknown node "spc" (did you mean "spec"? available: green, plan, red, ship, spec)`,
 			`--start: error[AP-YAML-218]: --start names unknown node "rde" (did you mean "red"? available: green, plan, red, ship, spec)`,
 		}},
-		"a required node before the start": {courseFile, compile.Overrides{Start: "red", Artifacts: given}, []string{
+		"a required node before the start": {traversalFile, compile.Overrides{Start: "red", Artifacts: given}, []string{
 			`--start: error[AP-YAML-213]: required node "spec" is left out on the way red → green → done (let every edge lead through it, or remove required)`,
 		}},
-		"a required node behind the exit": {courseFile, compile.Overrides{ExitAfter: "plan"}, []string{
+		"a required node behind the exit": {traversalFile, compile.Overrides{ExitAfter: "plan"}, []string{
 			`--exit-after: error[AP-YAML-213]: required node "spec" is left out on the way plan → done (let every edge lead through it, or remove required)`,
 		}},
-		"both": {courseFile, compile.Overrides{Start: "red", ExitAfter: "ship", Artifacts: given}, []string{
+		"both": {traversalFile, compile.Overrides{Start: "red", ExitAfter: "ship", Artifacts: given}, []string{
 			`--start --exit-after: error[AP-YAML-213]: required node "spec" is left out on the way red → green → ship → done (let every edge lead through it, or remove required)`,
 		}},
 		"an end before the beginning": {relaxed, compile.Overrides{Start: "green", ExitAfter: "spec"}, []string{
@@ -95,7 +95,7 @@ func TestCourse(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := compiled(t, tt.yaml, tt.over, nil)
+			p, err := compilePlan(t, tt.yaml, tt.over, nil)
 			if tt.want == nil {
 				if err != nil {
 					t.Fatal(err)
@@ -160,7 +160,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 		"the command line's":   {file("exit_after: c", "supervised: true", nodes), compile.Overrides{ExitAfter: "a"}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := compiled(t, tt.yaml, tt.over, nil)
+			p, err := compilePlan(t, tt.yaml, tt.over, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 
 // U104: the command line's time for the run goes over the file's, and leaves embedded pipelines theirs.
 func TestTimeoutOfTheRun(t *testing.T) {
-	p, err := compiled(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
+	p, err := compilePlan(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
 		"in.yaml": "name: in\nguardrails: {max_runtime_seconds: 5}\nnodes: [{id: b, prompt: x}]\n",
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ var start = yamldoc.Pos{Line: 1, Column: 1}
 type document = diagnostic.Document
 
 // parse reads the document's map. It returns false, having said why, if there is none.
-func parse(d document, data []byte) (mapping, bool) {
+func parse(d document, data []byte) (object, bool) {
 	root, ok := d.Parse(data)
 	switch {
 	case !ok:
@@ -23,25 +23,25 @@ func parse(d document, data []byte) (mapping, bool) {
 	case root.Kind != yamldoc.Map:
 		d.Errorf(root.Pos, diagnostic.CodeType, "", "the file must hold a map, not %s", root.Kind)
 	default:
-		return mapping{d, root, "the file"}, true
+		return object{d, root, "the file"}, true
 	}
-	return mapping{}, false
+	return object{}, false
 }
 
-// place is a position in a document: where a value came from.
-type place struct {
+// location is a position in a document: where a value came from.
+type location struct {
 	document
-	at yamldoc.Pos
+	pos yamldoc.Pos
 }
 
 // String is file:line:column, or the name alone of what is no file.
-func (p place) String() string {
-	if p.at.Line == 0 {
+func (p location) String() string {
+	if p.pos.Line == 0 {
 		return p.File
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.pos.Line, p.pos.Column)
 }
 
-func (p place) errorf(code diagnostic.Code, hint, format string, args ...any) {
-	p.Errorf(p.at, code, hint, format, args...)
+func (p location) errorf(code diagnostic.Code, hint, format string, args ...any) {
+	p.Errorf(p.pos, code, hint, format, args...)
 }

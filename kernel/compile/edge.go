@@ -15,16 +15,16 @@ var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, pla
 
 // edge is one of the transitions of a node, as it stands in the file.
 type edge struct {
-	mapping // of the long form; without a node in the short one
+	object // of the long form; without a node in the short one
 	plan.Edge
 	outcome plan.Outcome
-	toAt    place
+	toAt    location
 }
 
 // transitions reads the edges of a node, in the order of the file. whole is false, having said why, where some of them
 // could not be read.
-func (a authored) transitions() (edges []edge, whole bool) {
-	inner, ok := a.mapping.mapping("transitions")
+func (a nodeSource) transitions() (edges []edge, whole bool) {
+	inner, ok := a.object.objectAt("transitions")
 	if !ok {
 		return nil, !a.has("transitions")
 	}
@@ -44,29 +44,29 @@ func (a authored) transitions() (edges []edge, whole bool) {
 }
 
 // edge reads one of the transitions; To is "", having said why, where there is no target.
-func (m mapping) edge(entry yamldoc.Entry) edge {
-	e := edge{outcome: plan.Outcome(entry.Key), toAt: place{m.document, entry.Value.Pos}}
+func (m object) edge(entry yamldoc.Entry) edge {
+	e := edge{outcome: plan.Outcome(entry.Key), toAt: location{m.document, entry.Value.Pos}}
 	switch entry.Value.Kind {
 	case yamldoc.Map:
-		e.mapping = mapping{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
-		e.unknown(&dialect.Edge)
-		e.To = e.required("to")
-		e.toAt = e.place(e.get("to"))
+		e.object = object{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
+		e.checkKeys(&dialect.Edge)
+		e.To = e.requiredText("to")
+		e.toAt = e.location(e.get("to"))
 		e.Limit, _ = e.count("limit")
 		e.Feedback, _ = e.text("feedback")
-		e.OnLimit = oneOf[string](e.mapping, "on_limit", &dialect.Edge)
+		e.OnLimit = oneOf[string](e.object, "on_limit", &dialect.Edge)
 	case yamldoc.List:
 		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write where it leads: the id of a node, or "+alternatives(targets), "the edge for %s leads nowhere", entry.Key)
+			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write where it leads: the id of a node, or "+joinOr(targets), "the edge for %s leads nowhere", entry.Key)
 		}
 	}
 	return e
 }
 
-// planned are the edges as the plan has them, nil for none.
-func planned(edges []edge) map[plan.Outcome]plan.Edge {
+// planEdges are the edges as the plan has them, nil for none.
+func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 	if len(edges) == 0 {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	case e.To == "":
 		return false // already reported
 	case word && target >= 0:
-		e.toAt.Warnf(e.toAt.at, diagnostic.CodeAmbiguous, "give the node another id", "%s is a word of transitions here, not the node with that id", e.To)
+		e.toAt.Warnf(e.toAt.pos, diagnostic.CodeAmbiguous, "give the node another id", "%s is a word of transitions here, not the node with that id", e.To)
 	case !word && target < 0:
 		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
@@ -104,11 +104,11 @@ func (e edge) checkForward() {
 	}
 	for _, key := range []string{"limit", "on_limit"} {
 		if e.has(key) {
-			e.Errorf(e.key(key), diagnostic.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
+			e.Errorf(e.keyPos(key), diagnostic.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
 		}
 	}
 	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
-		e.Warnf(e.key("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent gets it", e.To)
+		e.Warnf(e.keyPos("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent gets it", e.To)
 	}
 }
 

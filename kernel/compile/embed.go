@@ -16,21 +16,21 @@ const (
 	maxNodes     = 10_000 // of a pipeline and all that it embeds
 )
 
-// notOnPipelines are keys of a stage that mean nothing on a node that embeds a pipeline.
-var notOnPipelines = []string{
+// ignoredOnPipelines are keys of a stage that mean nothing on a node that embeds a pipeline.
+var ignoredOnPipelines = []string{
 	"termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
 
-// opened is a pipeline file that is being compiled.
-type opened struct {
-	path  string // absolute, without symbolic links: the file's identity
-	shown string // in messages
+// include is a pipeline file that is being compiled.
+type include struct {
+	path    string // absolute, without symbolic links: the file's identity
+	display string // in messages
 }
 
-// embed compiles a node that stands for a whole pipeline.
-func (c *compiler) embed(a authored, s scope) *plan.Node {
-	a.idle(notOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
-	a.readIdle()
+// embedNode compiles a node that stands for a whole pipeline.
+func (c *compiler) embedNode(a nodeSource, s inputScope) *plan.Node {
+	a.warnIgnored(ignoredOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
+	a.checkIgnored()
 	for _, key := range []string{"artifact", "checks", "steps"} {
 		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
 	}
@@ -38,35 +38,35 @@ func (c *compiler) embed(a authored, s scope) *plan.Node {
 	if at.Node == nil {
 		return nil
 	}
-	wants, node := a.demands(c.text), c.pipelineNode(a, s, name, a.place(at))
+	wants, node := a.requirements(c.text), c.pipelineNode(a, s, name, a.location(at))
 	if node != nil {
-		wants.set(node)
+		wants.applyTo(node)
 	}
 	return node
 }
 
 // pipelineNode is a node that stands for the pipeline with the name, which is said at a place; nil, having said why, if
 // there is no usable one.
-func (c *compiler) pipelineNode(a authored, s scope, name string, at place) *plan.Node {
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
+func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at location) *plan.Node {
+	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
 	if n, said := a.count("runs"); said.Node != nil {
 		node.Runs = n
-		if n > 1 && len(c.open) > 1 {
-			a.place(said).errorf(diagnostic.CodeCircle, "let the outer one have the runs",
+		if n > 1 && len(c.includeStack) > 1 {
+			a.location(said).errorf(diagnostic.CodeCircle, "let the outer one have the runs",
 				"a pipeline that is itself within one cannot have %d runs: only the outermost can repeat", n)
 		}
 	}
 	node.Ref = name
-	if node.Plan = c.embedded(name, at); node.Plan == nil {
+	if node.Plan = c.embeddedPlan(name, at); node.Plan == nil {
 		return nil
 	}
 	return node
 }
 
-// embedded compiles the pipeline that a node names, once for each file. It returns nil, having said why,
+// embeddedPlan compiles the pipeline that a node names, once for each file. It returns nil, having said why,
 // if there is no usable one.
-func (c *compiler) embedded(name string, at place) *plan.Plan {
+func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 	file, err := c.findPipeline(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
@@ -74,18 +74,18 @@ func (c *compiler) embedded(name string, at place) *plan.Plan {
 		return nil
 	}
 	path := realPath(file)
-	switch i := slices.IndexFunc(c.open, func(o opened) bool { return o.path == path }); {
+	switch i := slices.IndexFunc(c.includeStack, func(o include) bool { return o.path == path }); {
 	case i >= 0:
-		at.errorf(diagnostic.CodeCircle, "take one of these nodes out", "pipelines embed each other in a circle: %s", c.chain(i, file))
+		at.errorf(diagnostic.CodeCircle, "take one of these nodes out", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
 		return nil
-	case len(c.open) == maxEmbedding:
-		at.errorf(diagnostic.CodeCircle, "embed fewer", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.chain(0, file))
+	case len(c.includeStack) == maxEmbedding:
+		at.errorf(diagnostic.CodeCircle, "embed fewer", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
 		return nil
 	}
-	p, known := c.done[path]
+	p, known := c.embeddedPlans[path]
 	if !known {
 		p = c.embedFile(file)
-		c.done[path] = p
+		c.embeddedPlans[path] = p
 	}
 	return p
 }
@@ -98,7 +98,7 @@ func (c *compiler) embedFile(file string) *plan.Plan {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil
 	}
-	p := c.file(file, data, nil)
+	p := c.compileFile(file, data, nil)
 	if p == nil {
 		return nil
 	}
@@ -107,18 +107,18 @@ func (c *compiler) embedFile(file string) *plan.Plan {
 	return p
 }
 
-// chain names the open files from number i on, and file.
-func (c *compiler) chain(i int, file string) string {
+// includeChain names the open files from number i on, and file.
+func (c *compiler) includeChain(i int, file string) string {
 	var names []string
-	for _, o := range c.open[i:] {
-		names = append(names, o.shown)
+	for _, o := range c.includeStack[i:] {
+		names = append(names, o.display)
 	}
 	return strings.Join(append(names, c.display(file)), " → ")
 }
 
-// checkSize counts the nodes of a file, those that it embeds included. It returns false, having said why,
+// checkNodeCount counts the nodes of a file, those that it embeds included. It returns false, having said why,
 // if they are too many.
-func (c *compiler) checkSize(p *plan.Plan, m mapping) bool {
+func (c *compiler) checkNodeCount(p *plan.Plan, m object) bool {
 	total, embeds := len(p.Nodes), false
 	for _, n := range p.Nodes {
 		total += len(n.Stages)

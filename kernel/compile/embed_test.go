@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 )
 
-// embedding compiles p.yaml of a folder with the given pipeline files.
-func embedding(t *testing.T, files map[string]string) (string, *compile.Result, error) {
+// compileFiles compiles p.yaml of a folder with the given pipeline files.
+func compileFiles(t *testing.T, files map[string]string) (string, *compile.Result, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -24,8 +24,8 @@ func embedding(t *testing.T, files map[string]string) (string, *compile.Result, 
 	return dir, r, err
 }
 
-// chain is n pipelines, each in the one before, the first in p.yaml.
-func chain(n int) map[string]string {
+// pipelineChain is n pipelines, each in the one before, the first in p.yaml.
+func pipelineChain(n int) map[string]string {
 	files := map[string]string{"p.yaml": "name: p\nnodes: [{id: a, pipeline: f1.yaml}]\n"}
 	for i := 1; i < n; i++ {
 		files[fmt.Sprintf("f%d.yaml", i)] = fmt.Sprintf("name: f\nnodes: [{id: a, pipeline: f%d.yaml}]\n", i+1)
@@ -35,14 +35,14 @@ func chain(n int) map[string]string {
 }
 
 func TestDepthOfEmbedding(t *testing.T) {
-	_, r, err := embedding(t, chain(9))
+	_, r, err := compileFiles(t, pipelineChain(9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := r.Plan.Find("0" + strings.Repeat(".0", 9)); n == nil || n.Prompt != "x" {
 		t.Errorf("the innermost node is %+v", n)
 	}
-	_, _, err = embedding(t, chain(10))
+	_, _, err = compileFiles(t, pipelineChain(10))
 	want := "f9.yaml:2:27: error[AP-YAML-207]: pipelines embed each other more than 10 files deep: p.yaml → f1.yaml → f2.yaml → " +
 		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer)"
 	if err == nil || err.Error() != want {
@@ -64,7 +64,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 		}
 		files[name+".yaml"] = text
 	}
-	_, _, err := embedding(t, files)
+	_, _, err := compileFiles(t, files)
 	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and those that it embeds have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -73,7 +73,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 
 // A file is the same under each of its names.
 func TestCircleThroughALink(t *testing.T) {
-	dir, _, _ := embedding(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
+	dir, _, _ := compileFiles(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
 	if err := os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -72,12 +72,12 @@ func (r Roots) findPipeline(name, beside string) (string, error) {
 		}
 		if r.Library != nil && !strings.Contains(name, "/") {
 			if file := path.Join("pipelines", strings.TrimSuffix(name, ".yaml")+".yaml"); isLibraryFile(r.Library, file) {
-				return shipped + file, nil
+				return libraryPrefix + file, nil
 			}
 			missing.Searched = append(missing.Searched, "the shipped pipelines")
 		}
 	}
-	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelines(beside))
+	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelineNames(beside))
 	return "", missing
 }
 
@@ -96,13 +96,13 @@ func (r Roots) pipelineFiles(name, beside string) []string {
 	return files
 }
 
-// shipped stands before the path of a file of the library, in plans and messages, too.
-const shipped = "library:"
+// libraryPrefix stands before the path of a file of the library, in plans and messages, too.
+const libraryPrefix = "library:"
 
 // ReadPipeline reads the pipeline file at a path that [Roots.FindPipeline] has returned; problem says in words why it
 // cannot be read.
 func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
-	name, ok := strings.CutPrefix(file, shipped)
+	name, ok := strings.CutPrefix(file, libraryPrefix)
 	if !ok {
 		return diagnostic.ReadFile(file)
 	}
@@ -122,26 +122,26 @@ func (r Roots) readLibrary(name string) (data []byte, problem string) {
 	return diagnostic.Read(f)
 }
 
-// absolute is the path of a pipeline file from the project; that of a shipped one stays as it is.
-func (r Roots) absolute(file string) string {
-	if filepath.IsAbs(file) || strings.HasPrefix(file, shipped) {
+// absolutePath is the path of a pipeline file from the project; that of a shipped one stays as it is.
+func (r Roots) absolutePath(file string) string {
+	if filepath.IsAbs(file) || strings.HasPrefix(file, libraryPrefix) {
 		return file
 	}
 	return filepath.Join(r.Project, file)
 }
 
-// folderOf is the folder of a pipeline file, "" for a shipped one, beside which nothing of the user's lies.
-func folderOf(file string) string {
-	if strings.HasPrefix(file, shipped) {
+// pipelineFolder is the folder of a pipeline file, "" for a shipped one, beside which nothing of the user's lies.
+func pipelineFolder(file string) string {
+	if strings.HasPrefix(file, libraryPrefix) {
 		return ""
 	}
 	return filepath.Dir(file)
 }
 
 // Pipelines lists the names of the pipelines that [Roots.FindPipeline] finds, sorted.
-func (r Roots) Pipelines() []string { return r.pipelines("") }
+func (r Roots) Pipelines() []string { return r.pipelineNames("") }
 
-func (r Roots) pipelines(beside string) []string {
+func (r Roots) pipelineNames(beside string) []string {
 	var names []string
 	for _, dir := range r.pipelineDirs(beside) {
 		entries, _ := os.ReadDir(dir) // a folder that does not exist holds no pipelines
@@ -165,14 +165,14 @@ func (r Roots) pipelineDirs(beside string) []string {
 	if beside != "" {
 		dirs = append(dirs, beside)
 	}
-	for _, scripts := range r.scripts() {
+	for _, scripts := range r.scriptDirs() {
 		dirs = append(dirs, filepath.Join(scripts, "pipelines"))
 	}
 	return dirs
 }
 
-// scripts are the scripts folders of the engine and the project, once if they are the same.
-func (r Roots) scripts() []string {
+// scriptDirs are the scripts folders of the engine and the project, once if they are the same.
+func (r Roots) scriptDirs() []string {
 	own := filepath.Join(r.Project, "scripts")
 	if r.Engine == "" {
 		return []string{own}
@@ -200,7 +200,7 @@ type StageDir struct {
 // [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	missing := &NotFoundError{What: "stage", Name: name}
-	if validName(name) == "" {
+	if nameFault(name) == "" {
 		for _, parent := range r.stageDirs(pipelineDir) {
 			file := filepath.Join(parent, name, "stage.yaml")
 			if isFile(file) {
@@ -223,7 +223,7 @@ func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 // StagesNamed returns every folder that holds a stage of the name, the one that [Roots.FindStage] returns first; none for a
 // name that no stage has.
 func (r Roots) StagesNamed(name string) []StageDir {
-	if validName(name) != "" {
+	if nameFault(name) != "" {
 		return nil
 	}
 	var all []StageDir
@@ -241,7 +241,7 @@ func (r Roots) StagesNamed(name string) []StageDir {
 // StageFile is how plans and messages name the stage.yaml of a folder.
 func (r Roots) StageFile(dir StageDir) string {
 	if dir.Library {
-		return shipped + path.Join(dir.Path, "stage.yaml")
+		return libraryPrefix + path.Join(dir.Path, "stage.yaml")
 	}
 	return r.display(filepath.Join(dir.Path, "stage.yaml"))
 }
@@ -256,7 +256,7 @@ func (r Roots) PipelinesNamed(name string) []string {
 		}
 	}
 	if file := path.Join("pipelines", name+".yaml"); r.Library != nil && isLibraryFile(r.Library, file) {
-		all = append(all, shipped+file)
+		all = append(all, libraryPrefix+file)
 	}
 	return all
 }
@@ -286,7 +286,7 @@ func (r Roots) stageDirs(pipelineDir string) []string {
 	if pipelineDir != "" {
 		dirs = append(dirs, filepath.Join(pipelineDir, "stages"))
 	}
-	for _, scripts := range r.scripts() {
+	for _, scripts := range r.scriptDirs() {
 		dirs = append(dirs, filepath.Join(scripts, "stages"))
 	}
 	return dirs

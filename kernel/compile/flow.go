@@ -9,34 +9,34 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// flow is how the nodes of one pipeline file follow each other.
-type flow struct {
+// graph is how the nodes of one pipeline file follow each other.
+type graph struct {
 	*compiler
-	mapping              // of the file
-	list    []authored   // its nodes
-	nodes   []*plan.Node // what they were compiled to, nil for one with faults
-	edges   [][]edge     // of each node
-	whole   bool         // all edges could be read and lead somewhere
+	object                // of the file
+	sources  []nodeSource // its nodes
+	nodes    []*plan.Node // what they were compiled to, nil for one with faults
+	edges    [][]edge     // of each node
+	complete bool         // all edges could be read and lead somewhere
 }
 
-// newFlow reads the edges of the nodes.
-func newFlow(c *compiler, m mapping, list []authored) *flow {
-	f := &flow{compiler: c, mapping: m, list: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), whole: true}
-	ids := idsOf(list)
-	f.whole = len(ids) == len(list)
+// newGraph reads the edges of the nodes.
+func newGraph(c *compiler, m object, list []nodeSource) *graph {
+	f := &graph{compiler: c, object: m, sources: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), complete: true}
+	ids := nodeIDs(list)
+	f.complete = len(ids) == len(list)
 	for i, a := range list {
 		edges, whole := a.transitions()
 		for _, e := range edges {
 			whole = e.checkTarget(slices.Index(ids, a.id), ids) && whole
 		}
-		f.edges[i], f.whole = edges, f.whole && whole
+		f.edges[i], f.complete = edges, f.complete && whole
 	}
 	return f
 }
 
 // check reports what is wrong with the way through the nodes of p, which were compiled from the list.
-func (f *flow) check(p *plan.Plan) {
-	outermost := len(f.open) == 1
+func (f *graph) check(p *plan.Plan) {
+	outermost := len(f.includeStack) == 1
 	f.checkSteps()
 	f.checkRequires()
 	f.checkExit(p.Pipeline.ExitAfter)
@@ -53,50 +53,50 @@ func (f *flow) check(p *plan.Plan) {
 		}
 	}
 	if outermost && !slices.Contains(f.nodes, nil) {
-		f.checkNamed(p)
+		f.checkFlags(p)
 	}
-	if !f.whole || len(f.list) == 0 {
+	if !f.complete || len(f.sources) == 0 {
 		return // what follows would be said of a way that nobody meant
 	}
-	full := course{exit: -1}
+	full := traversal{exit: -1}
 	if !f.checkReached(full) {
 		return
 	}
-	at := f.place(f.get("exit_after"))
+	at := f.location(f.get("exit_after"))
 	if f.checkRequired(full, nil) {
-		f.checkRequired(course{exit: f.position(p.Pipeline.ExitAfter)}, &at)
+		f.checkRequired(traversal{exit: f.position(p.Pipeline.ExitAfter)}, &at)
 	}
 	if outermost {
-		f.checkCourse(p)
+		f.checkTraversal(p)
 	}
 }
 
 // position is that of the node with an id, -1 for none.
-func (f *flow) position(id string) int {
-	return slices.IndexFunc(f.list, func(a authored) bool { return a.id == id && id != "" })
+func (f *graph) position(id string) int {
+	return slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == id && id != "" })
 }
 
 // checkExit looks for the node after which the file says that the pipeline is complete.
-func (f *flow) checkExit(id string) {
-	if ids := idsOf(f.list); id != "" && !slices.Contains(ids, id) {
-		f.place(f.get("exit_after")).errorf(diagnostic.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
+func (f *graph) checkExit(id string) {
+	if ids := nodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
+		f.location(f.get("exit_after")).errorf(diagnostic.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
 
-// course is what a run makes of the ways through the nodes.
-type course struct {
+// traversal is what a run makes of the ways through the nodes.
+type traversal struct {
 	skip  []string // the ids of those that are left out
 	start int      // the position of the first one
 	exit  int      // of the one that ends the pipeline when it ends well, -1 for none
 }
 
-// done is the position of the end of the list.
-func (f *flow) done() int { return len(f.list) }
+// end is the position of the end of the list.
+func (f *graph) end() int { return len(f.sources) }
 
-// after are the positions that node number i leads to, [flow.done] for the end. A node that is skipped leads where its
+// successors are the positions that node number i leads to, [flow.done] for the end. A node that is skipped leads where its
 // edge for that says, and one that ends the pipeline nowhere else when it ends well.
-func (f *flow) after(i int, of course) []int {
-	skipped, exits := slices.Contains(of.skip, f.list[i].id), i == of.exit
+func (f *graph) successors(i int, of traversal) []int {
+	skipped, exits := slices.Contains(of.skip, f.sources[i].id), i == of.exit
 	said, natural := false, plan.OutcomeSuccess
 	if skipped {
 		natural = plan.OutcomeSkip
@@ -111,7 +111,7 @@ func (f *flow) after(i int, of course) []int {
 		case plan.ToNext:
 			to = append(to, i+1)
 		case plan.ToDone:
-			to = append(to, f.done())
+			to = append(to, f.end())
 		case plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed:
 		default:
 			to = append(to, f.position(e.To))
@@ -119,28 +119,28 @@ func (f *flow) after(i int, of course) []int {
 	}
 	switch {
 	case exits:
-		to = append(to, f.done())
+		to = append(to, f.end())
 	case !said:
 		to = append(to, i+1)
 	}
 	return to
 }
 
-// ways finds the shortest way from the first node to each that can be reached without node number without, -1 for
+// shortestPaths finds the shortest way from the first node to each that can be reached without node number without, -1 for
 // none: from[i] is the position before i, -1 for one that is not reached.
-func (f *flow) ways(without int, of course) (from []int) {
-	from = slices.Repeat([]int{-1}, f.done()+1)
+func (f *graph) shortestPaths(without int, of traversal) (from []int) {
+	from = slices.Repeat([]int{-1}, f.end()+1)
 	if without == of.start {
 		return from
 	}
 	from[of.start] = of.start
 	for queue := []int{of.start}; len(queue) > 0; queue = queue[1:] {
-		for _, to := range f.after(queue[0], of) {
+		for _, to := range f.successors(queue[0], of) {
 			if to == without || from[to] >= 0 {
 				continue
 			}
 			from[to] = queue[0]
-			if to != f.done() {
+			if to != f.end() {
 				queue = append(queue, to)
 			}
 		}
@@ -149,17 +149,17 @@ func (f *flow) ways(without int, of course) (from []int) {
 }
 
 // checkReached reports nodes that no way leads to, and a pipeline without a way to its end.
-func (f *flow) checkReached(of course) bool {
-	from, fine := f.ways(-1, of), true
-	for i, a := range f.list {
+func (f *graph) checkReached(of traversal) bool {
+	from, fine := f.shortestPaths(-1, of), true
+	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
 			a.idAt.errorf(diagnostic.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
 		}
 	}
-	if from[f.done()] < 0 {
+	if from[f.end()] < 0 {
 		fine = false
-		at := f.place(f.get("nodes", "stages"))
+		at := f.location(f.get("nodes", "stages"))
 		at.errorf(diagnostic.CodeFlow, "let an edge for success lead to done", "no way through the nodes leads to done")
 	}
 	return fine
@@ -167,30 +167,30 @@ func (f *flow) checkReached(of course) bool {
 
 // checkRequired reports the ways to the end that leave out a node that is required. at is where the course was said,
 // nil: where the node says that it is required.
-func (f *flow) checkRequired(of course, at *place) (fine bool) {
+func (f *graph) checkRequired(of traversal, at *location) (fine bool) {
 	fine = true
 	for i, n := range f.nodes {
 		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(of.skip, n.ID) {
 			continue
 		}
-		from := f.ways(i, of)
-		if from[f.done()] < 0 {
+		from := f.shortestPaths(i, of)
+		if from[f.end()] < 0 {
 			continue
 		}
 		fine = false
-		policy, _ := f.list[i].quietly("policy")
-		own := place{policy.document, policy.key("required")}
+		policy, _ := f.sources[i].peek("policy")
+		own := location{policy.document, policy.keyPos("required")}
 		hint := "let every edge lead through it, or remove required"
-		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the way %s", n.ID, f.way(from, of))
+		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the way %s", n.ID, f.pathText(from, of))
 	}
 	return fine
 }
 
-// way spells the way to the end.
-func (f *flow) way(from []int, of course) string {
+// pathText spells the way to the end.
+func (f *graph) pathText(from []int, of traversal) string {
 	names := []string{plan.ToDone}
-	for i := from[f.done()]; ; i = from[i] {
-		names = append(names, f.list[i].id)
+	for i := from[f.end()]; ; i = from[i] {
+		names = append(names, f.sources[i].id)
 		if i == of.start {
 			break
 		}

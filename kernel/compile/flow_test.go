@@ -166,8 +166,8 @@ func TestFlowFaults(t *testing.T) {
 	}
 }
 
-// compiled is the plan of a file, and of others beside it.
-func compiled(t *testing.T, text string, over compile.Overrides, others map[string]string) (*plan.Plan, error) {
+// compilePlan is the plan of a file, and of others beside it.
+func compilePlan(t *testing.T, text string, over compile.Overrides, others map[string]string) (*plan.Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(text))
@@ -187,7 +187,7 @@ func compiled(t *testing.T, text string, over compile.Overrides, others map[stri
 // Commands of an embedded pipeline are those of its own file over those of whoever embeds it, wherever that is.
 func TestCommandsInChecks(t *testing.T) {
 	const outer = "name: %\ncommands: {test: %}\nnodes: [{id: in, pipeline: inner.yaml}]\n"
-	p, err := compiled(t, file("commands: {test: own, lint: 'a \"b\"'}", "nodes:",
+	p, err := compilePlan(t, file("commands: {test: own, lint: 'a \"b\"'}", "nodes:",
 		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test} && ${COMMANDS.lint} && ${HOME}', expect: {max_warnings: 9007199254740993}}]}",
 		"- {id: one, pipeline: one.yaml}", "- {id: two, pipeline: two.yaml}", "- {id: in, pipeline: inner.yaml}"),
 		compile.Overrides{Commands: map[string]string{"lint": "lint & go"}}, map[string]string{
@@ -205,7 +205,7 @@ func TestCommandsInChecks(t *testing.T) {
 			t.Errorf("the check at %s is %s, want %s", path, got, want)
 		}
 	}
-	_, err = compiled(t, file("nodes: [{id: a, pipeline: in.yaml}, {id: b, pipeline: in.yaml}]"), compile.Overrides{}, map[string]string{
+	_, err = compilePlan(t, file("nodes: [{id: a, pipeline: in.yaml}, {id: b, pipeline: in.yaml}]"), compile.Overrides{}, map[string]string{
 		"in.yaml": "name: in\nnodes: [{id: c, prompt: x, checks: [{id: t, type: command, run: '${COMMANDS.}'}]}]\n",
 	})
 	if want := `in.yaml:2:65: error[AP-YAML-217]: unknown command "" in ${COMMANDS.} (none is available; name it under commands: in .claude/config.yaml, or by --command)`; err == nil || err.Error() != want {
@@ -248,7 +248,7 @@ func TestFlowOverrides(t *testing.T) {
 	text := file("nodes:", planNode, "- {id: work, prompt: x, steps: {from: plan, path: t}}", "- {id: verify, prompt: x, policy: {required: true}}", "- {id: sub, pipeline: sub.yaml}",
 		"- {id: gate, prompt: x, transitions: {skip: done}}", "- {id: last, prompt: x}")
 	others := map[string]string{"sub.yaml": "name: sub\nnodes: [{id: inner, prompt: x, policy: {required: true}}, {id: deep, prompt: x}]\n"}
-	p, err := compiled(t, text, compile.Overrides{Skip: []string{"last"}, Timeouts: map[string]time.Duration{"deep": 90 * time.Second}, MaxCycles: 2}, others)
+	p, err := compilePlan(t, text, compile.Overrides{Skip: []string{"last"}, Timeouts: map[string]time.Duration{"deep": 90 * time.Second}, MaxCycles: 2}, others)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestFlowOverrides(t *testing.T) {
 		"cycles":         {compile.Overrides{MaxCycles: 11}, []string{`--max-cycles: error[AP-YAML-103]: the limit of cycles must be from 1 to 10, not 11`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := compiled(t, text, tt.over, others)
+			_, err := compilePlan(t, text, tt.over, others)
 			if err == nil {
 				t.Fatal("no fault")
 			}
@@ -278,12 +278,12 @@ func TestFlowOverrides(t *testing.T) {
 		})
 	}
 	for _, to := range []string{"a", "b", "retry", "pause"} {
-		_, err := compiled(t, file("nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, transitions: {skip: "+to+"}}"), compile.Overrides{Skip: []string{"b"}}, nil)
+		_, err := compilePlan(t, file("nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, transitions: {skip: "+to+"}}"), compile.Overrides{Skip: []string{"b"}}, nil)
 		if want := `--skip: error[AP-YAML-107]: node "b" cannot be skipped: its edge for skip leads to "` + to + `", and from there it would be skipped again (remove the edge, or lead it forward)`; err == nil || err.Error() != want {
 			t.Errorf("skip: %s: got %v, want %s", to, err, want)
 		}
 	}
-	_, err = compiled(t, file("nodes:", "- {id: a, prompt: x, transitions: {skip: c}}", "- {id: b, prompt: x, policy: {required: true}}", "- {id: c, prompt: x}"), compile.Overrides{Skip: []string{"a"}}, nil)
+	_, err = compilePlan(t, file("nodes:", "- {id: a, prompt: x, transitions: {skip: c}}", "- {id: b, prompt: x, policy: {required: true}}", "- {id: c, prompt: x}"), compile.Overrides{Skip: []string{"a"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `--skip: error[AP-YAML-213]: required node "b" is left out on the way a → c → done`) {
 		t.Errorf("a way around: %v", err)
 	}
@@ -337,7 +337,7 @@ func TestChecksOfStages(t *testing.T) {
 artifact: {kernel_fields: {sha: checks.first.output}}
 `,
 	}
-	p, err := compiled(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages)
+	p, err := compilePlan(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ artifact: {kernel_fields: {sha: checks.first.output}}
 		t.Error(diff)
 	}
 	stages[".claude/stages/deliver/stage.yaml"] = "checks: [{type: file}, {id: t, type: command, run: '${COMMANDS.tset}'}]"
-	_, err = compiled(t, file("nodes:", "- {id: a, stage: deliver}"), compile.Overrides{}, stages)
+	_, err = compilePlan(t, file("nodes:", "- {id: a, stage: deliver}"), compile.Overrides{}, stages)
 	if err == nil || !strings.Contains(err.Error(), `.claude/stages/deliver/stage.yaml:1:10: error[AP-YAML-102]: check 1 of the stage deliver has no id`) ||
 		!strings.Contains(err.Error(), `unknown command "tset"`) {
 		t.Errorf("faults: %v", err)

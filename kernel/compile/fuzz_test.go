@@ -41,7 +41,7 @@ func FuzzPipeline(f *testing.F) {
 	}
 	f.Add([]byte("name: p\nnodes: [{id: a, pipeline: sub.yaml}]\n"), []byte("name: s\nnodes: [{id: a, pipeline: p.yaml}]\n"))
 	f.Add([]byte(earlierBlock+"- {id: n, prompt: x, inputs: {from_parallel: [a, {stage: b, block: gen, providers: [second]}]}}\n"), []byte{})
-	for _, policy := range []string{careful, careless} {
+	for _, policy := range []string{validApprovals, faultyApprovals} {
 		f.Add([]byte("name: p\npolicy:\n"+policy+"nodes: [{id: a, stage: s}]\n"), []byte{})
 	}
 	for _, pipeline := range []string{agentLoop, edges} {

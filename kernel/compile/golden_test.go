@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(parts(want), parts(got)); diff != "" {
+			if diff := cmp.Diff(partTexts(want), partTexts(got)); diff != "" {
 				t.Errorf("run with -update and review the change if it is meant (-want +got):\n%s", diff)
 			}
 		})
@@ -208,7 +208,7 @@ func indented(t *testing.T, result *compile.Result) string {
 	return b.String()
 }
 
-func parts(files []txtar.File) map[string]string {
+func partTexts(files []txtar.File) map[string]string {
 	m := map[string]string{}
 	for _, f := range files {
 		m[f.Name] = string(f.Data)

@@ -15,7 +15,7 @@ var inputExtensions = []string{".md", ".yaml", ".json", ".txt"}
 // pattern is one initial input as written: a file, a directory or a glob.
 type pattern struct {
 	text string
-	at   place
+	at   location
 }
 
 // initialInputs expands the patterns to absolute paths of files, sorted, each once. A pattern without
@@ -28,7 +28,7 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 	for _, p := range patterns {
 		found := expand(c.Project, p.text)
 		if len(found) == 0 {
-			p.at.Warnf(p.at.at, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
+			p.at.Warnf(p.at.pos, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
 		}
 		files = append(files, found...)
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// loop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
-func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
-	s := c.load(dir)
+// stageLoop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
+func (c *compiler) stageLoop(dir StageDir, loop Loop) *plan.Plan {
+	s := c.loadStage(dir)
 	if s == nil {
 		return nil
 	}
-	c.alone = true
-	if s.wraps.said() {
-		return c.wrapAlone(s)
+	c.singleStage = true
+	if s.wraps.isSet() {
+		return c.singleStageWraps(s)
 	}
-	p := c.head(s.File, s.data)
+	p := c.newPlan(s.File, s.data)
 	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
-	p.Pipeline.Commands = c.commands(nil)
+	p.Pipeline.Commands = c.mergeCommands(nil)
 	p.Session.Inputs = c.initialInputs(c.flagPatterns())
 	p.Dependencies.Tmux = !s.noTmux
 	p.Nodes = append(p.Nodes, plan.Node{
@@ -31,43 +31,43 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		Ref:         dir.Name,
 		Termination: c.loopTermination(s, loop),
 		Description: s.description,
-		Provider:    c.provider(settings{mapping: s.mapping}, s.settings, settings{}),
-		PromptPath:  c.promptOf(s),
+		Provider:    c.provider(settings{object: s.object}, s.settings, settings{}),
+		PromptPath:  c.findPrompt(s),
 		Context:     s.context,
 		OutputPath:  s.outputPath,
 		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
 		Guardrails:  s.guardrails,
 		Role:        s.role,
-		Artifact:    c.aloneArtifact(s),
+		Artifact:    c.singleStageArtifact(s),
 		Commands:    s.commands,
 		Requires:    s.demands.requires,
 	})
-	c.checkNamed(p)
-	c.limitRun(p)
-	c.checkAlone(s)
+	c.checkFlags(p)
+	c.setRunTimeout(p)
+	c.checkSingleStage(s)
 	switch {
-	case s.approval.asks:
-		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
+	case s.approval.required:
+		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, s.approval.at)})
 	case slices.Contains(c.Overrides.Iterate, dir.Name):
-		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, c.outside("--iterate"))})
+		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, c.externalLocation("--iterate"))})
 	}
 	return p
 }
 
-// checkAlone warns of what makes no difference to a stage that runs alone.
-func (c *compiler) checkAlone(s *stage) {
+// checkSingleStage warns of what makes no difference to a stage that runs alone.
+func (c *compiler) checkSingleStage(s *stage) {
 	switch {
 	case !s.has("checks"):
-	case c.looking:
-		c.readChecks(s.checkList("the stage"))
+	case c.validateOnly:
+		c.readChecks(s.checkObjects("the stage"))
 	default:
-		s.Warnf(s.key("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
+		s.Warnf(s.keyPos("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
-	if s.demands.skipWhen != "" && !c.looking {
+	if s.demands.skipWhen != "" && !c.validateOnly {
 		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
 	}
-	if at := c.outside("--supervised"); c.Overrides.Supervised {
-		at.Warnf(at.at, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
+	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
+		at.Warnf(at.pos, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
 	}
 }
 
@@ -78,29 +78,29 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	delete(own.values, "max")
 	delete(own.values, "iterations")
 	if loop.Max < 0 {
-		c.outside("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+		c.externalLocation("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
 	count := loop.Max
 	if count == 0 {
 		count = DefaultLoopMax
 	}
-	t := mergeTermination(own, termination{}, runs{count: count})
+	t := mergeTermination(own, termination{}, runCount{count: count})
 	if s.checkBefore {
 		t["check_before"] = true
 	}
 	c.checkTermination(t, own, termination{})
-	if t.Type() == plan.TypeChecks && !c.looking {
+	if t.Type() == plan.TypeChecks && !c.validateOnly {
 		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks to end by")
 	}
 	return t
 }
 
-// aloneArtifact is the artifact of a stage that runs alone, in which nothing is measured.
-func (c *compiler) aloneArtifact(s *stage) *plan.Artifact {
+// singleStageArtifact is the artifact of a stage that runs alone, in which nothing is measured.
+func (c *compiler) singleStageArtifact(s *stage) *plan.Artifact {
 	if s.artifact.Artifact == nil || len(s.artifact.KernelFields) == 0 {
 		return s.artifact.Artifact
 	}
-	if at := s.artifact.fields; !c.looking {
+	if at := s.artifact.kernelFields; !c.validateOnly {
 		at.Warnf(at.node.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
 	}
 	own := *s.artifact.Artifact

@@ -14,12 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// mapping reads the keys of one map and reports values of the wrong type. Null and empty text count
+// object reads the keys of one map and reports values of the wrong type. Null and empty text count
 // as absent, as they did for the Bash engine.
-type mapping struct {
+type object struct {
 	document
-	node *yamldoc.Node
-	what string // names the map in messages: "the file", "policy"
+	node  *yamldoc.Node
+	label string // names the map in messages: "the file", "policy"
 }
 
 // value is a value and the key that it was found under.
@@ -29,7 +29,7 @@ type value struct {
 }
 
 // get returns the value of the first of the keys that has one. The Node is nil if there is none.
-func (m mapping) get(keys ...string) value {
+func (m object) get(keys ...string) value {
 	for _, key := range keys {
 		n := m.node.Get(key)
 		if n != nil && n.Kind != yamldoc.Null && (n.Kind != yamldoc.Text || n.Source != "") {
@@ -40,19 +40,19 @@ func (m mapping) get(keys ...string) value {
 }
 
 // has says whether one of the keys has a value.
-func (m mapping) has(keys ...string) bool { return m.get(keys...).Node != nil }
+func (m object) has(keys ...string) bool { return m.get(keys...).Node != nil }
 
-// place is where v stands; the map itself if there is no v.
-func (m mapping) place(v value) place {
+// location is where v stands; the map itself if there is no v.
+func (m object) location(v value) location {
 	if v.Node == nil {
-		return place{m.document, m.node.Pos}
+		return location{m.document, m.node.Pos}
 	}
-	return place{m.document, v.Pos}
+	return location{m.document, v.Pos}
 }
 
 // text returns the text of the first of the keys that has one, without trailing newlines. Numbers
 // and booleans count as their text.
-func (m mapping) text(keys ...string) (string, value) {
+func (m object) text(keys ...string) (string, value) {
 	v := m.get(keys...)
 	switch {
 	case v.Node == nil:
@@ -61,33 +61,33 @@ func (m mapping) text(keys ...string) (string, value) {
 		m.wrongType(v, "text")
 		return "", value{}
 	}
-	text := trimmed(v.Source)
+	text := trimNewlines(v.Source)
 	if text == "" {
 		return "", value{}
 	}
 	return text, v
 }
 
-// blank reports whether there is no value, or a text of nothing but line ends.
-func (v value) blank() bool {
-	return v.Node == nil || v.Kind == yamldoc.Text && trimmed(v.Source) == ""
+// isBlank reports whether there is no value, or a text of nothing but line ends.
+func (v value) isBlank() bool {
+	return v.Node == nil || v.Kind == yamldoc.Text && trimNewlines(v.Source) == ""
 }
 
-// says reports whether one of the keys has a value that is more than line ends.
-func (m mapping) says(keys ...string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool { return !m.get(key).blank() })
+// isSet reports whether one of the keys has a value that is more than line ends.
+func (m object) isSet(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return !m.get(key).isBlank() })
 }
 
-// trimmed is a text without trailing newlines, which a block scalar leaves.
-func trimmed(source string) string { return strings.TrimRight(source, "\n") }
+// trimNewlines is a text without trailing newlines, which a block scalar leaves.
+func trimNewlines(source string) string { return strings.TrimRight(source, "\n") }
 
 // number returns a number, which may be written as text, and whether there is one.
-func (m mapping) number(key string) (float64, value) {
+func (m object) number(key string) (float64, value) {
 	v := m.get(key)
 	if v.Node == nil {
 		return 0, v
 	}
-	n, ok := numeric(v.Node)
+	n, ok := parseNumber(v.Node)
 	if !ok {
 		m.wrongType(v, "a number")
 		return 0, value{}
@@ -96,7 +96,7 @@ func (m mapping) number(key string) (float64, value) {
 }
 
 // atLeast is number with a lower bound.
-func (m mapping) atLeast(least float64, key string) (float64, value) {
+func (m object) atLeast(least float64, key string) (float64, value) {
 	n, v := m.number(key)
 	if v.Node != nil && n < least {
 		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
@@ -106,9 +106,9 @@ func (m mapping) atLeast(least float64, key string) (float64, value) {
 }
 
 // count returns a whole number of at least 1, which may be written as text.
-func (m mapping) count(key string) (int, value) {
+func (m object) count(key string) (int, value) {
 	n, v := m.atLeast(1, key)
-	if v.Node != nil && !m.whole(n, v) {
+	if v.Node != nil && !m.checkWhole(n, v) {
 		return 0, value{}
 	}
 	return int(n), v
@@ -117,7 +117,7 @@ func (m mapping) count(key string) (int, value) {
 // maxCount bounds counts; above it a plan means "for ever", which has other words.
 const maxCount = 1_000_000_000
 
-func (m mapping) whole(n float64, v value) bool {
+func (m object) checkWhole(n float64, v value) bool {
 	if n != math.Trunc(n) || n > maxCount {
 		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
 		return false
@@ -125,22 +125,22 @@ func (m mapping) whole(n float64, v value) bool {
 	return true
 }
 
-// mapping returns a nested map.
-func (m mapping) mapping(key string) (mapping, bool) {
+// objectAt returns a nested map.
+func (m object) objectAt(key string) (object, bool) {
 	v := m.get(key)
 	switch {
 	case v.Node == nil:
-		return mapping{}, false
+		return object{}, false
 	case v.Kind != yamldoc.Map:
 		m.wrongType(v, "a map")
-		return mapping{}, false
+		return object{}, false
 	default:
-		return mapping{m.document, v.Node, key}, true
+		return object{m.document, v.Node, key}, true
 	}
 }
 
 // list returns the values of a list.
-func (m mapping) list(key string) ([]*yamldoc.Node, bool) {
+func (m object) list(key string) ([]*yamldoc.Node, bool) {
 	v := m.get(key)
 	switch {
 	case v.Node == nil:
@@ -154,8 +154,8 @@ func (m mapping) list(key string) ([]*yamldoc.Node, bool) {
 }
 
 // texts returns a map of texts.
-func (m mapping) texts(key string) map[string]string {
-	inner, ok := m.mapping(key)
+func (m object) texts(key string) map[string]string {
+	inner, ok := m.objectAt(key)
 	if !ok || len(inner.node.Entries) == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (m mapping) texts(key string) map[string]string {
 	return texts
 }
 
-func (m mapping) wrongType(v value, want string) {
+func (m object) wrongType(v value, want string) {
 	hint := ""
 	if v.Kind == yamldoc.Map && want == "text" {
 		hint = "put the text in quotes if it holds a colon or braces"
@@ -174,11 +174,11 @@ func (m mapping) wrongType(v value, want string) {
 	m.Errorf(v.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
 }
 
-// unknown warns of the keys that the dialect does not know in such a map. Keys that begin with x- are the
+// checkKeys warns of the keys that the dialect does not know in such a map. Keys that begin with x- are the
 // author's own.
-func (m mapping) unknown(of *dialect.Object) { m.warnUnknown(of.Names()) }
+func (m object) checkKeys(of *dialect.Object) { m.warnUnknownKeys(of.Names()) }
 
-func (m mapping) warnUnknown(known []string) {
+func (m object) warnUnknownKeys(known []string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(known, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
@@ -187,12 +187,12 @@ func (m mapping) warnUnknown(known []string) {
 		if near := nearest.Name(e.Key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		m.Warnf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.what)
+		m.Warnf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.label)
 	}
 }
 
-// noEffect warns of keys that are read by nobody.
-func (m mapping) noEffect(keys ...string) {
+// warnUnused warns of keys that are read by nobody.
+func (m object) warnUnused(keys ...string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) {
 			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "", "%s has no effect yet", e.Key)
@@ -200,8 +200,8 @@ func (m mapping) noEffect(keys ...string) {
 	}
 }
 
-// idle warns of keys that mean nothing to what, which they are written for.
-func (m mapping) idle(keys []string, what, hint string) {
+// warnIgnored warns of keys that mean nothing to what, which they are written for.
+func (m object) warnIgnored(keys []string, what, hint string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) && m.has(e.Key) {
 			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
@@ -209,8 +209,8 @@ func (m mapping) idle(keys []string, what, hint string) {
 	}
 }
 
-// numeric is the value of a number or of text that is one.
-func numeric(n *yamldoc.Node) (float64, bool) {
+// parseNumber is the value of a number or of text that is one.
+func parseNumber(n *yamldoc.Node) (float64, bool) {
 	switch v := n.Any().(type) {
 	case int:
 		return float64(v), true

@@ -9,12 +9,12 @@ import (
 // maxNameBytes leaves room for the prefix "parallel-NN-" within the 255 bytes of a file name.
 const maxNameBytes = 128
 
-// plainly is a name for the messages whose words scripts of the Bash engine know, in which it has no quotes.
-func plainly(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
+// unquoted is a name for the messages whose words scripts of the Bash engine know, in which it has no quotes.
+func unquoted(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
 
-// validName says what is wrong with a name that becomes part of a directory name, "" if nothing is.
+// nameFault says what is wrong with a name that becomes part of a directory name, "" if nothing is.
 // Letters of any script are allowed.
-func validName(name string) string {
+func nameFault(name string) string {
 	switch {
 	case name == "":
 		return "is empty"

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// checkNamed looks for the nodes that the command line names.
-func (c *compiler) checkNamed(p *plan.Plan) {
+// checkFlags looks for the nodes that the command line names.
+func (c *compiler) checkFlags(p *plan.Plan) {
 	var own, all []string
 	for i := range p.Nodes {
 		own = append(own, p.Nodes[i].ID)
@@ -25,10 +25,10 @@ func (c *compiler) checkNamed(p *plan.Plan) {
 	for _, id := range c.Overrides.Skip {
 		i := slices.Index(own, id)
 		if i < 0 {
-			c.checkName("--skip", id, own)
+			c.checkNodeFlag("--skip", id, own)
 			continue
 		}
-		c.checkSkip(p, &p.Nodes[i])
+		c.checkSkipFlag(p, &p.Nodes[i])
 	}
 	for _, said := range []struct {
 		flag string
@@ -36,34 +36,34 @@ func (c *compiler) checkNamed(p *plan.Plan) {
 	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
 		for _, id := range said.ids {
 			if id != "" {
-				c.checkName(said.flag, id, own)
+				c.checkNodeFlag(said.flag, id, own)
 			}
 		}
 	}
-	c.checkNumbers(all)
-	c.checkArtifacts()
+	c.checkLimitFlags(all)
+	c.checkArtifactFlags()
 }
 
-// checkNumbers checks limits; all are the ids of nodes that may have one.
-func (c *compiler) checkNumbers(all []string) {
+// checkLimitFlags checks limits; all are the ids of nodes that may have one.
+func (c *compiler) checkLimitFlags(all []string) {
 	if d := c.Overrides.Timeout; d < 0 {
-		c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+		c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
-		c.checkName("--timeout", id, all)
+		c.checkNodeFlag("--timeout", id, all)
 		if d := c.Overrides.Timeouts[id]; d <= 0 {
-			c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+			c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
 		}
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
-		c.outside("--max-cycles").errorf(diagnostic.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+		c.externalLocation("--max-cycles").errorf(diagnostic.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
 	}
 }
 
-// checkArtifacts checks the names of the files that the run is given.
-func (c *compiler) checkArtifacts() {
+// checkArtifactFlags checks the names of the files that the run is given.
+func (c *compiler) checkArtifactFlags() {
 	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
-		at := c.outside("--artifact")
+		at := c.externalLocation("--artifact")
 		switch {
 		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
 			at.errorf(diagnostic.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "%q is no name of an artifact", name)
@@ -73,16 +73,16 @@ func (c *compiler) checkArtifacts() {
 	}
 }
 
-func (c *compiler) checkName(flag, id string, known []string) {
+func (c *compiler) checkNodeFlag(flag, id string, known []string) {
 	if !slices.Contains(known, id) {
-		c.outside(flag).errorf(diagnostic.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+		c.externalLocation(flag).errorf(diagnostic.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
 	}
 }
 
-// checkSkip reports a node that cannot be left out.
-func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
-	at := c.outside("--skip")
-	if id := requiredIn(n); id != "" {
+// checkSkipFlag reports a node that cannot be left out.
+func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
+	at := c.externalLocation("--skip")
+	if id := requiredNode(n); id != "" {
 		what := "it is required"
 		if id != n.ID {
 			what = fmt.Sprintf("%q inside is required", id)
@@ -100,8 +100,8 @@ func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
 	}
 }
 
-// requiredIn is the id of the node itself, or of one inside it, that is required; "" for none.
-func requiredIn(n *plan.Node) string {
+// requiredNode is the id of the node itself, or of one inside it, that is required; "" for none.
+func requiredNode(n *plan.Node) string {
 	if n.Policy != nil && n.Policy.Required {
 		return n.ID
 	}

@@ -25,8 +25,8 @@ func didYouMean(name string, candidates []string) string {
 	}
 }
 
-// missing is the hint for a component that does not exist.
-func (c *compiler) missing(kind sdk.Kind, name string, candidates []string) string {
+// missingHint is the hint for a component that does not exist.
+func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
 	hint := didYouMean(name, candidates)
 	if a, ok := c.Catalog.(Adviser); ok {
 		if advice := a.Advice(kind, name); advice != "" {

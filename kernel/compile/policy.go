@@ -14,12 +14,12 @@ import (
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
-func (m mapping) policy(of holder) *plan.Policy {
-	inner, ok := m.mapping("policy")
+func (m object) policy(of policyOwner) *plan.Policy {
+	inner, ok := m.objectAt("policy")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Policy)
+	inner.checkKeys(&dialect.Policy)
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
@@ -42,7 +42,7 @@ func (m mapping) policy(of holder) *plan.Policy {
 }
 
 // oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
-func oneOf[W ~string](m mapping, key string, of *dialect.Object) W {
+func oneOf[W ~string](m object, key string, of *dialect.Object) W {
 	word, at := m.text(key)
 	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
 		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
@@ -52,24 +52,24 @@ func oneOf[W ~string](m mapping, key string, of *dialect.Object) W {
 }
 
 // guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
-func (m mapping) guardrails() *plan.Guardrails {
-	inner, ok := m.mapping("guardrails")
+func (m object) guardrails() *plan.Guardrails {
+	inner, ok := m.objectAt("guardrails")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Guardrails)
+	inner.checkKeys(&dialect.Guardrails)
 	limit := inner.seconds("max_runtime_seconds")
 	if limit == 0 {
 		return nil
 	}
-	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.place(inner.get("max_runtime_seconds")).String()}
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.location(inner.get("max_runtime_seconds")).String()}
 }
 
 // seconds returns a duration above 0, 0 if there is none: then there is no limit.
-func (m mapping) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
+func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
 
 // secondsOr returns a duration above 0, 0 if there is none: then there is what without says.
-func (m mapping) secondsOr(key, without string) float64 {
+func (m object) secondsOr(key, without string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
 		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
@@ -78,12 +78,12 @@ func (m mapping) secondsOr(key, without string) float64 {
 	return n
 }
 
-func (m mapping) retry() *plan.Retry {
-	inner, ok := m.mapping("retry")
+func (m object) retry() *plan.Retry {
+	inner, ok := m.objectAt("retry")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Retry)
+	inner.checkKeys(&dialect.Retry)
 	r := &plan.Retry{}
 	r.Attempts, _ = inner.count("attempts")
 	r.Step, _ = inner.count("step")
@@ -91,7 +91,7 @@ func (m mapping) retry() *plan.Retry {
 	r.OnStageRetry = oneOf[string](inner, "on_stage_retry", &dialect.Retry)
 	pauses, _ := inner.list("backoff")
 	for _, pause := range pauses {
-		n, ok := numeric(pause)
+		n, ok := parseNumber(pause)
 		switch {
 		case !ok:
 			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
@@ -104,13 +104,13 @@ func (m mapping) retry() *plan.Retry {
 }
 
 // feedback reads how often a person may send a stage back, nil if nothing is said.
-func (m mapping) feedback() *plan.Feedback {
-	inner, ok := m.mapping("feedback")
+func (m object) feedback() *plan.Feedback {
+	inner, ok := m.objectAt("feedback")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Feedback)
-	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.flag("enabled")}
+	inner.checkKeys(&dialect.Feedback)
+	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.boolean("enabled")}
 	most, at := inner.count("max")
 	if most > plan.MaxFeedback {
 		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
@@ -120,7 +120,7 @@ func (m mapping) feedback() *plan.Feedback {
 }
 
 // checkEnv accepts inherit, minimal or a list of names of variables.
-func (m mapping) checkEnv(v value) bool {
+func (m object) checkEnv(v value) bool {
 	words := dialect.Policy.Words("env")
 	switch {
 	case v.Kind == yamldoc.Text && slices.Contains(words, v.Source):

@@ -9,23 +9,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 )
 
-// usualPrompts are where a stage's prompt lies if prompt: names none that exists.
-var usualPrompts = []string{"prompts/prompt.md", "prompt.md"}
+// defaultPrompts are where a stage's prompt lies if prompt: names none that exists.
+var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
-// promptOf finds a stage's prompt file and returns its path for the plan. It returns "", having said
+// findPrompt finds a stage's prompt file and returns its path for the plan. It returns "", having said
 // why, if there is none, and warns if it is not the one that the stage names.
-func (c *compiler) promptOf(s *stage) string {
+func (c *compiler) findPrompt(s *stage) string {
 	if s.promptPath != "" {
 		return s.promptPath
 	}
 	wanted := promptFiles(s.prompt)
-	files := slices.Concat(wanted, usualPrompts)
+	files := slices.Concat(wanted, defaultPrompts)
 	for i, file := range files {
 		if s.promptPath = c.stagePath(s.dir, file); s.promptPath == "" {
 			continue
 		}
 		if s.prompt != "" && i >= len(wanted) {
-			s.promptAt.Warnf(s.promptAt.at, diagnostic.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+			s.promptAt.Warnf(s.promptAt.pos, diagnostic.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
 		}
 		return s.promptPath
 	}

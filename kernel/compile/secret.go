@@ -12,12 +12,12 @@ import (
 )
 
 // secrets reads what is a secret besides what always is one, nil if nothing is said.
-func (m mapping) secrets() *plan.Secrets {
-	inner, ok := m.mapping("secrets")
+func (m object) secrets() *plan.Secrets {
+	inner, ok := m.objectAt("secrets")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Secrets)
+	inner.checkKeys(&dialect.Secrets)
 	items, ok := inner.list("patterns")
 	if !ok {
 		return nil
@@ -32,7 +32,7 @@ func (m mapping) secrets() *plan.Secrets {
 }
 
 // checkPattern reports what is wrong with a pattern, without saying it: it may tell what the secret is.
-func (m mapping) checkPattern(item *yamldoc.Node) bool {
+func (m object) checkPattern(item *yamldoc.Node) bool {
 	if item.Kind != yamldoc.Text {
 		m.wrongType(value{item, "a pattern in patterns"}, "text")
 		return false

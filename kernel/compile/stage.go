@@ -9,14 +9,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-var stageNoEffect = []string{"output_parse", "items"}
+var unusedStageKeys = []string{"output_parse", "items"}
 
 // settings are the keys that a node and a stage.yaml share; a node's win.
 type settings struct {
-	mapping
+	object
 	description string
 	provider    string
-	providerAt  place
+	providerAt  location
 	model       string
 	context     string
 	outputPath  string
@@ -32,11 +32,11 @@ type stage struct {
 	dir         StageDir
 	name        string // the stage's own name, its folder's unless it says another
 	prompt      string // as written, may be empty
-	promptAt    place
+	promptAt    location
 	commands    map[string]string
 	role        string
 	artifact    artifact
-	demands     demands
+	demands     requirements
 	wraps       wraps
 	checkBefore bool
 	noTmux      bool
@@ -46,11 +46,11 @@ type stage struct {
 }
 
 // settings reads the shared keys.
-func (m mapping) settings() settings {
-	s := settings{mapping: m}
+func (m object) settings() settings {
+	s := settings{object: m}
 	s.description, _ = m.text("description")
 	provider, at := m.text("provider")
-	s.provider, s.providerAt = provider, m.place(at)
+	s.provider, s.providerAt = provider, m.location(at)
 	s.model, _ = m.text("model")
 	s.context, _ = m.text("context")
 	s.outputPath, _ = m.text("output_path")
@@ -64,29 +64,29 @@ func (m mapping) settings() settings {
 }
 
 // newStage reads the map of a stage.yaml.
-func newStage(dir StageDir, m mapping, data []byte) *stage {
-	m.unknown(&dialect.Stage)
-	m.noEffect(stageNoEffect...)
+func newStage(dir StageDir, m object, data []byte) *stage {
+	m.checkKeys(&dialect.Stage)
+	m.warnUnused(unusedStageKeys...)
 	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
 	if s.name, _ = m.text("name"); s.name == "" {
 		s.name = dir.Name
 	}
 	prompt, at := m.text("prompt")
-	s.prompt, s.promptAt = prompt, m.place(at)
-	s.checkBefore = m.flag("check_before")
-	s.demands = m.demands(data)
+	s.prompt, s.promptAt = prompt, m.location(at)
+	s.checkBefore = m.boolean("check_before")
+	s.demands = m.requirements(data)
 	if s.wraps = m.wraps(); s.wraps.run != "" {
 		s.wraps.dir = dir
 	}
 	s.role, _ = m.text("role")
-	if wrong := validName(s.role); s.role != "" && wrong != "" {
+	if wrong := nameFault(s.role); s.role != "" && wrong != "" {
 		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
 	}
 	return s
 }
 
-// flag returns a boolean, false if absent.
-func (m mapping) flag(key string) bool {
+// boolean returns a boolean, false if absent.
+func (m object) boolean(key string) bool {
 	v := m.get(key)
 	if v.Node == nil {
 		return false
@@ -98,7 +98,7 @@ func (m mapping) flag(key string) bool {
 }
 
 // noTmux says whether tmux: false stands anywhere below m.
-func (m mapping) noTmux() bool { return deniesTmux(m.node) }
+func (m object) noTmux() bool { return deniesTmux(m.node) }
 
 func deniesTmux(n *yamldoc.Node) bool {
 	if v := n.Get("tmux"); v != nil && v.Any() == false {

@@ -13,22 +13,22 @@ import (
 // termination is one side of a node's termination: what the node, or its stage, says.
 type termination struct {
 	values map[string]any // as written, nil if nothing is said
-	typeAt place          // where the type was named, if it was
+	typeAt location       // where the type was named, if it was
 }
 
 // termination reads the first of: termination, runs where it is a map, completion with its two
 // companions.
-func (m mapping) termination() termination {
-	inner, ok := m.mapping("termination")
+func (m object) termination() termination {
+	inner, ok := m.objectAt("termination")
 	if runs := m.get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
-		inner, ok = mapping{m.document, runs.Node, "runs"}, true
+		inner, ok = object{m.document, runs.Node, "runs"}, true
 	}
 	if !ok {
 		return m.completion()
 	}
 	t := termination{values: map[string]any{}}
 	name, at := inner.text("type")
-	t.typeAt = inner.place(at)
+	t.typeAt = inner.location(at)
 	inner.checkCounts("max", "iterations", "min_iterations", "consensus")
 	for _, e := range inner.node.Entries {
 		if e.Value.Kind != yamldoc.Null {
@@ -42,7 +42,7 @@ func (m mapping) termination() termination {
 }
 
 // completion reads the version 2 keys.
-func (m mapping) completion() termination {
+func (m object) completion() termination {
 	word, at := m.text("completion")
 	if at.Node == nil {
 		return termination{}
@@ -52,7 +52,7 @@ func (m mapping) completion() termination {
 		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, dialect.Node.Words("completion")), "unknown completion %q", word)
 		return termination{}
 	}
-	t := termination{values: map[string]any{"type": strategy}, typeAt: m.place(at)}
+	t := termination{values: map[string]any{"type": strategy}, typeAt: m.location(at)}
 	for _, key := range []string{"consensus", "min_iterations"} {
 		if n, at := m.count(key); at.Node != nil {
 			t.values[key] = n
@@ -61,40 +61,40 @@ func (m mapping) completion() termination {
 	return t
 }
 
-func (m mapping) checkCounts(keys ...string) {
+func (m object) checkCounts(keys ...string) {
 	for _, key := range keys {
 		m.count(key)
 	}
 }
 
-// runs is what a node says about the number of its iterations.
-type runs struct {
+// runCount is what a node says about the number of its iterations.
+type runCount struct {
 	count int  // 0 if there is none to use
 	isMap bool // the old form: a termination under the name of runs
 }
 
 // runs reads a number or numeric text, by default 1. Other text is ignored with a warning, as the
 // Bash engine ignored it: the node then has no maximum of its own.
-func (m mapping) runs() runs {
+func (m object) runs() runCount {
 	v := m.get("runs")
 	switch {
 	case v.Node == nil:
-		return runs{count: 1}
+		return runCount{count: 1}
 	case v.Kind == yamldoc.Map:
-		return runs{isMap: true}
+		return runCount{isMap: true}
 	case v.Kind == yamldoc.Text:
-		if _, ok := numeric(v.Node); !ok {
+		if _, ok := parseNumber(v.Node); !ok {
 			m.Warnf(v.Pos, diagnostic.CodeNoEffect, "write a number", "runs %q is no number and is ignored", v.Source)
-			return runs{}
+			return runCount{}
 		}
 	}
 	n, _ := m.count("runs")
-	return runs{count: n}
+	return runCount{count: n}
 }
 
 // mergeTermination joins the two sides, the node's winning, and settles the maximum: an explicit max
 // beats iterations, which beats runs; runs as a map gives none.
-func mergeTermination(stage, node termination, r runs) plan.Termination {
+func mergeTermination(stage, node termination, r runCount) plan.Termination {
 	t := deepMerge(stage.values, node.values)
 	iterations, given := t["iterations"]
 	delete(t, "iterations")
@@ -118,7 +118,7 @@ func wholeNumber(v any) any {
 	if !ok {
 		return v
 	}
-	n, _ := numeric(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
+	n, _ := parseNumber(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
 	return int(n)
 }
 
@@ -144,12 +144,12 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 		at = node.typeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
-		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
+		at.errorf(diagnostic.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
 	}
 }
 
-// checkMeasured checks a node that ends when its checks have passed: it needs some, and an end for when they do not.
-func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
+// checkChecksTermination checks a node that ends when its checks have passed: it needs some, and an end for when they do not.
+func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own termination) {
 	if node.Termination.Type() != plan.TypeChecks {
 		return
 	}
@@ -165,13 +165,13 @@ func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
 		}
 	}
 	if !bounded {
-		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.what)
+		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
 	}
 	if node.Steps != nil {
-		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they are made after all of its steps, not inside one", a.what)
+		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they are made after all of its steps, not inside one", a.label)
 		return
 	}
 	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks have passed, and has no exit check", a.what)
+		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks have passed, and has no exit check", a.label)
 	}
 }

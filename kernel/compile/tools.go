@@ -16,22 +16,22 @@ var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // mode reads where the models of a pipeline may be, "" if nothing is said. It holds for a whole pipeline: what one
 // node must not send away another could.
-func (m mapping) mode(of holder) string {
+func (m object) mode(of policyOwner) string {
 	mode := oneOf[string](m, "mode", &dialect.Policy)
-	if mode != "" && of != ofPipeline {
-		m.Errorf(m.key("mode"), diagnostic.CodeConflict, "say it in the pipeline's policy", "mode holds for a whole pipeline")
+	if mode != "" && of != pipelinePolicy {
+		m.Errorf(m.keyPos("mode"), diagnostic.CodeConflict, "say it in the pipeline's policy", "mode holds for a whole pipeline")
 		return ""
 	}
 	return mode
 }
 
 // tools reads the limits of agents' own tools, nil if nothing is said.
-func (m mapping) tools() *plan.Tools {
-	inner, ok := m.mapping("tools")
+func (m object) tools() *plan.Tools {
+	inner, ok := m.objectAt("tools")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Tools)
+	inner.checkKeys(&dialect.Tools)
 	t := &plan.Tools{CommandTimeout: inner.secondsOr("command_timeout", "the provider's own limit")}
 	t.MaxResultTokens, _ = inner.count("max_result_tokens")
 	items, said := inner.list("allowed_commands")
@@ -59,7 +59,7 @@ type Locator interface {
 }
 
 // checkMode refuses a provider whose model is elsewhere, under a mode that allows local ones alone.
-func (c *compiler) checkMode(provider string, at place) {
+func (c *compiler) checkMode(provider string, at location) {
 	l, ok := c.Catalog.(Locator)
 	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
 		return

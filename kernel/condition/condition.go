@@ -33,12 +33,12 @@ type Condition struct {
 // Parse reads a condition. The error is an [*Error]: the text is no expression, calls something, names
 // what does not exist, mixes types, or is longer than [MaxBytes].
 func Parse(text string) (*Condition, error) {
-	tree, wrong := parse(text)
+	tree, wrong := parseTree(text)
 	if wrong != nil {
 		return nil, wrong
 	}
 	c := checker{text: text}
-	if of := c.check(tree.Node); c.fault == nil && of != ofBool {
+	if of := c.check(tree.Node); c.fault == nil && of != boolType {
 		c.errorf(tree.Node, "compare it with something", "a condition must be true or false, not %s", of)
 	}
 	if c.fault != nil {
@@ -46,22 +46,22 @@ func Parse(text string) (*Condition, error) {
 	}
 	program, err := expr.Compile(text, expr.Env(Vars{}), expr.AsBool())
 	if err != nil { // what is checked above is a part of what this accepts
-		return nil, syntaxFault(text, err)
+		return nil, syntaxError(text, err)
 	}
 	return &Condition{text: text, program: program}, nil
 }
 
-// parse reads an expression of expr-lang.
-func parse(text string) (*parser.Tree, *Error) {
+// parseTree reads an expression of expr-lang.
+func parseTree(text string) (*parser.Tree, *Error) {
 	switch {
 	case len(text) > MaxBytes:
-		return nil, fault(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
+		return nil, newError(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
 	case strings.TrimSpace(text) == "":
-		return nil, fault(text, 0, "leave it out for always", "the condition is empty")
+		return nil, newError(text, 0, "leave it out for always", "the condition is empty")
 	}
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, syntaxFault(text, err)
+		return nil, syntaxError(text, err)
 	}
 	return tree, nil
 }
@@ -71,7 +71,7 @@ func parse(text string) (*parser.Tree, *Error) {
 func (c *Condition) Eval(v Vars) (bool, error) {
 	result, err := expr.Run(c.program, v)
 	if err != nil {
-		return false, fmt.Errorf("condition %q: %s", c.text, reasonOf(err))
+		return false, fmt.Errorf("condition %q: %s", c.text, evalReason(err))
 	}
 	holds, ok := result.(bool)
 	if !ok {
@@ -80,8 +80,8 @@ func (c *Condition) Eval(v Vars) (bool, error) {
 	return holds, nil
 }
 
-// reasonOf is a fault of an evaluation without the picture of the text.
-func reasonOf(err error) string {
+// evalReason is a fault of an evaluation without the picture of the text.
+func evalReason(err error) string {
 	reason := err.Error()
 	var where *file.Error
 	if errors.As(err, &where) {

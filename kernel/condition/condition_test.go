@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 )
 
-var somewhere = condition.Vars{
+var testVars = condition.Vars{
 	Iteration: 10, Stage: "research", Session: "auth", Provider: "claude", Status: "success", Event: "iteration_end",
 }
 
@@ -42,7 +42,7 @@ func TestEval(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		got, err := c.Eval(somewhere)
+		got, err := c.Eval(testVars)
 		if err != nil || got != want || c.String() != text {
 			t.Errorf("%s is %v, %v", text, got, err)
 		}

@@ -29,8 +29,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// fault is an error at a place that is given in characters, as expr-lang counts.
-func fault(text string, at int, hint, format string, args ...any) *Error {
+// newError is an error at a place that is given in characters, as expr-lang counts.
+func newError(text string, at int, hint, format string, args ...any) *Error {
 	offset := len(text)
 	for i := range text {
 		if at == 0 {
@@ -52,24 +52,24 @@ var unexpected = regexp.MustCompile(`^unexpected token \w+\((.*)\)$`)
 
 const languageHint = "there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false"
 
-// syntaxFault words an error of expr-lang.
-func syntaxFault(text string, err error) *Error {
+// syntaxError words an error of expr-lang.
+func syntaxError(text string, err error) *Error {
 	var at *file.Error
 	if !errors.As(err, &at) {
-		return fault(text, 0, "", "%v", err)
+		return newError(text, 0, "", "%v", err)
 	}
 	token := unexpected.FindStringSubmatch(at.Message)
 	switch {
 	case strings.HasSuffix(at.Message, "unexpected token EOF"):
-		return fault(text, utf8.RuneCountInString(text), "", "something is missing at the end")
+		return newError(text, utf8.RuneCountInString(text), "", "something is missing at the end")
 	case len(token) > 0 && token[1] == `"="`:
-		return fault(text, at.From, "write == to compare", "= changes a value")
+		return newError(text, at.From, "write == to compare", "= changes a value")
 	case len(token) > 0:
-		return fault(text, at.From, languageHint, "%s has no place here", token[1])
+		return newError(text, at.From, languageHint, "%s has no place here", token[1])
 	case strings.Contains(at.Message, " literal"):
 		literal, _, _ := strings.Cut(at.Message, ": ")
-		return fault(text, at.From, languageHint, "%s", literal)
+		return newError(text, at.From, languageHint, "%s", literal)
 	default:
-		return fault(text, at.From, languageHint, "%s", at.Message)
+		return newError(text, at.From, languageHint, "%s", at.Message)
 	}
 }

@@ -22,7 +22,7 @@ type Skip struct {
 // len(a), and all, any and none with a condition over each item: none(questions, .priority == "blocking"). What type a
 // field has is known when it is evaluated.
 func ParseSkip(text string) (*Skip, error) {
-	tree, wrong := parse(text)
+	tree, wrong := parseTree(text)
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -31,15 +31,15 @@ func ParseSkip(text string) (*Skip, error) {
 		return nil, c.fault
 	}
 	if !mayBeBool(tree.Node) {
-		return nil, fault(text, first(tree.Node).Location().From, "compare it with something", "a condition must be true or false, and this is not")
+		return nil, newError(text, positionNode(tree.Node).Location().From, "compare it with something", "a condition must be true or false, and this is not")
 	}
 	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()} // fields may be called like them
-	for _, name := range calls {
+	for _, name := range functions {
 		options = append(options, expr.EnableBuiltin(name))
 	}
 	program, err := expr.Compile(text, options...)
 	if err != nil {
-		return nil, syntaxFault(text, err)
+		return nil, syntaxError(text, err)
 	}
 	return &Skip{text: text, program: program}, nil
 }
@@ -48,12 +48,12 @@ func ParseSkip(text string) (*Skip, error) {
 // of what is no list, is an error, as is an artifact of more than [MaxValues] values; a field that is not there is nil.
 // fields is not changed.
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
-	if values(fields, MaxValues) < 0 {
+	if remainingValues(fields, MaxValues) < 0 {
 		return false, fmt.Errorf("condition %q: the artifact has more than %d values, of which none is looked at", s.text, MaxValues)
 	}
 	result, err := expr.Run(s.program, fields)
 	if err != nil {
-		reason := reasonOf(err)
+		reason := evalReason(err)
 		if strings.HasPrefix(reason, "reflect: ") { // of all, any, none
 			reason = "what it asks for the items of is no list, or is not there"
 		}
@@ -70,19 +70,19 @@ func (s *Skip) Eval(fields map[string]any) (bool, error) {
 // cannot be stopped.
 const MaxValues = 20_000
 
-// values is how many of the room are left by a value and those in it, negative where they are more.
-func values(v any, room int) int {
+// remainingValues is how many of the room are left by a value and those in it, negative where they are more.
+func remainingValues(v any, room int) int {
 	room--
 	switch v := v.(type) {
 	case map[string]any:
 		for _, inner := range v {
-			if room = values(inner, room); room < 0 {
+			if room = remainingValues(inner, room); room < 0 {
 				return room
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if room = values(inner, room); room < 0 {
+			if room = remainingValues(inner, room); room < 0 {
 				return room
 			}
 		}
@@ -96,8 +96,8 @@ func (s *Skip) String() string { return s.text }
 // skipChecker finds what of expr-lang is not part of the language.
 type skipChecker struct{ checker }
 
-// maxNested is how deep conditions over items may stand in each other: the time that they take multiplies.
-const maxNested = 3
+// maxNesting is how deep conditions over items may stand in each other: the time that they take multiplies.
+const maxNesting = 3
 
 // check looks at a node that stands within as many conditions over items.
 func (c *skipChecker) check(n ast.Node, inside int) {
@@ -106,25 +106,25 @@ func (c *skipChecker) check(n ast.Node, inside int) {
 	}
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		c.field(n)
+		c.checkField(n)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
 	case *ast.PointerNode:
-		c.pointer(n)
+		c.checkPointer(n)
 	case *ast.UnaryNode:
 		if n.Operator != "!" && n.Operator != "-" {
-			c.foreign(n, n.Operator)
+			c.unknownOperator(n, n.Operator)
 		}
 		c.check(n.Node, inside)
 	case *ast.BinaryNode:
-		c.binary(n, inside)
+		c.checkBinary(n, inside)
 	case *ast.MemberNode:
-		c.member(n, inside)
+		c.checkMember(n, inside)
 	case *ast.ChainNode:
 		c.check(n.Node, inside)
 	case *ast.ArrayNode:
 		c.errorf(n, `write it after in: priority in ["low", "medium"]`, "a list has no place here")
 	case *ast.BuiltinNode:
-		c.builtin(n, inside)
+		c.checkBuiltin(n, inside)
 	case *ast.CallNode:
 		c.errorf(n, "there are all, any, none and len", "a condition cannot call this")
 	default: // slices, maps, choices, declarations, sequences, bytes
@@ -134,25 +134,25 @@ func (c *skipChecker) check(n ast.Node, inside int) {
 
 const skipHint = languageHint + ", names of fields, a.b, a[0], nil, all, any, none, len"
 
-// calls are what a condition over an artifact can call.
-var calls = []string{"all", "any", "none", "len"}
+// functions are what a condition over an artifact can call.
+var functions = []string{"all", "any", "none", "len"}
 
-func (c *skipChecker) field(n *ast.IdentifierNode) {
+func (c *skipChecker) checkField(n *ast.IdentifierNode) {
 	switch {
 	case strings.HasPrefix(n.Value, "$"):
 		c.errorf(n, "the variables are the fields of the artifact", "unknown name %q", n.Value)
-	case slices.Contains(calls, n.Value):
+	case slices.Contains(functions, n.Value):
 		c.errorf(n, "write "+n.Value+"(…), or give the field another name", "%s is no variable", n.Value)
 	}
 }
 
-func (c *skipChecker) pointer(n *ast.PointerNode) {
+func (c *skipChecker) checkPointer(n *ast.PointerNode) {
 	if n.Name != "" {
 		c.errorf(n, "# is the item, .name its field", "#%s is not part of the language of conditions", n.Name)
 	}
 }
 
-func (c *skipChecker) member(n *ast.MemberNode, inside int) {
+func (c *skipChecker) checkMember(n *ast.MemberNode, inside int) {
 	switch property := n.Property.(type) {
 	case *ast.StringNode, *ast.IntegerNode:
 		c.check(n.Node, inside)
@@ -161,15 +161,15 @@ func (c *skipChecker) member(n *ast.MemberNode, inside int) {
 	}
 }
 
-func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
+func (c *skipChecker) checkBuiltin(n *ast.BuiltinNode, inside int) {
 	switch {
-	case !slices.Contains(calls, n.Name):
+	case !slices.Contains(functions, n.Name):
 		c.errorf(n, "there are all, any, none and len", "a condition cannot call %s", n.Name)
 		return
-	case n.Name != "len" && inside == maxNested:
-		c.errorf(n, "", "all, any and none stand at most %d deep in each other", maxNested)
+	case n.Name != "len" && inside == maxNesting:
+		c.errorf(n, "", "all, any and none stand at most %d deep in each other", maxNesting)
 		return
-	case n.Name != "len" && inside > 0 && !ofItem(n.Arguments[0]):
+	case n.Name != "len" && inside > 0 && !isItem(n.Arguments[0]):
 		c.errorf(n.Arguments[0], "begin it with a dot, or #", "within all, any and none, only lists of the item itself can be looked through")
 		return
 	}
@@ -185,24 +185,24 @@ func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
 	}
 }
 
-// ofItem reports whether a node is the item that a condition is held against, or lies within it. Looking through other lists
+// isItem reports whether a node is the item that a condition is held against, or lies within it. Looking through other lists
 // for each item would take their length times that of the outer one.
-func ofItem(n ast.Node) bool {
+func isItem(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.PointerNode:
 		return true
 	case *ast.MemberNode:
-		return ofItem(n.Node)
+		return isItem(n.Node)
 	case *ast.ChainNode:
-		return ofItem(n.Node)
+		return isItem(n.Node)
 	default:
 		return false
 	}
 }
 
-func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
+func (c *skipChecker) checkBinary(n *ast.BinaryNode, inside int) {
 	if !slices.Contains(operators, n.Operator) {
-		c.foreign(n, n.Operator)
+		c.unknownOperator(n, n.Operator)
 		return
 	}
 	c.check(n.Left, inside)
@@ -214,7 +214,7 @@ func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
 		}
 		return
 	case n.Operator == "matches" && c.fault == nil:
-		c.pattern(n)
+		c.checkPattern(n)
 		return
 	}
 	c.check(n.Right, inside)
@@ -246,8 +246,8 @@ func mayBeBool(n ast.Node) bool {
 	}
 }
 
-// pattern looks at the pattern of matches.
-func (c *checker) pattern(n *ast.BinaryNode) {
+// checkPattern looks at the pattern of matches.
+func (c *checker) checkPattern(n *ast.BinaryNode) {
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
 		c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")

@@ -27,7 +27,7 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 		for _, m := range file.All() {
 			if !written[m] {
 				written[m] = true
-				m.page(&b, m == file)
+				m.writePage(&b, m == file)
 			}
 		}
 	}
@@ -37,29 +37,29 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 // headings are what the maps of files are called.
 var headings = map[string]string{"pipeline": "A pipeline", "stage": "stage.yaml", "config": "config.yaml"}
 
-func (m *Object) page(b *strings.Builder, file bool) {
+func (m *Object) writePage(b *strings.Builder, file bool) {
 	level, heading := "###", "`"+m.Name+"`"
 	if file {
 		level, heading = "##", headings[m.Name]
 	}
-	fmt.Fprintf(b, "\n%s %s\n\n%s %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", level, heading, m.Doc, m.others())
+	fmt.Fprintf(b, "\n%s %s\n\n%s %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", level, heading, m.Doc, m.otherKeysText())
 	for _, k := range m.Keys {
 		fallback := k.Default
 		if k.Required {
 			fallback = "required"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.Holds.spell(), cell(fallback), cell(k.Doc))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.Value.typeText(), cell(fallback), cell(k.Doc))
 	}
 }
 
-// others says what becomes of other keys.
-func (m *Object) others() string {
-	switch m.Other {
+// otherKeysText says what becomes of other keys.
+func (m *Object) otherKeysText() string {
+	switch m.Unknown {
 	case Refused:
 		return "Another key is an error."
 	case RefusedAll:
 		return "Another key is an error, even one that begins with `x-`."
-	case Handed:
+	case PassedOn:
 		return "Other keys are handed on."
 	default:
 		return "Another key is ignored, with a warning."
@@ -69,8 +69,8 @@ func (m *Object) others() string {
 // cell is a text for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// spell is what a value may be, in words.
-func (v Value) spell() string {
+// typeText is what a value may be, in words.
+func (v Value) typeText() string {
 	if v.About != "" && v.Type != List {
 		return cell(v.About)
 	}
@@ -79,52 +79,52 @@ func (v Value) spell() string {
 		return "anything"
 	case Text, String:
 		return orElse(v.About, "text")
-	case Words:
-		quoted := make([]string, len(v.Words))
-		for i, w := range v.Words {
+	case Choice:
+		quoted := make([]string, len(v.Choices))
+		for i, w := range v.Choices {
 			quoted[i] = "`" + w + "`"
 		}
-		return alternatives(quoted)
-	case Number, Whole, Size:
-		return orElse(v.About, v.bounds())
-	case Flag:
+		return joinOr(quoted)
+	case Number, Integer, Size:
+		return orElse(v.About, v.boundsText())
+	case Boolean:
 		return "`true` or `false`"
 	case False:
 		return "`false`"
 	case List:
-		return orElse(v.About, "list of "+v.Item.inner())
-	case Named:
-		return orElse(v.About, "names, each with "+v.Item.inner())
-	case Inner:
-		return v.inner()
+		return orElse(v.About, "list of "+v.Item.inlineText())
+	case MapOf:
+		return orElse(v.About, "names, each with "+v.Item.inlineText())
+	case Nested:
+		return v.inlineText()
 	default:
 		var all []string
 		for _, f := range v.Forms {
 			if f.About != hidden {
-				all = append(all, f.spell())
+				all = append(all, f.typeText())
 			}
 		}
 		return strings.Join(all, "; or ")
 	}
 }
 
-// inner is the value in the middle of a sentence, a map by its name.
-func (v Value) inner() string {
-	if v.Type != Inner {
-		return v.spell()
+// inlineText is the value in the middle of a sentence, a map by its name.
+func (v Value) inlineText() string {
+	if v.Type != Nested {
+		return v.typeText()
 	}
-	return "[`" + v.Map.Name + "`](#" + v.Map.Name + ")"
+	return "[`" + v.Object.Name + "`](#" + v.Object.Name + ")"
 }
 
-func (v Value) bounds() string {
+func (v Value) boundsText() string {
 	name := "number"
-	if v.Type == Whole {
+	if v.Type == Integer {
 		name = "whole number"
 	}
 	switch {
 	case v.Above != nil:
 		return fmt.Sprintf("%s above %v", name, *v.Above)
-	case v.Least != nil && v.Most != nil && *v.Most < most:
+	case v.Least != nil && v.Most != nil && *v.Most < maxCount:
 		return fmt.Sprintf("%s from %v to %v", name, *v.Least, *v.Most)
 	case v.Least != nil:
 		return fmt.Sprintf("%s, at least %v", name, *v.Least)
@@ -133,8 +133,8 @@ func (v Value) bounds() string {
 	}
 }
 
-// alternatives joins words with or.
-func alternatives(words []string) string {
+// joinOr joins words with or.
+func joinOr(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")

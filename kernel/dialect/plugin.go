@@ -16,54 +16,54 @@ import (
 // a provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each of them
 // must be a sound JSON Schema.
 func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
-	whole := m.document("")
+	whole := m.fileSchema("")
 	delete(whole, "$id")
 	defs, _ := whole["$defs"].(schema)
 	for _, c := range components {
 		if len(c.ConfigSchema) == 0 {
 			continue
 		}
-		w := weaving{whole: whole, defs: defs, Component: c}
-		if err := w.weave(m); err != nil {
+		w := schemaMerger{whole: whole, defs: defs, Component: c}
+		if err := w.merge(m); err != nil {
 			return nil, fmt.Errorf("the configuration schema of %s: %w", c.Name, err)
 		}
 	}
-	return render(whole)
+	return encodeSchema(whole)
 }
 
-// weaving puts the schema of one component into that of a file.
-type weaving struct {
+// schemaMerger puts the schema of one component into that of a file.
+type schemaMerger struct {
 	whole, defs schema
 	sdk.Component
 }
 
-func (w weaving) weave(file *Object) error {
+func (w schemaMerger) merge(file *Object) error {
 	names := append([]string{w.Name}, w.Aliases...)
 	switch w.Kind {
 	case sdk.KindProvider:
-		return w.provider(file, names)
+		return w.mergeProvider(file, names)
 	case sdk.KindTermination:
-		return w.where(&Termination, "type", names, "termination_"+w.Name)
+		return w.mergeWhere(&Termination, "type", names, "termination_"+w.Name)
 	case sdk.KindHookAction:
 		if w.Name == plan.ActionCheck {
-			if err := w.check(); err != nil {
+			if err := w.mergeCheck(); err != nil {
 				return err
 			}
 		}
-		if err := w.where(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
+		if err := w.mergeWhere(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
 			return err
 		}
-		return w.where(&Notify, "action", names, "notify_"+w.Name)
+		return w.mergeWhere(&Notify, "action", names, "notify_"+w.Name)
 	}
 	return nil
 }
 
-// provider says what config of a provider may be.
-func (w weaving) provider(file *Object, names []string) error {
+// mergeProvider says what config of a provider may be.
+func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 	if file != &Config {
 		return nil
 	}
-	own, err := w.own("provider_"+w.Name, nil)
+	own, err := w.componentSchema("provider_"+w.Name, nil)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (w weaving) provider(file *Object, names []string) error {
 	return nil
 }
 
-// where adds the schema to a map, for those whose key names the component.
-func (w weaving) where(m *Object, key string, names []string, def string) error {
+// mergeWhere adds the schema to a map, for those whose key names the component.
+func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def string) error {
 	body, there := w.defs[m.Name].(schema)
 	if !there {
 		return nil
 	}
-	own, err := w.own(def, m.Names())
+	own, err := w.componentSchema(def, m.Names())
 	if err != nil {
 		return err
 	}
@@ -103,37 +103,37 @@ func (w weaving) where(m *Object, key string, names []string, def string) error 
 	for i, name := range names {
 		quoted[i] = regexp.QuoteMeta(name)
 	}
-	add(body, schema{"if": worded(key, "(?:"+strings.Join(quoted, "|")+")"), "then": schema{"$ref": "#/$defs/" + def}})
+	addRule(body, schema{"if": withText(key, "(?:"+strings.Join(quoted, "|")+")"), "then": schema{"$ref": "#/$defs/" + def}})
 	return nil
 }
 
-// check adds the schema of the hook action check to checks.
-func (w weaving) check() error {
+// mergeCheck adds the schema of the hook action check to checks.
+func (w schemaMerger) mergeCheck() error {
 	body, there := w.defs[Check.Name].(schema)
 	if !there {
 		return nil
 	}
-	own, err := w.own("check_config", OwnCheckKeys())
+	own, err := w.componentSchema("check_config", KernelCheckKeys())
 	if err != nil {
 		return err
 	}
 	w.defs["check_config"] = own
-	add(body, schema{"$ref": "#/$defs/check_config"})
+	addRule(body, schema{"$ref": "#/$defs/check_config"})
 	return nil
 }
 
-func add(body, rule schema) {
+func addRule(body, rule schema) {
 	rules, _ := body["allOf"].([]schema)
 	body["allOf"] = append(slices.Clone(rules), rule)
 }
 
-// own is the component's schema as it stands in $defs under a name, with the keys that the kernel reads itself.
-func (w weaving) own(def string, keys []string) (schema, error) {
+// componentSchema is the component's schema as it stands in $defs under a name, with the keys that the kernel reads itself.
+func (w schemaMerger) componentSchema(def string, keys []string) (schema, error) {
 	var of map[string]any
 	if err := json.Unmarshal(w.ConfigSchema, &of); err != nil {
 		return nil, err
 	}
-	moved, _ := move(of, "#/$defs/"+def).(map[string]any)
+	moved, _ := moveRefs(of, "#/$defs/"+def).(map[string]any)
 	for _, key := range []string{"$schema", "$id"} {
 		delete(moved, key)
 	}
@@ -155,8 +155,8 @@ func (w weaving) own(def string, keys []string) (schema, error) {
 	return moved, nil
 }
 
-// move lets the references of a schema lead to where it stands now.
-func move(v any, to string) any {
+// moveRefs lets the references of a schema lead to where it stands now.
+func moveRefs(v any, to string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		moved := make(map[string]any, len(v))
@@ -165,13 +165,13 @@ func move(v any, to string) any {
 				moved[key] = to + strings.TrimPrefix(ref, "#")
 				continue
 			}
-			moved[key] = move(member, to)
+			moved[key] = moveRefs(member, to)
 		}
 		return moved
 	case []any:
 		moved := make([]any, len(v))
 		for i := range v {
-			moved[i] = move(v[i], to)
+			moved[i] = moveRefs(v[i], to)
 		}
 		return moved
 	default:

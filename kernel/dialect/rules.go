@@ -3,20 +3,20 @@ package dialect
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// silent are the values that say nothing.
-var silent = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
+// empty are the values that say nothing.
+var empty = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
 
-// said are the maps in which one of the keys has a value.
-func said(keys ...string) schema {
+// present are the maps in which one of the keys has a value.
+func present(keys ...string) schema {
 	var all []schema
 	for _, key := range keys {
-		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": silent}}})
+		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": empty}}})
 	}
 	return anyOf(all...)
 }
 
-// without are the maps in which none of the keys has a value.
-func without(keys ...string) schema {
+// absent are the maps in which none of the keys has a value.
+func absent(keys ...string) schema {
 	properties := schema{}
 	for _, key := range keys {
 		properties[key] = schema{"enum": []any{nil, ""}}
@@ -24,17 +24,17 @@ func without(keys ...string) schema {
 	return schema{"properties": properties}
 }
 
-// member are the maps whose member is such.
-func member(key string, is schema) schema {
+// withMember are the maps whose member is such.
+func withMember(key string, is schema) schema {
 	return schema{"required": []string{key}, "properties": schema{key: is}}
 }
 
-// isMap are the maps whose member is a map.
-func isMap(key string) schema { return member(key, schema{"type": "object"}) }
+// memberIsObject are the maps whose member is a map.
+func memberIsObject(key string) schema { return withMember(key, schema{"type": "object"}) }
 
-// worded are the maps whose member is a word.
-func worded(key, word string) schema {
-	return member(key, schema{"type": "string", "pattern": "^" + word + `\n*$`})
+// withText are the maps whose member is a word.
+func withText(key, word string) schema {
+	return withMember(key, schema{"type": "string", "pattern": "^" + word + `\n*$`})
 }
 
 // onlyKeys are the maps that have no other keys, beside the author's own.
@@ -46,18 +46,18 @@ func onlyKeys(keys ...string) schema {
 	return schema{"properties": properties, "patternProperties": schema{"^x-": true}, "additionalProperties": false}
 }
 
-// runsHolds are the maps in which runs holds such a value.
-func runsHolds(v Value) schema {
+// runsMatch are the maps in which runs holds such a value.
+func runsMatch(v Value) schema {
 	return schema{"properties": schema{"runs": v.schema(position{})}}
 }
 
 func not(s schema) schema { return schema{"not": s} }
 
 // anyOf and allOf leave out what is nil.
-func anyOf(of ...schema) schema { return joined("anyOf", of) }
-func allOf(of ...schema) schema { return joined("allOf", of) }
+func anyOf(of ...schema) schema { return combine("anyOf", of) }
+func allOf(of ...schema) schema { return combine("allOf", of) }
 
-func joined(word string, of []schema) schema {
+func combine(word string, of []schema) schema {
 	var all []schema
 	for _, s := range of {
 		if s != nil {

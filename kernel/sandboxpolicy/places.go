@@ -26,10 +26,10 @@ func (p Resolver) Grants(key string, written, writable []string) ([]string, erro
 	if len(written) == 0 {
 		return nil, nil
 	}
-	roots := p.roots(writable)
+	roots := p.writableRoots(writable)
 	paths := make([]string, 0, len(written))
 	for _, w := range written {
-		abs, ok := p.absolute(w)
+		abs, ok := p.expand(w)
 		if !ok {
 			return nil, failure.New(failure.ConfigInvalid, "sandbox grants %s of %q, and it is not known where the home directory is", key, w).
 				WithHint("set HOME, or write an absolute path")
@@ -39,7 +39,7 @@ func (p Resolver) Grants(key string, written, writable []string) ([]string, erro
 			return nil, failure.New(failure.ConfigInvalid, "sandbox grants %s of %s: %w", key, abs, reason(err)).
 				WithHint("make it before the run, or take it out of sandbox.%s", key)
 		}
-		if leaves(abs, resolved, roots) {
+		if leavesRoots(abs, resolved, roots) {
 			return nil, failure.New(failure.ConfigInvalid, "sandbox grants %s of %s, which a symbolic link leads to %s: an agent may have made it", key, abs, resolved).
 				WithHint("grant %s by that name if you mean it", resolved)
 		}
@@ -48,11 +48,11 @@ func (p Resolver) Grants(key string, written, writable []string) ([]string, erro
 	return paths, nil
 }
 
-// roots are where agents may write, with all links followed.
-func (p Resolver) roots(writable []string) []string {
+// writableRoots are where agents may write, with all links followed.
+func (p Resolver) writableRoots(writable []string) []string {
 	var roots []string
 	for _, w := range append([]string{p.Project}, writable...) {
-		if abs, ok := p.absolute(w); ok {
+		if abs, ok := p.expand(w); ok {
 			if resolved, err := filepath.EvalSymlinks(abs); err == nil {
 				roots = append(roots, resolved)
 			}
@@ -61,8 +61,8 @@ func (p Resolver) roots(writable []string) []string {
 	return roots
 }
 
-// leaves reports whether a path goes through one of the roots and ends outside of it.
-func leaves(abs, resolved string, roots []string) bool {
+// leavesRoots reports whether a path goes through one of the roots and ends outside of it.
+func leavesRoots(abs, resolved string, roots []string) bool {
 	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
 		through, err := filepath.EvalSymlinks(dir)
 		if err == nil && slices.ContainsFunc(roots, func(r string) bool { return within(through, r) && !within(resolved, r) }) {
@@ -83,7 +83,7 @@ func within(path, dir string) bool {
 func (p Resolver) Needs(asked []string) []string {
 	var paths []string
 	for _, a := range asked {
-		abs, ok := p.absolute(a)
+		abs, ok := p.expand(a)
 		if !ok || !filepath.IsAbs(a) && !strings.HasPrefix(a, "~/") && !strings.HasPrefix(a, "${") {
 			continue
 		}
@@ -94,8 +94,8 @@ func (p Resolver) Needs(asked []string) []string {
 	return paths
 }
 
-// absolute is the path without what stands for another; ok is false where that is not known.
-func (p Resolver) absolute(w string) (path string, ok bool) {
+// expand is the path without what stands for another; ok is false where that is not known.
+func (p Resolver) expand(w string) (path string, ok bool) {
 	if rest, in := strings.CutPrefix(w, "~"); in && (rest == "" || rest[0] == '/') {
 		return filepath.Join(p.Home, rest), filepath.IsAbs(p.Home)
 	}

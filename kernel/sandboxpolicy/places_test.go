@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// places are a project and a home with a few directories, and a link.
-func places(t *testing.T) (sandboxpolicy.Resolver, string) {
+// testResolver are a project and a home with a few directories, and a link.
+func testResolver(t *testing.T) (sandboxpolicy.Resolver, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -36,7 +36,7 @@ func places(t *testing.T) (sandboxpolicy.Resolver, string) {
 
 // A link that lies where agents write grants nothing beyond: it may be the work of one.
 func TestGrantsThroughLinks(t *testing.T) {
-	p, dir := places(t)
+	p, dir := testResolver(t)
 	for _, at := range []string{"project/out", "house/.agent/out", "alias"} {
 		to := filepath.Join(dir, "elsewhere")
 		if at == "alias" {
@@ -70,7 +70,7 @@ func TestGrantsThroughLinks(t *testing.T) {
 }
 
 func TestGrants(t *testing.T) {
-	p, dir := places(t)
+	p, dir := testResolver(t)
 	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestGrants(t *testing.T) {
 
 // What a component asks for and is not there is left out; a variable must lead to an absolute path.
 func TestNeeds(t *testing.T) {
-	p, dir := places(t)
+	p, dir := testResolver(t)
 	got := p.Needs([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
 	if diff := cmp.Diff([]string{dir + "/house/.agent", dir + "/elsewhere", "/usr"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -22,9 +22,9 @@ func Read(d diagnostic.Document, n *yamldoc.Node) *plan.Sandbox {
 	case yamldoc.Null:
 		return nil
 	case yamldoc.Text:
-		return &plan.Sandbox{Mode: word(r, "sandbox", n, plan.SandboxModes())}
+		return &plan.Sandbox{Mode: readChoice(r, "sandbox", n, plan.SandboxModes())}
 	case yamldoc.Map:
-		return r.members(n)
+		return r.readObject(n)
 	default:
 		r.wrongType(n, "sandbox", "none, workspace, strict or a map")
 		return nil
@@ -33,7 +33,7 @@ func Read(d diagnostic.Document, n *yamldoc.Node) *plan.Sandbox {
 
 type reader struct{ diagnostic.Document }
 
-func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
+func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
 	s := &plan.Sandbox{}
 	for _, e := range n.Entries {
 		v := e.Value
@@ -42,9 +42,9 @@ func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
 		}
 		switch e.Key {
 		case "mode":
-			s.Mode = word(r, "mode", v, plan.SandboxModes())
+			s.Mode = readChoice(r, "mode", v, plan.SandboxModes())
 		case "network":
-			s.Network = word(r, "network", switched(v), plan.Networks())
+			s.Network = readChoice(r, "network", onOffText(v), plan.Networks())
 		case "read":
 			s.Read = r.paths(v, "read")
 		case "write":
@@ -72,8 +72,8 @@ func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
 	return s
 }
 
-// switched reads on and off as words, which they are in YAML 1.2; in YAML 1.1 they are true and false.
-func switched(n *yamldoc.Node) *yamldoc.Node {
+// onOffText reads on and off as words, which they are in YAML 1.2; in YAML 1.1 they are true and false.
+func onOffText(n *yamldoc.Node) *yamldoc.Node {
 	if n.Kind != yamldoc.Bool {
 		return n
 	}
@@ -85,7 +85,7 @@ func switched(n *yamldoc.Node) *yamldoc.Node {
 	return &w
 }
 
-func word[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
+func readChoice[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
 	texts := make([]string, len(words))
 	for i, w := range words {
 		texts[i] = string(w)

@@ -11,8 +11,8 @@ import (
 // StartErrorPrefix begins the line on stderr with which a process says why it could not confine itself.
 const StartErrorPrefix = "agent-pipelines-sandbox: "
 
-// bwrapMark begins the lines of bubblewrap.
-const bwrapMark = "bwrap: "
+// bwrapPrefix begins the lines of bubblewrap.
+const bwrapPrefix = "bwrap: "
 
 // StartError is why a process in a box never became the program.
 type StartError struct {
@@ -33,7 +33,7 @@ func FindStartError(stderr string) (StartError, bool) {
 				return t, true
 			}
 		}
-		if strings.HasPrefix(line, bwrapMark) {
+		if strings.HasPrefix(line, bwrapPrefix) {
 			return StartError{Text: strings.TrimSpace(line)}, true
 		}
 	}
@@ -43,7 +43,7 @@ func FindStartError(stderr string) (StartError, bool) {
 // Failure is the failure of a start that ended in the StartError.
 func (t StartError) Failure(b Policy) *failure.Error {
 	f := failure.New(failure.SandboxUnavailable, "sandbox %s cannot be had: %s", b.Mode, t.Text)
-	if strings.HasPrefix(t.Text, bwrapMark) {
+	if strings.HasPrefix(t.Text, bwrapPrefix) {
 		return f.WithHint("%s", bwrapHint(t.Text))
 	}
 	return f.WithHint("ask for less in policy.sandbox, or for the other mode")

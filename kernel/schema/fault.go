@@ -51,8 +51,8 @@ func newFault(tokens []string, code Code, format string, args ...any) Fault {
 	return Fault{Path: jsonPath(tokens), Code: code, Message: fmt.Sprintf(format, args...), tokens: tokens}
 }
 
-// ordered sorts faults by their places and takes each once.
-func ordered(faults []Fault) []Fault {
+// sortFaults sorts faults by their places and takes each once.
+func sortFaults(faults []Fault) []Fault {
 	slices.SortFunc(faults, func(a, b Fault) int {
 		return cmp.Or(slices.CompareFunc(a.tokens, b.tokens, compareTokens), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
@@ -108,8 +108,8 @@ func preview(value any) string {
 	return string(text[:MaxPreview-1]) + "…"
 }
 
-// within is the value at a place, nil if there is none.
-func within(value any, tokens []string) any {
+// valueAt is the value at a place, nil if there is none.
+func valueAt(value any, tokens []string) any {
 	for _, token := range tokens {
 		switch v := value.(type) {
 		case map[string]any:

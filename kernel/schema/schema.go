@@ -44,8 +44,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// location is what the library calls the schema; it names no file and no place in a network.
-const location = "urn:agent-pipelines:schema"
+// schemaURL is what the library calls the schema; it names no file and no place in a network.
+const schemaURL = "urn:agent-pipelines:schema"
 
 // Compile makes a schema of its JSON, an object or a boolean. The error is [Problems] and holds all of them.
 func Compile(raw json.RawMessage) (*Schema, error) {
@@ -59,25 +59,25 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	c.UseLoader(nowhere{})
-	if err := c.AddResource(location, document); err != nil {
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, document); err != nil {
 		return nil, Problems{{Message: err.Error()}}
 	}
-	compiled, err := c.Compile(location)
+	compiled, err := c.Compile(schemaURL)
 	if err != nil {
-		return nil, problemsOf(err, document)
+		return nil, toProblems(err, document)
 	}
 	return &Schema{compiled}, nil
 }
 
-// nowhere is where further schemas come from.
-type nowhere struct{}
+// noLoader is where further schemas come from.
+type noLoader struct{}
 
 // Load refuses.
-func (nowhere) Load(string) (any, error) { return nil, errors.New("no other schema is read") }
+func (noLoader) Load(string) (any, error) { return nil, errors.New("no other schema is read") }
 
-// problemsOf renders what the library found: that the document is no schema, or what it cannot work with.
-func problemsOf(err error, document any) Problems {
+// toProblems renders what the library found: that the document is no schema, or what it cannot work with.
+func toProblems(err error, document any) Problems {
 	var outer *jsonschema.SchemaValidationError // it does not unwrap
 	if errors.As(err, &outer) {
 		err = outer.Err
@@ -87,7 +87,7 @@ func problemsOf(err error, document any) Problems {
 		return Problems{{Message: err.Error()}}
 	}
 	var problems Problems
-	for _, f := range faultsOf(invalid, document) {
+	for _, f := range sortedFaults(invalid, document) {
 		problems = append(problems, Problem{Path: f.tokens, Message: f.Message})
 	}
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return slices.Equal(a.Path, b.Path) && a.Message == b.Message })
@@ -99,7 +99,7 @@ func problemsOf(err error, document any) Problems {
 func (s *Schema) Validate(value any) []Fault {
 	var invalid *jsonschema.ValidationError
 	if errors.As(s.compiled.Validate(value), &invalid) {
-		return faultsOf(invalid, value)
+		return sortedFaults(invalid, value)
 	}
 	return nil
 }

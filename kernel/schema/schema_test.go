@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-func compiled(t *testing.T, text string) *schema.Schema {
+func compileSchema(t *testing.T, text string) *schema.Schema {
 	t.Helper()
 	s, err := schema.Compile(json.RawMessage(text))
 	if err != nil {
@@ -22,7 +22,7 @@ func compiled(t *testing.T, text string) *schema.Schema {
 	return s
 }
 
-func decoded(t *testing.T, text string) any {
+func decodeJSON(t *testing.T, text string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -83,7 +83,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := compiled(t, tt.schema).Validate(decoded(t, tt.value))
+			got := compileSchema(t, tt.schema).Validate(decodeJSON(t, tt.value))
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(schema.Fault{})); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -93,7 +93,7 @@ func TestValidate(t *testing.T) {
 
 // Values come from YAML, too, whose whole numbers are Go's integers.
 func TestValuesOfGo(t *testing.T) {
-	s := compiled(t, `{"properties":{"n":{"type":"integer","minimum":2}}}`)
+	s := compileSchema(t, `{"properties":{"n":{"type":"integer","minimum":2}}}`)
 	if got := s.Validate(map[string]any{"n": 2}); got != nil {
 		t.Errorf("an int: %v", got)
 	}
@@ -141,7 +141,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestOwnKeywordsPass(t *testing.T) {
-	compiled(t, `{"x-note":"ours","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"unknown":true},"enum":[{"unknown":1}]}`)
+	compileSchema(t, `{"x-note":"ours","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"unknown":true},"enum":[{"unknown":1}]}`)
 }
 
 // FuzzSchema compiles anything and holds anything against it: it never panics, and what it says is short.

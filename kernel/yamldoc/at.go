@@ -11,7 +11,7 @@ import (
 // parsed from. It is the scalar's own place where the character stands in another line than the scalar's
 // first, and in blocks of text (| and >).
 func (n *Node) At(data []byte, offset int) Pos {
-	raw, ok := rest(data, n.Pos)
+	raw, ok := restOfLine(data, n.Pos)
 	if !ok || offset < 0 || offset > len(n.Source) {
 		return n.Pos
 	}
@@ -22,8 +22,8 @@ func (n *Node) At(data []byte, offset int) Pos {
 	return Pos{n.Line, n.Column + utf8.RuneCountInString(raw[:length])}
 }
 
-// rest is what stands in the line from a place on.
-func rest(data []byte, at Pos) (string, bool) {
+// restOfLine is what stands in the line from a place on.
+func restOfLine(data []byte, at Pos) (string, bool) {
 	for range at.Line - 1 {
 		_, after, found := bytes.Cut(data, []byte("\n"))
 		if !found {
@@ -43,12 +43,12 @@ func rest(data []byte, at Pos) (string, bool) {
 // rawLength is how many bytes of a scalar in one line, its quote included, stand for the text, -1 if they do
 // not.
 func rawLength(raw, text string) int {
-	length, next := 0, plain
+	length, next := 0, nextPlain
 	switch raw[0] {
 	case '\'':
-		length, next = 1, single
+		length, next = 1, nextSingleQuoted
 	case '"':
-		length, next = 1, double
+		length, next = 1, nextDoubleQuoted
 	}
 	for text != "" {
 		size, is := next(raw[length:])
@@ -60,26 +60,26 @@ func rawLength(raw, text string) int {
 	return length
 }
 
-// plain, single and double are the size of the next character of a scalar in their style and what it is. The
+// nextPlain, single and double are the size of the next character of a scalar in their style and what it is. The
 // size is 0 at the end.
-func plain(raw string) (size int, is string) {
+func nextPlain(raw string) (size int, is string) {
 	_, size = utf8.DecodeRuneInString(raw)
 	return size, raw[:size]
 }
 
-func single(raw string) (size int, is string) {
+func nextSingleQuoted(raw string) (size int, is string) {
 	switch {
 	case strings.HasPrefix(raw, "''"):
 		return 2, "'"
 	case strings.HasPrefix(raw, "'"):
 		return 0, ""
 	default:
-		return plain(raw)
+		return nextPlain(raw)
 	}
 }
 
-// digits are the numbers of hexadecimal digits after the letters of an escape.
-var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+// escapeDigits are the numbers of hexadecimal digits after the letters of an escape.
+var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 // escapes are the other escapes that are not the character itself (YAML 1.1, 5.6).
 var escapes = map[byte]string{
@@ -87,15 +87,15 @@ var escapes = map[byte]string{
 	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-func double(raw string) (size int, is string) {
+func nextDoubleQuoted(raw string) (size int, is string) {
 	switch {
 	case strings.HasPrefix(raw, `"`), raw == `\`:
 		return 0, ""
 	case !strings.HasPrefix(raw, `\`):
-		return plain(raw)
+		return nextPlain(raw)
 	}
 	letter := raw[1]
-	if n := digits[letter]; n > 0 && len(raw) >= 2+n {
+	if n := escapeDigits[letter]; n > 0 && len(raw) >= 2+n {
 		code, err := strconv.ParseUint(raw[2:2+n], 16, 32)
 		if err != nil {
 			return 0, ""
@@ -105,6 +105,6 @@ func double(raw string) (size int, is string) {
 	if is, known := escapes[letter]; known {
 		return 2, is
 	}
-	size, is = plain(raw[1:])
+	size, is = nextPlain(raw[1:])
 	return 1 + size, is
 }

@@ -11,10 +11,10 @@ var errNotFinite = errors.New("not a finite number")
 
 // converter builds the tree from the library's nodes.
 type converter struct {
-	faults []Fault
-	values int
-	full   bool                // a bound was passed and reported
-	open   map[*yaml.Node]bool // anchored values being expanded
+	faults    []Fault
+	values    int
+	stopped   bool                // a bound was passed and reported
+	expanding map[*yaml.Node]bool // anchored values being expanded
 }
 
 func (c *converter) report(f Fault) { c.faults = append(c.faults, f) }
@@ -22,7 +22,7 @@ func (c *converter) report(f Fault) { c.faults = append(c.faults, f) }
 // value converts n. What cannot be converted is reported and becomes null.
 func (c *converter) value(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
-	if !c.within(at, depth) {
+	if !c.countValue(at, depth) {
 		return &Node{Pos: at}
 	}
 	switch n.Kind {
@@ -39,13 +39,13 @@ func (c *converter) value(n *yaml.Node, depth int) *Node {
 	}
 }
 
-// within counts a value and reports the first one that passes a bound.
-func (c *converter) within(at Pos, depth int) bool {
+// countValue counts a value and reports the first one that passes a bound.
+func (c *converter) countValue(at Pos, depth int) bool {
 	c.values++
-	if c.full || c.values <= MaxValues && depth <= MaxDepth {
-		return !c.full
+	if c.stopped || c.values <= MaxValues && depth <= MaxDepth {
+		return !c.stopped
 	}
-	c.full = true
+	c.stopped = true
 	if depth > MaxDepth {
 		c.report(faultf(Size, at, "", "the document is nested more than %d levels deep", MaxDepth))
 		return false
@@ -57,12 +57,12 @@ func (c *converter) within(at Pos, depth int) bool {
 // alias expands the anchored value, at the place where it is used.
 func (c *converter) alias(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
-	if c.open[n.Alias] {
+	if c.expanding[n.Alias] {
 		c.report(faultf(Unsupported, at, "", "alias *%s stands inside the value that it names", n.Value))
 		return &Node{Pos: at}
 	}
-	c.open[n.Alias] = true
-	defer delete(c.open, n.Alias)
+	c.expanding[n.Alias] = true
+	defer delete(c.expanding, n.Alias)
 	expanded := *c.value(n.Alias, depth+1)
 	expanded.Pos = at
 	return &expanded
@@ -85,7 +85,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], c.value(n.Content[i+1], depth+1)
 		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
-			merged = append(merged, c.merged(value)...)
+			merged = append(merged, c.mergeEntries(value)...)
 			continue
 		}
 		entry, ok := c.entry(key, value)
@@ -121,9 +121,9 @@ func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
 }
 
-// merged are the entries that a merge key (<<) brings in: those of a map, or of a list of maps of
+// mergeEntries are the entries that a merge key (<<) brings in: those of a map, or of a list of maps of
 // which the earlier win.
-func (c *converter) merged(value *Node) []Entry {
+func (c *converter) mergeEntries(value *Node) []Entry {
 	switch value.Kind {
 	case Map:
 		return value.Entries

@@ -16,7 +16,7 @@ import (
 // itself where that can be: else the document is written anew, in the usual form. data must be a document without faults
 // whose root is a map, or empty.
 func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
-	wanted, err := valueOf(value, text)
+	wanted, err := valueNode(value, text)
 	if err != nil {
 		return nil, err
 	}
@@ -27,44 +27,44 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	if len(document.Content) == 0 || isNull(document.Content[0]) {
 		document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
 	}
-	e, err := locate(&document, keys, wanted)
+	e, err := newEdit(&document, keys, wanted)
 	if err != nil {
 		return nil, err
 	}
-	lines := e.inPlace(data)
+	lines := e.editLines(data)
 	e.apply()
-	if says(lines, &document) {
+	if decodesTo(lines, &document) {
 		return lines, nil
 	}
-	spellNulls(&document, false)
+	writeNulls(&document, false)
 	whole, err := encode(&document)
 	if err != nil {
 		return nil, err
 	}
-	if whole = keepHead(data, whole); says(whole, &document) {
+	if whole = keepComments(data, whole); decodesTo(whole, &document) {
 		return whole, nil
 	}
 	return nil, fmt.Errorf("%s cannot be set without a change to the rest: change it in the file", strings.Join(keys, "."))
 }
 
-// says reports whether a text is the document.
-func says(text []byte, document *yaml.Node) bool {
+// decodesTo reports whether a text is the document.
+func decodesTo(text []byte, document *yaml.Node) bool {
 	var got, want any
 	return text != nil && yaml.Unmarshal(text, &got) == nil && document.Decode(&want) == nil && reflect.DeepEqual(got, want)
 }
 
-// spellNulls writes out what is left out in flow maps and lists: the library writes a text without characters there.
-func spellNulls(n *yaml.Node, flow bool) {
+// writeNulls writes out what is left out in flow maps and lists: the library writes a text without characters there.
+func writeNulls(n *yaml.Node, flow bool) {
 	if flow && isNull(n) {
 		n.Value = "null"
 	}
 	for _, c := range n.Content {
-		spellNulls(c, flow || n.Style&yaml.FlowStyle != 0)
+		writeNulls(c, flow || n.Style&yaml.FlowStyle != 0)
 	}
 }
 
-// keepHead is a document written anew, with the lines of one that held nothing but comments.
-func keepHead(data, whole []byte) []byte {
+// keepComments is a document written anew, with the lines of one that held nothing but comments.
+func keepComments(data, whole []byte) []byte {
 	var nothing any
 	if len(bytes.TrimSpace(data)) == 0 || yaml.Unmarshal(data, &nothing) != nil || nothing != nil {
 		return whole
@@ -77,8 +77,8 @@ func keepHead(data, whole []byte) []byte {
 	return slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole)
 }
 
-// valueOf is a value as a node.
-func valueOf(value string, text bool) (*yaml.Node, error) {
+// valueNode is a value as a node.
+func valueNode(value string, text bool) (*yaml.Node, error) {
 	if text { // as the library writes it, with the quotes that readers of YAML 1.1 need
 		quoted, err := yaml.Marshal(value)
 		if err != nil {
@@ -109,36 +109,36 @@ type edit struct {
 	value  *yaml.Node
 }
 
-// locate says where a path leads. What of it does not exist goes into the value.
-func locate(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
+// newEdit says where a path leads. What of it does not exist goes into the value.
+func newEdit(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
 	at := document.Content[0]
 	for i, key := range keys {
 		if at.Kind != yaml.MappingNode {
-			return edit{}, fmt.Errorf("%s is no map (line %d)", orRoot(keys[:i]), at.Line)
+			return edit{}, fmt.Errorf("%s is no map (line %d)", keyPath(keys[:i]), at.Line)
 		}
-		next := valueIn(at, key)
+		next := mappingValue(at, key)
 		if next != nil && next.Kind == yaml.AliasNode {
 			return edit{}, fmt.Errorf("%s stands for an anchor (line %d): change it in the file", strings.Join(keys[:i+1], "."), next.Line)
 		}
 		if next != nil && i == len(keys)-1 || next != nil && isNull(next) {
-			return edit{old: next, parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+			return edit{old: next, parent: at, key: key, value: nestedMaps(keys[i+1:], value)}, nil
 		}
 		if next == nil {
-			return edit{parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+			return edit{parent: at, key: key, value: nestedMaps(keys[i+1:], value)}, nil
 		}
 		at = next
 	}
 	return edit{}, errors.New("no key is named")
 }
 
-func orRoot(keys []string) string {
+func keyPath(keys []string) string {
 	if len(keys) == 0 {
 		return "the file"
 	}
 	return strings.Join(keys, ".")
 }
 
-func valueIn(m *yaml.Node, key string) *yaml.Node {
+func mappingValue(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
 			return m.Content[i+1]
@@ -149,8 +149,8 @@ func valueIn(m *yaml.Node, key string) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// nested wraps a value into maps, one for each key.
-func nested(keys []string, value *yaml.Node) *yaml.Node {
+// nestedMaps wraps a value into maps, one for each key.
+func nestedMaps(keys []string, value *yaml.Node) *yaml.Node {
 	for _, key := range slices.Backward(keys) {
 		name := &yaml.Node{}
 		name.SetString(key)
@@ -162,7 +162,7 @@ func nested(keys []string, value *yaml.Node) *yaml.Node {
 // apply makes the change in the nodes.
 func (e edit) apply() {
 	if e.old == nil {
-		e.parent.Content = append(e.parent.Content, nested([]string{e.key}, e.value).Content...)
+		e.parent.Content = append(e.parent.Content, nestedMaps([]string{e.key}, e.value).Content...)
 		return
 	}
 	kept := *e.old
@@ -170,9 +170,9 @@ func (e edit) apply() {
 	e.old.HeadComment, e.old.LineComment, e.old.FootComment = kept.HeadComment, kept.LineComment, kept.FootComment
 }
 
-// inPlace is the document with the change made in its lines alone, nil where that is not tried. The caller checks that
+// editLines is the document with the change made in its lines alone, nil where that is not tried. The caller checks that
 // it says what it should.
-func (e edit) inPlace(data []byte) []byte {
+func (e edit) editLines(data []byte) []byte {
 	if len(e.parent.Content) == 0 || bytes.ContainsRune(data, '\r') {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (e edit) inPlace(data []byte) []byte {
 func (e edit) insertInFlow(data []byte) []byte {
 	last := e.parent.Content[len(e.parent.Content)-1]
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	added := nested([]string{e.key}, e.value)
+	added := nestedMaps([]string{e.key}, e.value)
 	added.Style = yaml.FlowStyle
 	text, err := encode(added)
 	if err != nil || last.Kind != yaml.ScalarNode || last.Line > len(lines) || bytes.Count(text, []byte("\n")) != 1 {
@@ -254,7 +254,7 @@ func tokenLength(line []rune, n *yaml.Node) int {
 
 // insert puts a new key behind the last line of its map.
 func (e edit) insert(data []byte) []byte {
-	text, err := encode(nested([]string{e.key}, e.value))
+	text, err := encode(nestedMaps([]string{e.key}, e.value))
 	if err != nil {
 		return nil
 	}
@@ -264,7 +264,7 @@ func (e edit) insert(data []byte) []byte {
 	for i := end; i < len(lines); i++ {
 		switch {
 		case len(bytes.TrimSpace(lines[i])) == 0:
-		case depth(lines[i]) > indent, indent == 0: // of the whole file also the comments at its end
+		case indentation(lines[i]) > indent, indent == 0: // of the whole file also the comments at its end
 			end = i + 1
 		default:
 			i = len(lines)
@@ -289,8 +289,8 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// depth is how far a line is indented.
-func depth(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
+// indentation is how far a line is indented.
+func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
 func encode(n *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer

@@ -38,9 +38,9 @@ func ParseData(data []byte) (*Node, []Fault) {
 	} else if err != nil {
 		return nil, []Fault{syntaxFault(data, err)}
 	}
-	c := converter{open: map[*yaml.Node]bool{}}
+	c := converter{expanding: map[*yaml.Node]bool{}}
 	root := c.value(&document, 0)
-	if c.full {
+	if c.stopped {
 		return nil, c.faults
 	}
 	if fault, bad := secondDocument(decoder, data); bad {

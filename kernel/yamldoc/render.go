@@ -21,7 +21,7 @@ type Member struct {
 func Render(members []Member) ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range members {
-		value, err := nodeOf(m.Value)
+		value, err := renderNode(m.Value)
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", m.Key, err)
 		}
@@ -32,7 +32,7 @@ func Render(members []Member) ([]byte, error) {
 
 // RenderValue is any one value as a YAML document, as [Render] does it.
 func RenderValue(v any) ([]byte, error) {
-	n, err := nodeOf(v)
+	n, err := renderNode(v)
 	if err != nil {
 		return nil, fmt.Errorf("render YAML: %w", err)
 	}
@@ -49,14 +49,14 @@ func written(root *yaml.Node) ([]byte, error) {
 	return out.Bytes(), e.Close()
 }
 
-func nodeOf(v any) (*yaml.Node, error) {
+func renderNode(v any) (*yaml.Node, error) {
 	switch v := v.(type) {
 	case string:
 		return textNode(v), nil
 	case []any:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, item := range v {
-			n, err := nodeOf(item)
+			n, err := renderNode(item)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ func nodeOf(v any) (*yaml.Node, error) {
 	case map[string]any:
 		m := &yaml.Node{Kind: yaml.MappingNode}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			n, err := nodeOf(v[key])
+			n, err := renderNode(v[key])
 			if err != nil {
 				return nil, err
 			}

@@ -58,7 +58,7 @@ func syntaxFault(data []byte, err error) Fault {
 	}
 	message := match[2]
 	if anchor := unknownAnchor.FindStringSubmatch(message); anchor != nil {
-		return faultf(Syntax, find(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
+		return faultf(Syntax, findText(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
 			"alias *%s has no anchor", anchor[1])
 	}
 	line, _ := strconv.Atoi(match[1])
@@ -96,8 +96,8 @@ func tabIndent(data []byte, line int) (Pos, bool) {
 	return Pos{}, false
 }
 
-// find is the place of the first occurrence of text, the beginning if there is none.
-func find(data []byte, text string) Pos {
+// findText is the place of the first occurrence of text, the beginning if there is none.
+func findText(data []byte, text string) Pos {
 	before, _, found := bytes.Cut(data, []byte(text))
 	if !found {
 		return Pos{1, 1}
