@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// approvals reads who decides on tool calls, nil if nothing is said.
+// approvals reads the decisions on tool calls; nil if absent.
 func (m object) approvals() *plan.Approvals {
 	inner, ok := m.objectAt("approvals")
 	if !ok {
@@ -57,7 +57,7 @@ func (m object) approvalCategories() map[string]plan.Approval {
 func (m object) approvalRules() []plan.ApprovalRule {
 	items, _ := m.list("rules")
 	var rules []plan.ApprovalRule
-	reached := map[int]yamldoc.Pos{} // of those that are sound
+	reached := map[int]yamldoc.Pos{} // rules without faults
 	for _, item := range items {
 		if item.Kind != yamldoc.Map {
 			m.wrongType(value{item, "a rule"}, "a map with policy, and operation or pattern")
@@ -66,7 +66,7 @@ func (m object) approvalRules() []plan.ApprovalRule {
 		rule, sound := object{m.document, item, "a rule"}.approvalRule()
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
-				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that one, or remove it", "the rule is never reached: that of line %d matches all that it does", at.Line)
+				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)
 				break
 			}
 		}
@@ -78,8 +78,8 @@ func (m object) approvalRules() []plan.ApprovalRule {
 	return rules
 }
 
-// approvalRule reads one rule, and whether it has no fault. A key that is not known is an error here: a rule without
-// its pattern would match what nobody meant.
+// approvalRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
+// pattern would match too many calls.
 func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	before, known := len(*m.List), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
@@ -102,7 +102,8 @@ func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	return r, len(*m.List) == before
 }
 
-// checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
+// checkRulePattern reports an invalid pattern: a regular expression for commands, a glob of paths for all other
+// operations.
 func (m object) checkRulePattern(v value, pattern, operation string) {
 	pattern, _ = strings.CutPrefix(pattern, "!")
 	if operation != string(sdk.CategoryTerminal) {
@@ -111,33 +112,33 @@ func (m object) checkRulePattern(v value, pattern, operation string) {
 	}
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		m.Errorf(v.Pos, diagnostic.CodePattern, "write a regular expression as Go and RE2 have it; it is looked for anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
+		m.Errorf(v.Pos, diagnostic.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
 	case pattern == "":
-		m.Errorf(v.Pos, diagnostic.CodePattern, "say what commands the rule does not match", "%s has nothing after !", v.key)
+		m.Errorf(v.Pos, diagnostic.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.key)
 	}
 }
 
-// checkGlob reports a glob that is none, or that fits no path of the project.
+// checkGlob reports an invalid glob, or one that matches no path of the project.
 func (m object) checkGlob(v value, glob string) {
 	fault, hint := "", ""
 	switch trimmed := strings.TrimSuffix(glob, "/"); {
 	case !doublestar.ValidatePattern(glob):
-		fault, hint = "is no glob", "* stands for a part of a name, ** for directories, [ab] and {a,b} for one of several"
+		fault, hint = "is not a valid glob", "* stands for a part of a name, ** for directories, [ab] and {a,b} for one of several"
 	case trimmed == "":
-		fault, hint = "names no path", "write a glob such as **/*.go"
+		fault, hint = "is empty", "write a glob such as **/*.go"
 	case trimmed != glob:
-		fault, hint = "ends with a slash, as no path does", fmt.Sprintf("write %s/** for all that lies in it", trimmed)
+		fault, hint = "ends with a slash, which no path does", fmt.Sprintf("write %s/** for all files in it", trimmed)
 	case strings.HasPrefix(glob, "/"):
 		fault, hint = "begins with a slash", "paths are relative to the project, such as docs/**"
 	case path.Clean(glob) != glob || glob == ".." || strings.HasPrefix(glob, "../"):
-		fault, hint = "fits no path", "write it without . and .. as elements, relative to the project"
+		fault, hint = "matches no path", "write it without . and .. as elements, relative to the project"
 	}
 	if fault != "" {
 		m.Errorf(v.Pos, diagnostic.CodePattern, hint, "%s %q %s", v.key, glob, fault)
 	}
 }
 
-// covers reports whether a rule certainly matches all that a later one does.
+// covers reports whether a rule matches all calls that a later rule matches.
 func covers(earlier, later plan.ApprovalRule) bool {
 	if earlier.Operation != "" && earlier.Operation != later.Operation {
 		return false

@@ -19,22 +19,21 @@ import (
 )
 
 var (
-	// checkReference is where a value comes from that the kernel writes into an artifact; what a check measures is listed
-	// behind its id.
+	// checkReference matches the source of a kernel field: checks.<id>.<value>. Its values are checkValues.
 	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
 	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
-// artifact is what a node or its stage says of the node's artifact.
+// artifact is the contract of a node or of its stage.
 type artifact struct {
-	*plan.Artifact        // nil if nothing is said
-	kernelFields   object // kernel_fields, for what is wrong with them
+	*plan.Artifact        // nil if absent
+	kernelFields   object // the key kernel_fields, for its faults
 }
 
-// fileReader reads a file beside the one that names it.
+// fileReader reads a file relative to the file that names it. shown is its display name.
 type fileReader func(name string) (data []byte, shown, problem string)
 
-// readBesidePipeline is the folder of the pipeline file.
+// readBesidePipeline is the fileReader for the directory of the pipeline file.
 func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
 	if c.pipelineDir == "" {
 		return nil, name, "a shipped pipeline has no files beside it"
@@ -47,10 +46,10 @@ func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem strin
 		name = filepath.Join(dir, name)
 	}
 	data, problem = diagnostic.ReadFile(name)
-	return data, c.display(name), problem
+	return data, c.Display(name), problem
 }
 
-// stageReader is the folder of a stage.
+// stageReader returns the fileReader for the directory of a stage.
 func (c *compiler) stageReader(dir StageDir) fileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {
@@ -58,14 +57,14 @@ func (c *compiler) stageReader(dir StageDir) fileReader {
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, libraryPrefix + file, "the file lies outside the stage"
+			return nil, libraryPrefix + file, "the file is outside of the stage"
 		}
 		data, problem = c.readLibrary(file)
 		return data, libraryPrefix + file, problem
 	}
 }
 
-// artifact reads the contract for what is put out. Files that it names lie beside.
+// artifact reads the contract of an artifact. beside reads the files that it names.
 func (m object) artifact(beside fileReader) artifact {
 	inner, ok := m.objectAt("artifact")
 	if !ok {
@@ -73,7 +72,7 @@ func (m object) artifact(beside fileReader) artifact {
 	}
 	inner.checkKeys(&dialect.Artifact)
 	if len(inner.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.label)
+		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.label)
 	}
 	a := &plan.Artifact{
 		From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict(),
@@ -86,13 +85,13 @@ func (m object) artifact(beside fileReader) artifact {
 	return artifact{a, fields}
 }
 
-// joinOr names words as such.
+// joinOr joins words with commas and or.
 func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// verdict reads which value of a field means which outcome, nil if nothing is said.
+// verdict reads the map of a field's values to outcomes; nil if absent.
 func (m object) verdict() *plan.Verdict {
 	inner, ok := m.objectAt("verdict")
 	if !ok {
@@ -102,7 +101,7 @@ func (m object) verdict() *plan.Verdict {
 	v := &plan.Verdict{Field: inner.requiredText("field"), Map: map[string]plan.Outcome{}}
 	values, _ := inner.objectAt("map")
 	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "say which value means which outcome: map: {pass: success, fail: fail}", "verdict has no map")
+		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
 	}
 	if values.node == nil {
 		return v
@@ -118,15 +117,15 @@ func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
 	outcomes := dialect.Outcomes()
 	switch {
 	case word == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
-		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q means no outcome", e.Key)
+		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
 	case at.Node != nil && !slices.Contains(outcomes, word):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, outcomes), "%q is no outcome", word)
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, outcomes), "%q is not an outcome", word)
 	}
 	return plan.Outcome(word)
 }
 
-// schema is the JSON Schema that stands in the map or in a file that it names, nil if there is none or, having said
-// why, none that can be used.
+// schema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
+// faults are reported.
 func (m object) schema(beside fileReader) json.RawMessage {
 	v := m.get("schema")
 	d, root := m.document, v.Node
@@ -136,12 +135,12 @@ func (m object) schema(beside fileReader) json.RawMessage {
 	case v.Kind == yamldoc.Text:
 		data, shown, problem := beside(trimNewlines(v.Source))
 		if problem != "" {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is taken from the folder of this file", "schema %q: %s", trimNewlines(v.Source), problem)
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", trimNewlines(v.Source), problem)
 			return nil
 		}
 		d.File = shown
 		if root, _ = d.Parse(data); root == nil {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q holds none", trimNewlines(v.Source))
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q is empty", trimNewlines(v.Source))
 			return nil
 		}
 	case v.Kind != yamldoc.Map && v.Kind != yamldoc.Bool:
@@ -160,7 +159,7 @@ func (m object) schema(beside fileReader) json.RawMessage {
 	return raw
 }
 
-// locate is the place of a value inside another: of its key, for a member of a map.
+// locate returns the position of a nested value: that of its key, for a member of a map.
 func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	at := n.Pos
 	for _, token := range tokens {
@@ -178,7 +177,7 @@ func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	return at
 }
 
-// withDefaults lays what a node says over what its stage says, member by member.
+// withDefaults returns the contract of a node with that of its stage as default, member by member.
 func (a artifact) withDefaults(stage artifact) artifact {
 	if a.Artifact == nil || stage.Artifact == nil {
 		return cmp.Or(a, stage)
@@ -195,14 +194,14 @@ func (a artifact) withDefaults(stage artifact) artifact {
 	if a.Schema != nil {
 		merged.Schema = a.Schema
 	}
-	of := artifact{&merged, stage.kernelFields}
+	result := artifact{&merged, stage.kernelFields}
 	if a.KernelFields != nil {
-		merged.KernelFields, of.kernelFields = a.KernelFields, a.kernelFields
+		merged.KernelFields, result.kernelFields = a.KernelFields, a.kernelFields
 	}
-	return of
+	return result
 }
 
-// checkKernelFields looks for the checks whose values the kernel writes into the artifact.
+// checkKernelFields reports kernel fields with an unknown check or value.
 func (a artifact) checkKernelFields(checks []plan.Check) {
 	if a.Artifact == nil || a.kernelFields.node == nil {
 		return
@@ -217,7 +216,7 @@ func (a artifact) checkKernelFields(checks []plan.Check) {
 		switch {
 		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
 		case parts == nil:
-			a.kernelFields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is nothing that is measured", source)
+			a.kernelFields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is not a value of a check", source)
 		case !slices.Contains(ids, parts[1]):
 			a.kernelFields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
 		case !slices.Contains(checkValues, parts[2]):

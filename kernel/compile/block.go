@@ -11,12 +11,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// ignoredOnBlocks are keys of a stage that mean nothing on the node of a block.
+// ignoredOnBlocks are keys of a stage without effect on the node of a block.
 var ignoredOnBlocks = []string{
 	"runs", "termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
 
-// block is the authored inside of a parallel node.
+// block is the value of the key parallel.
 type block struct {
 	object
 	providers []plan.BlockProvider
@@ -26,17 +26,17 @@ type block struct {
 // parallelNode compiles a parallel node.
 func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
 	c.hasBlocks = true
-	a.warnIgnored(ignoredOnBlocks, "a parallel block", "say it on the stages of the block")
+	a.warnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
 	a.checkIgnored()
 	a.runs()
-	a.warnIgnored([]string{"inputs"}, "a parallel block", "say it on the stages or the providers of the block")
-	a.refuse("artifact", "say it on the stages of the block", "each provider's stage puts out its own")
-	a.refuse("checks", "say them on the stages of the block", "they measure the work of a stage")
+	a.warnIgnored([]string{"inputs"}, "a parallel block", "write it on the stages or the providers of the block")
+	a.refuse("artifact", "write it on the stages of the block", "each provider's stage makes its own")
+	a.refuse("checks", "write them on the stages of the block", "they measure the work of a stage")
 	a.refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
 	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
 	a.requirements(c.text).applyTo(node)
 	node.Description, _ = a.text("description")
-	inner, ok := a.object.objectAt("parallel")
+	inner, ok := a.objectAt("parallel")
 	if !ok {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
 	return node
 }
 
-// checkIgnored reads what has no effect on a node that runs no stage: a value of the wrong type is told all the same.
+// checkIgnored checks the types of keys without effect on a node without a stage.
 func (a nodeSource) checkIgnored() {
 	for _, key := range []string{"provider", "model", "context", "output_path"} {
 		_, _ = a.text(key)
@@ -62,7 +62,7 @@ func (a nodeSource) checkIgnored() {
 	_ = a.termination()
 }
 
-// requiredItems is a list that must be there and hold something.
+// requiredItems returns a list that must not be empty.
 func (b block) requiredItems(key string) []*yamldoc.Node {
 	items, ok := b.list(key)
 	if len(items) == 0 && (ok || !b.has(key)) {
@@ -71,13 +71,13 @@ func (b block) requiredItems(key string) []*yamldoc.Node {
 	return items
 }
 
-// blockProvider is a provider of a block and where it is named.
+// blockProvider is a provider of a block with the locations of its names.
 type blockProvider struct {
 	plan.BlockProvider
 	nameAt, idAt location
 }
 
-// blockProviders compiles the providers, each a name or a map. The plan keeps the form.
+// blockProviders compiles the providers, each a name or a map. The plan keeps the form as written.
 func (c *compiler) blockProviders(b *block, s inputScope) {
 	first := map[string]location{}
 	for i, item := range b.requiredItems("providers") {
@@ -95,30 +95,30 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 	}
 }
 
-// checkBranchName checks the name that the provider has in the block; first are those of the earlier ones.
+// checkBranchName checks the provider's name in the block. first holds the names of earlier providers.
 func (b block) checkBranchName(p blockProvider, first map[string]location) {
 	id := p.ID()
 	if wrong := branchNameFault(id); wrong != "" {
 		p.idAt.errorf(diagnostic.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, wrong)
 	}
-	folded := strings.ToLower(id) // on some file systems, case alone does not tell directories apart
+	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
 		p.idAt.errorf(diagnostic.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
-			"provider %q stands twice in %s, first in line %d", id, b.label, at.pos.Line)
+			"provider %q is repeated in %s, first in line %d", id, b.label, at.pos.Line)
 		return
 	}
 	first[folded] = p.idAt
 }
 
-// branchNameFault is validName with what the keys of events need, too.
+// branchNameFault is [nameFault] with the rule for keys of events.
 func branchNameFault(id string) string {
 	if id == "-" {
-		return "is a word of ours"
+		return "is reserved"
 	}
 	return nameFault(id)
 }
 
-// provider reads one provider of a block. It has no name, and the reason is said, if it is none.
+// provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
 func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider {
 	var p blockProvider
 	what := fmt.Sprintf("provider %d of %s", number+1, b.label)
@@ -143,7 +143,7 @@ func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider
 	return p
 }
 
-// blockStages compiles the stages that every provider runs.
+// blockStages compiles the stages of the block.
 func (c *compiler) blockStages(b *block, s inputScope) {
 	var list []nodeSource
 	for i, item := range b.requiredItems("stages") {
@@ -162,14 +162,14 @@ func (c *compiler) blockStages(b *block, s inputScope) {
 	}
 }
 
-// blockStage compiles one stage of a block. Its providers are the block's; the stage.yaml's provider and
-// model do not count here.
+// blockStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
+// providers.
 func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 	a.checkCommon()
 	a.refuse("provider", "name it under providers: of the block", "the block's providers run it")
 	a.refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
 	a.refuse("pipeline", "make it a node of its own", "a block runs stages only")
-	a.refuse("transitions", "say them on the block", "edges lead from node to node")
+	a.refuse("transitions", "write them on the block", "edges lead from node to node")
 	a.refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
 	if c.refuseWrapping(a) {
 		return nil
@@ -191,14 +191,14 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 	return node
 }
 
-// refuse reports a key that something cannot have, such as a stage of a block.
+// refuse reports a key that is not allowed here.
 func (m object) refuse(key, hint, why string) {
 	if m.has(key) {
 		m.Errorf(m.keyPos(key), diagnostic.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
 	}
 }
 
-// checkModels warns where the model of a stage goes to providers of different kinds, or to none.
+// checkModels warns of a stage's model that several providers get, or none.
 func (c *compiler) checkModels(b block) {
 	var takers []string
 	for _, p := range b.providers {
@@ -214,7 +214,7 @@ func (c *compiler) checkModels(b block) {
 		switch {
 		case at.Node == nil || len(takers) == 1 || len(b.providers) == 0:
 		case len(takers) == 0:
-			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s names its own", model, b.label)
+			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.label)
 		default:
 			m.Warnf(at.Pos, diagnostic.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
 				"model %q goes to %s", model, strings.Join(takers, " and "))
@@ -222,7 +222,7 @@ func (c *compiler) checkModels(b block) {
 	}
 }
 
-// checkHiddenInputs warns of inputs of a stage that a provider's own go before.
+// checkHiddenInputs warns of inputs of a stage that a provider's inputs replace.
 func (b block) checkHiddenInputs() {
 	items, _ := b.list("stages")
 	for _, item := range items {
@@ -233,24 +233,24 @@ func (b block) checkHiddenInputs() {
 		for _, e := range inner.node.Entries {
 			for _, p := range b.providers {
 				if _, hides := p.Inputs[e.Key]; hides {
-					inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "say it in one of the two places",
-						"inputs.%s has no effect for provider %q, whose own wins", e.Key, p.ID())
+					inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "write it in one of the two places",
+						"inputs.%s has no effect for provider %q, which has its own", e.Key, p.ID())
 				}
 			}
 		}
 	}
 }
 
-// checkBlockOverrides warns of overrides that blocks do not take: their providers are named in the file.
+// checkBlockOverrides warns of overrides without effect on blocks, whose providers the file names.
 func (c *compiler) checkBlockOverrides() {
-	for _, over := range []struct{ name, word string }{
+	for _, over := range []struct{ name, value string }{
 		{"--provider", c.Overrides.Provider},
 		{"--model", c.Overrides.Model},
 		{"CLAUDE_PIPELINE_PROVIDER", c.Env.Provider},
 		{"CLAUDE_PIPELINE_MODEL", c.Env.Model},
 	} {
-		if at := c.externalLocation(over.name); over.word != "" && c.hasBlocks {
-			at.Warnf(at.pos, diagnostic.CodeNoEffect, "change the file", "%q does not reach into parallel blocks", over.word)
+		if at := c.externalLocation(over.name); over.value != "" && c.hasBlocks {
+			at.Warnf(at.pos, diagnostic.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
 		}
 	}
 }

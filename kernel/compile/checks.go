@@ -16,12 +16,12 @@ import (
 
 var (
 	checkIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	// checkTypes are the dialect's names for types of the action.
+	// checkTypes maps the dialect's check types to those of the hook action check.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
 
-// checks reads the checks of a node: those of its stage, less the ones for which the node has others, then its own; nil for
-// none. s is nil where it runs no stage.
+// checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
+// It returns nil for no checks. s is nil for a node without a stage.
 func (c *compiler) checks(a nodeSource, s *stage) []plan.Check {
 	own := a.checkObjects(a.label)
 	all := own
@@ -36,7 +36,7 @@ func (c *compiler) checks(a nodeSource, s *stage) []plan.Check {
 	return c.readChecks(all)
 }
 
-// readChecks reads checks as they stand in files.
+// readChecks reads the checks and reports repeated ids.
 func (c *compiler) readChecks(all []object) []plan.Check {
 	if len(all) == 0 {
 		return nil
@@ -50,16 +50,16 @@ func (c *compiler) readChecks(all []object) []plan.Check {
 		check := m.readCheck()
 		id := m.location(m.get("id")).pos
 		if at, twice := first[check.ID]; twice && check.ID != "" {
-			m.Errorf(id, diagnostic.CodeRepeated, "give each check its own id", "check id %q stands twice, first in line %d", check.ID, at.Line)
+			m.Errorf(id, diagnostic.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)
 		}
 		first[check.ID] = id
 		checks = append(checks, check)
-		c.checkSources[&checks[len(checks)-1]] = m // the list has room for all and does not move
+		c.checkSources[&checks[len(checks)-1]] = m // the slice has enough capacity and does not move
 	}
 	return checks
 }
 
-// source is a text as it stands in the file, "" where there is none: what is wrong with it is said by whoever reads it.
+// source returns the text of a key as written; "" for none. It reports no faults: other readers do.
 func (m object) source(key string) string {
 	if v := m.node.Get(key); v != nil {
 		return v.Source
@@ -67,7 +67,7 @@ func (m object) source(key string) string {
 	return ""
 }
 
-// checkObjects are the checks as they stand in a file.
+// checkObjects returns the objects of the key checks.
 func (m object) checkObjects(what string) []object {
 	items, _ := m.list("checks")
 	list := make([]object, 0, len(items))
@@ -94,7 +94,7 @@ func (m object) readCheck() plan.Check {
 	if m.has("run") && m.has("command") {
 		m.Errorf(m.keyPos("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
 	}
-	config, own := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // everything else belongs to the hook action check
+	config, own := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
 	for _, e := range m.node.Entries {
 		if slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
@@ -105,7 +105,7 @@ func (m object) readCheck() plan.Check {
 	return c
 }
 
-// translateCheckEntry is a member of a check in the words of the action.
+// translateCheckEntry translates a member of a check to the key and value of the hook action.
 func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 	switch e.Key {
 	case "run":
@@ -120,8 +120,8 @@ func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 
 var commandReference = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
-// fillCommands replaces the commands in the checks of all nodes of the plan, and in what they wrap, now that all that says them is known. An
-// embedded plan is the same wherever its file is embedded, its commands are not: one that names any is copied.
+// fillCommands replaces the references to commands in all nodes of the plan. Embedded plans are shared, but their
+// commands differ; those with references are copied.
 func (c *compiler) fillCommands(root *plan.Plan) {
 	c.fillCommandsIn(root, root, "")
 }
@@ -147,10 +147,10 @@ func (c *compiler) fillCommandsIn(root, p *plan.Plan, outer string) {
 	}
 }
 
-// hasCommands reports whether a node has texts in which commands may be named.
+// hasCommands reports whether a node has texts that may reference commands.
 func hasCommands(n plan.Node) bool { return len(n.Checks) > 0 || n.Wraps != nil && n.Wraps.Run != "" }
 
-// planHasCommands reports whether a node of the plan, or of those that it embeds, has such texts.
+// planHasCommands reports whether a node of the plan, or of an embedded plan, has such texts.
 func planHasCommands(p *plan.Plan) bool {
 	for n := range p.All() {
 		if hasCommands(*n) || slices.ContainsFunc(n.Stages, hasCommands) {
@@ -160,7 +160,7 @@ func planHasCommands(p *plan.Plan) bool {
 	return false
 }
 
-// copyPlan is a plan whose nodes can be changed.
+// copyPlan returns a copy of the plan whose nodes can be changed.
 func copyPlan(p *plan.Plan) *plan.Plan {
 	own := *p
 	own.Nodes = slices.Clone(p.Nodes)
@@ -170,7 +170,7 @@ func copyPlan(p *plan.Plan) *plan.Plan {
 	return &own
 }
 
-// checksWithCommands are the checks of a node with its commands in them.
+// checksWithCommands returns the checks of a node with the references replaced.
 func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) []plan.Check {
 	checks := slices.Clone(n.Checks)
 	for i := range checks {
@@ -182,7 +182,7 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 		}
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
-			checks[i].LeftOut = fmt.Sprintf("no command %q is named", name)
+			checks[i].LeftOut = fmt.Sprintf("there is no command %q", name)
 			m.Warnf(m.node.Pos, diagnostic.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
 				"check %q is left out: %s", checks[i].ID, checks[i].LeftOut)
 			continue
@@ -201,7 +201,7 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 	return checks
 }
 
-// wrapsWithCommands is what a node wraps, with its commands in it; nil for nothing.
+// wrapsWithCommands returns the wraps of a node with the references replaced; nil for none.
 func (c *compiler) wrapsWithCommands(w *plan.Wraps, commands map[string]string) *plan.Wraps {
 	if w == nil || w.Run == "" {
 		return w
@@ -211,7 +211,7 @@ func (c *compiler) wrapsWithCommands(w *plan.Wraps, commands map[string]string) 
 	return &own
 }
 
-// missingCommand is the first command that a check names and that is none, or empty; "" where all are there.
+// missingCommand returns the first referenced command that is missing or empty; "" for none.
 func missingCommand(config json.RawMessage, commands map[string]string) string {
 	for _, reference := range commandReference.FindAllSubmatch(config, -1) {
 		if name := string(reference[1]); strings.TrimSpace(commands[name]) == "" {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,27 +13,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// compiler is one compilation.
+// compiler holds the state of one compilation.
 type compiler struct {
 	Request
 	diagnostics diagnostic.List
-	stages      map[StageDir]*stage // nil for one whose file is broken
+	stages      map[StageDir]*stage // nil for a stage with a broken file
 	library     []string
 
-	// Of the pipeline file that is being compiled, and of those that embed it.
-	pipelineDir  string    // "" for a shipped one
-	text         []byte    // its bytes
-	includeStack []include // the outermost first
-	mode         string    // the strictest so far
+	// These are the values of the pipeline file that is being compiled.
+	pipelineDir  string    // "" for a shipped pipeline
+	text         []byte    // content of the file
+	includeStack []include // the files being compiled, the outermost first
+	mode         string    // the strictest mode of these files
 
-	checkSources   map[*plan.Check]object   // as they stand in the file
-	wrapsLocations map[*plan.Wraps]location // where their commands stand
+	checkSources   map[*plan.Check]object   // the YAML of each check
+	wrapsLocations map[*plan.Wraps]location // locations of the commands
 
-	embeddedPlans map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
+	embeddedPlans map[string]*plan.Plan // by path; nil for a file without a plan
 	sizes         map[*plan.Plan]int    // numbers of nodes
-	hasBlocks     bool                  // there are parallel blocks
+	hasBlocks     bool                  // the pipeline has a parallel block
 	singleStage   bool                  // a stage runs alone
-	validateOnly  bool                  // at files, without a run to come
+	validateOnly  bool                  // the plan is not for a run
 }
 
 func newCompiler(req Request) *compiler {
@@ -43,7 +42,7 @@ func newCompiler(req Request) *compiler {
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
 
-// newPlan is a plan without nodes.
+// newPlan returns a plan without nodes.
 func (c *compiler) newPlan(source string, data []byte) *plan.Plan {
 	sum := sha256.Sum256(data)
 	now := c.Now.UTC().Format(time.RFC3339)
@@ -58,7 +57,7 @@ func (c *compiler) newPlan(source string, data []byte) *plan.Plan {
 	}
 }
 
-// finish turns a plan into the result, or into the error if anything is wrong with it.
+// finish returns the result with the plan, or the diagnostics if there is an error.
 func (c *compiler) finish(p *plan.Plan) (*Result, error) {
 	ds := c.diagnostics.Sorted()
 	if ds.HasErrors() {
@@ -68,15 +67,15 @@ func (c *compiler) finish(p *plan.Plan) (*Result, error) {
 	return &Result{Plan: p, Warnings: ds, Library: sortedUnique(c.library)}, nil
 }
 
-// needsQueue says whether a termination of the nodes, or of what is inside them, is a queue.
+// needsQueue reports whether a node, or a node inside of it, has the termination queue.
 func needsQueue(nodes []plan.Node) bool {
 	return slices.ContainsFunc(nodes, func(n plan.Node) bool {
 		return n.Termination.Type() == plan.TypeQueue || needsQueue(n.Stages) || n.Plan != nil && n.Plan.Dependencies.BD
 	})
 }
 
-// lookupStage loads the stage of a node, once for each folder. It returns nil, having said why, if there is
-// no usable one.
+// lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
+// not exist or is not usable.
 func (c *compiler) lookupStage(name string, at location) *stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
@@ -87,7 +86,7 @@ func (c *compiler) lookupStage(name string, at location) *stage {
 	return c.cachedStage(dir)
 }
 
-// cachedStage is the stage in a folder, nil for one that cannot be used.
+// cachedStage returns the stage in a directory; nil if it is not usable.
 func (c *compiler) cachedStage(dir StageDir) *stage {
 	s, known := c.stages[dir]
 	if !known {
@@ -97,10 +96,10 @@ func (c *compiler) cachedStage(dir StageDir) *stage {
 	return s
 }
 
-// loadStage reads a stage's stage.yaml.
+// loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
 func (c *compiler) loadStage(dir StageDir) *stage {
 	data, problem := c.readStageFile(dir)
-	d := c.document(c.stageFile(dir))
+	d := c.document(c.StageFile(dir))
 	if problem != "" {
 		d.Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil
@@ -115,20 +114,9 @@ func (c *compiler) loadStage(dir StageDir) *stage {
 	return s
 }
 
-// stageFile is the display name of a stage's stage.yaml.
-func (c *compiler) stageFile(dir StageDir) string {
-	if dir.Library {
-		return libraryPrefix + path.Join(dir.Path, "stage.yaml")
-	}
-	return c.display(filepath.Join(dir.Path, "stage.yaml"))
-}
-
 func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
 		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
 	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
 }
-
-// closeQuietly closes a file that was only read.
-func closeQuietly(f fs.File) { _ = f.Close() }

@@ -7,13 +7,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// start is the beginning of a file, the place of faults that concern all of it.
+// start is the location of faults of a whole file.
 var start = yamldoc.Pos{Line: 1, Column: 1}
 
-// document is one source of values.
+// document is a source of values with the list of its diagnostics.
 type document = diagnostic.Document
 
-// parse reads the document's map. It returns false, having said why, if there is none.
+// parse returns the document's root object. It returns false and reports a fault if there is none.
 func parse(d document, data []byte) (object, bool) {
 	root, ok := d.Parse(data)
 	switch {
@@ -28,13 +28,13 @@ func parse(d document, data []byte) (object, bool) {
 	return object{}, false
 }
 
-// location is a position in a document: where a value came from.
+// location is a position in a document.
 type location struct {
 	document
 	pos yamldoc.Pos
 }
 
-// String is file:line:column, or the name alone of what is no file.
+// String returns file:line:column, or the name alone for a value of no file.
 func (p location) String() string {
 	if p.pos.Line == 0 {
 		return p.File

@@ -13,18 +13,18 @@ import (
 
 var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
 
-// edge is one of the transitions of a node, as it stands in the file.
+// edge is one transition of a node as written.
 type edge struct {
-	object // of the long form; without a node in the short one
+	object // the long form; node is nil for the short form
 	plan.Edge
 	outcome plan.Outcome
 	toAt    location
 }
 
-// transitions reads the edges of a node, in the order of the file. whole is false, having said why, where some of them
-// could not be read.
+// transitions reads the edges of a node, in the order of the file. whole is false if an edge is not readable; the
+// fault is reported.
 func (a nodeSource) transitions() (edges []edge, whole bool) {
-	inner, ok := a.object.objectAt("transitions")
+	inner, ok := a.objectAt("transitions")
 	if !ok {
 		return nil, !a.has("transitions")
 	}
@@ -43,7 +43,7 @@ func (a nodeSource) transitions() (edges []edge, whole bool) {
 	return edges, whole
 }
 
-// edge reads one of the transitions; To is "", having said why, where there is no target.
+// edge reads one transition. To is "" if there is no target; the fault is reported.
 func (m object) edge(entry yamldoc.Entry) edge {
 	e := edge{outcome: plan.Outcome(entry.Key), toAt: location{m.document, entry.Value.Pos}}
 	switch entry.Value.Kind {
@@ -59,13 +59,13 @@ func (m object) edge(entry yamldoc.Entry) edge {
 		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write where it leads: the id of a node, or "+joinOr(targets), "the edge for %s leads nowhere", entry.Key)
+			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e
 }
 
-// planEdges are the edges as the plan has them, nil for none.
+// planEdges returns the edges of the plan; nil for none.
 func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 	if len(edges) == 0 {
 		return nil
@@ -77,8 +77,8 @@ func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 	return m
 }
 
-// checkTarget looks for the node that the edge of node number at leads to. It returns false, having said why, if there
-// is none.
+// checkTarget checks the target of the edge of node number at. It returns false and reports a fault if the target
+// does not exist.
 func (e edge) checkTarget(at int, ids []string) bool {
 	target := slices.Index(ids, e.To)
 	word := slices.Contains(targets, e.To)
@@ -86,7 +86,7 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	case e.To == "":
 		return false // already reported
 	case word && target >= 0:
-		e.toAt.Warnf(e.toAt.pos, diagnostic.CodeAmbiguous, "give the node another id", "%s is a word of transitions here, not the node with that id", e.To)
+		e.toAt.Warnf(e.toAt.pos, diagnostic.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
 	case !word && target < 0:
 		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
@@ -97,7 +97,7 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	return true
 }
 
-// checkForward reports what is said of counting on an edge that is not counted.
+// checkForward reports keys that have no meaning on an edge that leads forward.
 func (e edge) checkForward() {
 	if e.node == nil {
 		return
@@ -108,11 +108,11 @@ func (e edge) checkForward() {
 		}
 	}
 	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
-		e.Warnf(e.keyPos("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent gets it", e.To)
+		e.Warnf(e.keyPos("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
 	}
 }
 
-// checkLimit holds the edge's limit against the most that the policy allows at its node.
+// checkLimit checks the edge's limit against the maximum of the node's policy.
 func (e edge) checkLimit(most plan.Cycles) {
 	if e.Limit <= most.Max {
 		return
@@ -124,10 +124,10 @@ func (e edge) checkLimit(most plan.Cycles) {
 	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
-// checkSkipEdge reports the edge for skip of a node with skip_when that does not lead forward: it would be skipped for
-// the same reason again.
+// checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be
+// skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		e.toAt.errorf(diagnostic.CodeConflict, "lead it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+		e.toAt.errorf(diagnostic.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
 	}
 }

@@ -44,7 +44,7 @@ func TestDepthOfEmbedding(t *testing.T) {
 	}
 	_, _, err = compileFiles(t, pipelineChain(10))
 	want := "f9.yaml:2:27: error[AP-YAML-207]: pipelines embed each other more than 10 files deep: p.yaml → f1.yaml → f2.yaml → " +
-		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer)"
+		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer pipelines)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -65,7 +65,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 		files[name+".yaml"] = text
 	}
 	_, _, err := compileFiles(t, files)
-	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and those that it embeds have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
+	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and its embedded pipelines have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -79,7 +79,7 @@ func TestCircleThroughALink(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))
 	_, err := compile.Pipeline(compile.Request{Roots: compile.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
-	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (take one of these nodes out)"
+	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (remove one of these nodes)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -95,7 +95,7 @@ func TestFindShippedPipeline(t *testing.T) {
 	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
 		t.Errorf("problem %q", problem)
 	}
-	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program ships nothing" {
+	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program has no library" {
 		t.Errorf("problem %q", problem)
 	}
 	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {

@@ -16,22 +16,22 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// defaultQuestion is what a confirm without a message asks.
+// defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// hookCompiler is what the hooks of one pipeline file are compiled with.
+// hookCompiler compiles the hooks of one pipeline file.
 type hookCompiler struct {
 	*compiler
-	data    []byte       // the file's bytes
+	data    []byte       // content of the file
 	sources []nodeSource // its nodes
 }
 
-// hooks compiles the hooks of a pipeline file, those that other keys stand for included, nil for none. asks
-// says of each node of the list whether a person has to approve it.
-func (c *compiler) hooks(m object, data []byte, list []nodeSource, asks []approval) []plan.Hook {
+// hooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
+// the nodes, by index.
+func (c *compiler) hooks(m object, data []byte, list []nodeSource, approvals []approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
-	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, asks)...)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, approvals)...)
 	var all []plan.Hook
 	for _, point := range plan.HookPoints {
 		all = append(all, written[point]...)
@@ -43,7 +43,7 @@ func (c *compiler) hooks(m object, data []byte, list []nodeSource, asks []approv
 	return numberHooks(all)
 }
 
-// numberHooks gives the hooks their numbers.
+// numberHooks sets the numbers of the hooks.
 func numberHooks(hooks []plan.Hook) []plan.Hook {
 	for i := range hooks {
 		hooks[i].Number = i + 1
@@ -68,7 +68,7 @@ func (f hookCompiler) readHooks(m object) map[plan.HookPoint][]plan.Hook {
 	return hooks
 }
 
-// pointHooks compiles the list of one point. What is never called is left out, with a warning.
+// pointHooks compiles the hooks of one point. Hooks that are never called are dropped with a warning.
 func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
 	items, _ := m.list(string(point))
 	var hooks []plan.Hook
@@ -83,7 +83,7 @@ func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos)
 	switch {
 	case len(items) == 0:
 	case isSessionPoint(point) && len(f.includeStack) > 1:
-		m.Warnf(at, diagnostic.CodeNoEffect, "write it in the pipeline that is started", "%s has no effect in a pipeline within another", point)
+		m.Warnf(at, diagnostic.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
 		return nil
 	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a nodeSource) bool { return a.has("parallel") }):
 		m.Warnf(at, diagnostic.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
@@ -97,7 +97,7 @@ func isProviderPoint(p plan.HookPoint) bool {
 	return strings.HasPrefix(string(p), "parallel_provider_")
 }
 
-// hook compiles one entry.
+// hook compiles one hook.
 func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
 	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), At: location{e.document, e.node.Pos}.String()}
 	h.Condition = f.condition(e)
@@ -120,7 +120,7 @@ func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
 	return h
 }
 
-// actionName is the canonical name of the entry's action, "", having said why, if there is none.
+// actionName returns the canonical name of the hook's action. It returns "" and reports a fault if there is none.
 func (f hookCompiler) actionName(e object) string {
 	name, at := e.text("action")
 	switch {
@@ -138,7 +138,7 @@ func (f hookCompiler) actionName(e object) string {
 	return ""
 }
 
-// condition is the entry's condition, checked.
+// condition returns the checked condition of the hook.
 func (f hookCompiler) condition(e object) string {
 	text, at := e.text("condition")
 	if at.Node == nil {
@@ -149,7 +149,7 @@ func (f hookCompiler) condition(e object) string {
 	return text
 }
 
-// checkCondition reports what is wrong with the condition at a place in the file with these bytes.
+// checkCondition reports err, the error of a condition. data is the content of the file.
 func (m object) checkCondition(err error, at value, data []byte) {
 	var fault *condition.Error
 	if !errors.As(err, &fault) {
@@ -162,7 +162,7 @@ func (m object) checkCondition(err error, at value, data []byte) {
 	m.Errorf(at.At(data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }
 
-// checkKernelAction checks an entry whose action is one of the kernel's.
+// checkKernelAction checks a hook with an action of the kernel.
 func (m object) checkKernelAction(point plan.HookPoint, action string, own []string) {
 	if point == plan.PointSessionEnd {
 		m.Errorf(m.get("action").Pos, diagnostic.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.label, action)
@@ -174,7 +174,7 @@ func (m object) checkKernelAction(point plan.HookPoint, action string, own []str
 		case e.Key == "accept_feedback":
 			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 		case slices.Contains(dialect.Hook.Names(), e.Key):
-			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for a person", noun, e.Key)
+			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for the user", noun, e.Key)
 		default:
 			hint := ""
 			if near := nearest.Name(e.Key, own); near != "" {
@@ -185,7 +185,7 @@ func (m object) checkKernelAction(point plan.HookPoint, action string, own []str
 	}
 }
 
-// checkPluginAction checks an entry whose action is a plugin's.
+// checkPluginAction checks a hook with an action of a plugin.
 func (m object) checkPluginAction(point plan.HookPoint) {
 	if m.has("accept_feedback") {
 		m.Errorf(m.keyPos("accept_feedback"), diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
@@ -200,7 +200,7 @@ func (m object) checkPluginAction(point plan.HookPoint) {
 	}
 }
 
-// otherMembers are the members of the map that are none of the known ones, as an object; nil if there are none.
+// otherMembers returns the members of the map that are not known, as a JSON object; nil for none.
 func (m object) otherMembers(known []string) []byte {
 	rest := yamldoc.Node{Kind: yamldoc.Map}
 	for _, e := range m.node.Entries {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// policyOwner is what a policy is said of.
+// policyOwner is the kind of object that a policy belongs to.
 type policyOwner int
 
 const (
@@ -21,7 +21,7 @@ const (
 	stagePolicy // inside a block
 )
 
-// atMost is count with an upper bound.
+// atMost is [object.count] with an upper bound.
 func (m object) atMost(most int, key string) (int, value) {
 	n, at := m.count(key)
 	if at.Node != nil && n > most {
@@ -31,7 +31,7 @@ func (m object) atMost(most int, key string) (int, value) {
 	return n, at
 }
 
-// cycles reads how often counted edges may be taken, nil if nothing is said.
+// cycles reads the limits of counted edges; nil if absent.
 func (m object) cycles() *plan.Cycles {
 	inner, ok := m.objectAt("cycles")
 	if !ok {
@@ -48,21 +48,21 @@ func (m object) cycles() *plan.Cycles {
 	}
 	n, at := inner.count("identical")
 	if at.Node != nil && n < 2 {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out, and they are not compared", "identical must be at least 2 passes, not %s", at.Source)
+		inner.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out to disable the comparison", "identical must be at least 2 passes, not %s", at.Source)
 	}
 	c.Identical = n
 	return c
 }
 
-// budget reads how many tokens prompts may have, nil if nothing is said.
-func (m object) budget(of policyOwner) *plan.Budget {
+// budget reads the token budget of prompts; nil if absent.
+func (m object) budget(owner policyOwner) *plan.Budget {
 	inner, ok := m.objectAt("budget")
 	if !ok {
 		return nil
 	}
 	inner.checkKeys(&dialect.Budget)
-	if of != pipelinePolicy && inner.has("shares") {
-		inner.Errorf(inner.keyPos("shares"), diagnostic.CodeConflict, "say them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
+	if owner != pipelinePolicy && inner.has("shares") {
+		inner.Errorf(inner.keyPos("shares"), diagnostic.CodeConflict, "write them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
 	}
 	b := &plan.Budget{Total: inner.budgetTotal()}
 	shares, _ := inner.objectAt("shares")
@@ -82,7 +82,7 @@ func (m object) budget(of policyOwner) *plan.Budget {
 	return b
 }
 
-// budgetTotal is the budget's whole: a number of tokens, or model for what the provider's model takes in.
+// budgetTotal returns a number of tokens, or "model" for the context window of the provider's model.
 func (m object) budgetTotal() json.RawMessage {
 	v := m.get("total")
 	switch {
@@ -104,7 +104,7 @@ func (m object) budgetTotal() json.RawMessage {
 	return json.RawMessage(strconv.Itoa(n))
 }
 
-// checkShares looks for the nodes that shares are for.
+// checkShares reports shares of unknown nodes.
 func (m object) checkShares(list []nodeSource) {
 	policy, _ := m.peek("policy")
 	budget, _ := policy.peek("budget")
@@ -120,7 +120,7 @@ func (m object) checkShares(list []nodeSource) {
 	}
 }
 
-// peek is a nested map whose faults are reported elsewhere.
+// peek returns a nested map without reporting faults.
 func (m object) peek(key string) (object, bool) {
 	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
 		return object{m.document, n, key}, true
@@ -128,7 +128,7 @@ func (m object) peek(key string) (object, bool) {
 	return object{}, false
 }
 
-// nodeIDs are the ids of nodes, without those that are missing.
+// nodeIDs returns the ids of nodes, without empty ones.
 func nodeIDs(list []nodeSource) []string {
 	var ids []string
 	for _, a := range list {
@@ -139,7 +139,7 @@ func nodeIDs(list []nodeSource) []string {
 	return ids
 }
 
-// cost reads what attempts may consume, nil if nothing is said.
+// cost reads the limits of dollars and tokens; nil if absent.
 func (m object) cost() *plan.Cost {
 	inner, ok := m.objectAt("cost")
 	if !ok {
@@ -156,24 +156,24 @@ func (m object) cost() *plan.Cost {
 	return c
 }
 
-// positive is a number above 0, 0 if there is none.
+// positive returns a number above 0; 0 if absent.
 func (m object) positive(key string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for none", "%s must be more than 0, not %s", key, at.Source)
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
 		return 0
 	}
 	return n
 }
 
-// checkBelow reports a number that must not be above another; 0 is none.
+// checkBelow reports a number above its bound. A bound of 0 is no bound.
 func (m object) checkBelow(key string, n float64, bound string, most float64, why string) {
 	if most > 0 && n > most {
 		m.Errorf(m.get(key).Pos, diagnostic.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
 	}
 }
 
-// escalation reads what happens when a person is needed, nil if nothing is said.
+// escalation reads the policy of escalations; nil if absent.
 func (m object) escalation() *plan.Escalation {
 	inner, ok := m.objectAt("escalation")
 	if !ok {
@@ -191,17 +191,17 @@ func (m object) escalation() *plan.Escalation {
 	return e
 }
 
-// isRequired reads whether every way to the end leads through a node.
-func (m object) isRequired(of policyOwner) bool {
-	if of != nodePolicy && m.has("required") {
-		hint := map[policyOwner]string{pipelinePolicy: "say it in the policy of a node", stagePolicy: "say it in the policy of the block"}[of]
-		m.Errorf(m.keyPos("required"), diagnostic.CodeConflict, hint, "required is said of nodes")
+// isRequired reports whether every path to the end must pass through the node.
+func (m object) isRequired(owner policyOwner) bool {
+	if owner != nodePolicy && m.has("required") {
+		hint := map[policyOwner]string{pipelinePolicy: "write it in the policy of a node", stagePolicy: "write it in the policy of the block"}[owner]
+		m.Errorf(m.keyPos("required"), diagnostic.CodeConflict, hint, "required is a key of nodes")
 		return false
 	}
 	return m.boolean("required")
 }
 
-// runLimit is the guardrail of a run: that of guardrails, or policy.timeout, which means the same.
+// runLimit returns the guardrail of a run, from guardrails or policy.timeout, which mean the same.
 func (m object) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan.Guardrails {
 	if policy == nil || policy.Timeout == 0 {
 		return guardrails

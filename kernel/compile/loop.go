@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// stageLoop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
+// stageLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
 func (c *compiler) stageLoop(dir StageDir, loop Loop) *plan.Plan {
 	s := c.loadStage(dir)
 	if s == nil {
@@ -54,7 +54,7 @@ func (c *compiler) stageLoop(dir StageDir, loop Loop) *plan.Plan {
 	return p
 }
 
-// checkSingleStage warns of what makes no difference to a stage that runs alone.
+// checkSingleStage warns of keys and flags without effect on a stage that runs alone.
 func (c *compiler) checkSingleStage(s *stage) {
 	switch {
 	case !s.has("checks"):
@@ -64,15 +64,15 @@ func (c *compiler) checkSingleStage(s *stage) {
 		s.Warnf(s.keyPos("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
 	if s.demands.skipWhen != "" && !c.validateOnly {
-		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
+		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
 	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
-		at.Warnf(at.pos, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
+		at.Warnf(at.pos, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
 	}
 }
 
-// loopTermination is the stage's termination with the command's maximum. check_before, which only
-// loops know, travels with it.
+// loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
+// loops have, is part of it.
 func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	own := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
 	delete(own.values, "max")
@@ -90,12 +90,12 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	}
 	c.checkTermination(t, own, termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
-		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks to end by")
+		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
 	return t
 }
 
-// singleStageArtifact is the artifact of a stage that runs alone, in which nothing is measured.
+// singleStageArtifact returns the artifact of a stage that runs alone, without fields of checks.
 func (c *compiler) singleStageArtifact(s *stage) *plan.Artifact {
 	if s.artifact.Artifact == nil || len(s.artifact.KernelFields) == 0 {
 		return s.artifact.Artifact

@@ -11,32 +11,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// onKeys are what becomes of the key on, which other dialects have for transitions.
+// onKeys are the keys that other dialects use for transitions: YAML 1.1 reads on as true.
 var onKeys = []string{"on", "true"}
 
-// nodeSource is a node, or a stage of a block, as it stands in the file.
+// nodeSource is a node, or a stage of a block, as written.
 type nodeSource struct {
 	object
-	noun  string // node or stage
+	noun  string // "node" or "stage"
 	index int    // in its list, from 0
 	id    string
 	idAt  location
 }
 
-// newNodeSource reads the id of the item with that number of a list of nodes, or of the stages of a block.
-// The number names it in messages as long as it has no id; of is what the list belongs to, "" for the
-// pipeline.
-func newNodeSource(d document, n *yamldoc.Node, noun string, number int, of string) nodeSource {
-	a := nodeSource{object: object{d, n, fmt.Sprintf("%s %d%s", noun, number+1, of)}, noun: noun, index: number}
+// newNodeSource reads the id of item number index of a list of nodes, or of the stages of a block. Messages use
+// the number for an item without an id. suffix names the owner of the list; "" for the pipeline.
+func newNodeSource(d document, n *yamldoc.Node, noun string, index int, suffix string) nodeSource {
+	a := nodeSource{object: object{d, n, fmt.Sprintf("%s %d%s", noun, index+1, suffix)}, noun: noun, index: index}
 	id, at := a.text("id", "name")
 	a.id, a.idAt = id, a.location(at)
 	if id != "" {
-		a.label = fmt.Sprintf("%s %q%s", noun, id, of)
+		a.label = fmt.Sprintf("%s %q%s", noun, id, suffix)
 	}
 	return a
 }
 
-// checkRepeated reports ids that stand twice.
+// checkRepeated reports repeated ids.
 func checkRepeated(list []nodeSource) {
 	first := map[string]location{}
 	for _, a := range list {
@@ -44,21 +43,20 @@ func checkRepeated(list []nodeSource) {
 			continue
 		}
 		if at, twice := first[a.id]; twice {
-			a.idAt.errorf(diagnostic.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q stands twice, first in line %d", a.noun, a.id, at.pos.Line)
+			a.idAt.errorf(diagnostic.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
 			continue
 		}
 		first[a.id] = a.idAt
 	}
 }
 
-// compileNode compiles one node, and says whether a person has to approve it. The node is nil, having said why,
-// where there is nothing to compile.
+// compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
 func (c *compiler) compileNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
 	a.checkCommon()
 	if w, st, wraps := c.resolveWraps(a); wraps {
 		return c.wrapsNode(a, s, w, st)
 	}
-	if a.has("wraps") { // of the wrong type
+	if a.has("wraps") { // has the wrong type
 		return nil, approval{}
 	}
 	switch a.kind() {
@@ -73,7 +71,7 @@ func (c *compiler) compileNode(a nodeSource, s inputScope, defaults settings) (*
 	}
 }
 
-// checkCommon checks what holds for nodes of all kinds.
+// checkCommon checks the keys that all kinds of nodes share.
 func (a nodeSource) checkCommon() {
 	a.warnUnknownKeys(slices.Concat(dialect.Node.Names(), onKeys))
 	for _, key := range onKeys {
@@ -84,7 +82,7 @@ func (a nodeSource) checkCommon() {
 	a.checkID()
 }
 
-// kind says what the node is. It returns "", having said why, for one that is nothing or two things.
+// kind returns the kind of the node. It returns "" and reports a fault if the node has none or several.
 func (a nodeSource) kind() plan.Kind {
 	isStage, block, nested := a.isSet("stage", "loop", "prompt"), a.isSet("parallel"), a.isSet("pipeline")
 	switch {
@@ -109,7 +107,7 @@ func (a nodeSource) reportEmpty(hint string) {
 	a.Errorf(a.node.Pos, diagnostic.CodeMissing, hint, "%s has neither stage nor prompt", a.label)
 }
 
-// stageNode compiles a node that runs a stage.
+// stageNode compiles a node that runs a stage or a prompt.
 func (c *compiler) stageNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
 	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Steps: a.steps()}
 	own, stage, ok := c.stageWork(node, a)
@@ -121,8 +119,8 @@ func (c *compiler) stageNode(a nodeSource, s inputScope, defaults settings) (*pl
 	return node, own.approval.withDefault(stage.approval)
 }
 
-// stageWork gives the node what it does, and returns what the node and its stage say. It returns false,
-// having said why, if there is no usable stage.
+// stageWork sets the work of the node and returns the settings of the node and its stage. It returns false and
+// reports a fault if there is no usable stage.
 func (c *compiler) stageWork(node *plan.Node, a nodeSource) (own settings, s stage, ok bool) {
 	own = a.settings()
 	r := a.runs()
@@ -133,11 +131,11 @@ func (c *compiler) stageWork(node *plan.Node, a nodeSource) (own settings, s sta
 	if st != nil {
 		s = *st
 	}
-	promised := a.artifact(c.readBesidePipeline).withDefaults(s.artifact)
+	contract := a.artifact(c.readBesidePipeline).withDefaults(s.artifact)
 	node.Role = s.role
 	node.Checks = c.checks(a, st)
-	node.Artifact = promised.Artifact
-	promised.checkKernelFields(node.Checks)
+	node.Artifact = contract.Artifact
+	contract.checkKernelFields(node.Checks)
 	node.Termination = mergeTermination(s.termination, own.termination, r)
 	node.Description = cmp.Or(own.description, s.description)
 	node.Context = cmp.Or(own.context, s.context)
@@ -160,8 +158,8 @@ func (a nodeSource) checkID() {
 	}
 }
 
-// nodeStage loads the node's stage: nil for an inline prompt alone. It is not usable if the stage that
-// the node names is not.
+// nodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
+// usable.
 func (c *compiler) nodeStage(a nodeSource) (s *stage, usable bool) {
 	name, at := a.text("stage", "loop")
 	if at.Node == nil {
@@ -171,7 +169,7 @@ func (c *compiler) nodeStage(a nodeSource) (s *stage, usable bool) {
 	return s, s != nil
 }
 
-// setPrompt gives the node its inline prompt, which wins, or its stage's prompt file.
+// setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage.
 func (c *compiler) setPrompt(node *plan.Node, a nodeSource, s *stage) {
 	node.Prompt, _ = a.text("prompt")
 	if s == nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// pipeline compiles the bytes of the pipeline file that the request names.
+// pipeline compiles the outermost pipeline file.
 func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
 	return c.finish(c.outermostPlan(file, data))
 }
 
-// outermostPlan compiles the pipeline file that the request names, over what the files of settings say.
+// outermostPlan compiles the outermost pipeline file with the settings and overrides of the request.
 func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 	p := c.compileFile(file, data, c.flagPatterns())
 	if p != nil {
@@ -27,14 +27,14 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 	return p
 }
 
-// setRunTimeout puts the time that the command line gives to the run over what the file says.
+// setRunTimeout replaces the time limit of the run by that of the command line.
 func (c *compiler) setRunTimeout(p *plan.Plan) {
 	if d := c.Overrides.Timeout; d > 0 {
 		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: d.Seconds(), At: "--timeout"}
 	}
 }
 
-// mergeCommands are those of the settings with the pipeline's over them, nil for none.
+// mergeCommands returns the commands of the settings, replaced by those of the pipeline; nil for none.
 func (c *compiler) mergeCommands(pipeline map[string]string) map[string]string {
 	if len(c.Defaults.Commands) == 0 {
 		return pipeline
@@ -44,15 +44,15 @@ func (c *compiler) mergeCommands(pipeline map[string]string) map[string]string {
 	return all
 }
 
-// compileFile compiles the bytes of a pipeline file. more are initial inputs beside its own. It returns nil,
-// having said why, where there is nothing to compile.
+// compileFile compiles the content of a pipeline file. more are initial inputs beside its own. It returns nil if
+// there is no plan; the faults are reported.
 func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.Plan {
 	outer, outerText := c.pipelineDir, c.text
-	c.pipelineDir, c.text, c.includeStack = pipelineFolder(file), data, append(c.includeStack, include{realPath(file), c.display(file)})
+	c.pipelineDir, c.text, c.includeStack = pipelineFolder(file), data, append(c.includeStack, include{realPath(file), c.Display(file)})
 	defer func() {
 		c.pipelineDir, c.text, c.includeStack = outer, outerText, c.includeStack[:len(c.includeStack)-1]
 	}()
-	p := c.newPlan(c.display(file), data)
+	p := c.newPlan(c.Display(file), data)
 	m, ok := parse(c.document(p.Source.Path), data)
 	if !ok {
 		return nil
@@ -78,17 +78,17 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 	list := m.nodeSources()
 	m.checkShares(list)
 	f := newGraph(c, m, list)
-	var asks []approval
-	p.Nodes, asks = c.compileNodes(f, m.defaults())
+	var approvals []approval
+	p.Nodes, approvals = c.compileNodes(f, m.defaults())
 	f.check(p)
-	p.Pipeline.Hooks = c.hooks(m, data, list, asks)
+	p.Pipeline.Hooks = c.hooks(m, data, list, approvals)
 	if !c.checkNodeCount(p, m) {
 		return nil
 	}
 	return p
 }
 
-// requiredText returns a text that must be there.
+// requiredText returns a text that must be present.
 func (m object) requiredText(key string) string {
 	text, at := m.text(key)
 	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {
@@ -131,7 +131,7 @@ func (c *compiler) flagPatterns() []pattern {
 	return patterns
 }
 
-// nodeSources are the nodes as they stand in the file.
+// nodeSources returns the nodes as written.
 func (m object) nodeSources() []nodeSource {
 	items, _ := m.nodeItems()
 	list := make([]nodeSource, 0, len(items))
@@ -146,23 +146,22 @@ func (m object) nodeSources() []nodeSource {
 	return list
 }
 
-// compileNodes compiles the list of nodes, in list order, and lets the flow have them. asks is what each item of the list says
-// of a person's approval.
-func (c *compiler) compileNodes(f *graph, defaults settings) (nodes []plan.Node, asks []approval) {
-	nodes, asks = []plan.Node{}, make([]approval, len(f.sources))
-	around := outlines(f.sources)
+// compileNodes compiles the nodes in order and adds them to the graph. approvals are those of the nodes, by index.
+func (c *compiler) compileNodes(f *graph, defaults settings) (nodes []plan.Node, approvals []approval) {
+	nodes, approvals = []plan.Node{}, make([]approval, len(f.sources))
+	list := outlines(f.sources)
 	for i, a := range f.sources {
 		var node *plan.Node
-		if node, asks[i] = c.compileNode(a, inputScope{nodes: around, node: i}, defaults); node != nil {
+		if node, approvals[i] = c.compileNode(a, inputScope{nodes: list, node: i}, defaults); node != nil {
 			node.Path, node.Transitions = strconv.Itoa(i), planEdges(f.edges[i])
 			nodes = append(nodes, *node)
 			f.nodes[i] = node
 		}
 	}
-	return nodes, asks
+	return nodes, approvals
 }
 
-// nodeItems returns the items of nodes, or of its old name stages.
+// nodeItems returns the items of nodes, or of the deprecated key stages.
 func (m object) nodeItems() ([]*yamldoc.Node, bool) {
 	key := "nodes"
 	if old := m.keyPos("stages"); old.Line > 0 {
@@ -184,7 +183,7 @@ func (m object) nodeItems() ([]*yamldoc.Node, bool) {
 	return items, ok
 }
 
-// keyPos is the place of a key itself, the zero place if it is absent.
+// keyPos returns the position of a key itself; the zero Pos if it is absent.
 func (m object) keyPos(key string) yamldoc.Pos {
 	for _, e := range m.node.Entries {
 		if e.Key == key {

@@ -13,8 +13,8 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
-func (m object) policy(of policyOwner) *plan.Policy {
+// policy reads the policy of a pipeline, a node or a stage of a block; nil if absent.
+func (m object) policy(owner policyOwner) *plan.Policy {
 	inner, ok := m.objectAt("policy")
 	if !ok {
 		return nil
@@ -29,9 +29,9 @@ func (m object) policy(of policyOwner) *plan.Policy {
 	p.Recovery = oneOf[plan.Recovery](inner, "recovery", &dialect.Policy)
 	p.Context = oneOf[string](inner, "context", &dialect.Policy)
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
-	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
-	p.Required = inner.isRequired(of)
-	p.Mode, p.Tools, p.Secrets = inner.mode(of), inner.tools(), inner.secrets()
+	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(owner), inner.cost(), inner.escalation()
+	p.Required = inner.isRequired(owner)
+	p.Mode, p.Tools, p.Secrets = inner.mode(owner), inner.tools(), inner.secrets()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}
@@ -41,17 +41,17 @@ func (m object) policy(of policyOwner) *plan.Policy {
 	return p
 }
 
-// oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
-func oneOf[W ~string](m object, key string, of *dialect.Object) W {
+// oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
+func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
 	word, at := m.text(key)
-	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
+	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, word) {
 		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
 		return ""
 	}
 	return W(word)
 }
 
-// guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
+// guardrails reads the time limit of a pipeline, a node or a stage; nil if absent.
 func (m object) guardrails() *plan.Guardrails {
 	inner, ok := m.objectAt("guardrails")
 	if !ok {
@@ -65,10 +65,10 @@ func (m object) guardrails() *plan.Guardrails {
 	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.location(inner.get("max_runtime_seconds")).String()}
 }
 
-// seconds returns a duration above 0, 0 if there is none: then there is no limit.
+// seconds returns a duration above 0; 0 means no limit.
 func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
 
-// secondsOr returns a duration above 0, 0 if there is none: then there is what without says.
+// secondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
 func (m object) secondsOr(key, without string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
@@ -103,7 +103,7 @@ func (m object) retry() *plan.Retry {
 	return r
 }
 
-// feedback reads how often a person may send a stage back, nil if nothing is said.
+// feedback reads how often the user may send a stage back; nil if absent.
 func (m object) feedback() *plan.Feedback {
 	inner, ok := m.objectAt("feedback")
 	if !ok {
@@ -119,7 +119,7 @@ func (m object) feedback() *plan.Feedback {
 	return f
 }
 
-// checkEnv accepts inherit, minimal or a list of names of variables.
+// checkEnv checks for inherit, minimal or a list of names of variables.
 func (m object) checkEnv(v value) bool {
 	words := dialect.Policy.Words("env")
 	switch {
@@ -134,7 +134,7 @@ func (m object) checkEnv(v value) bool {
 	}
 	for _, name := range v.Items {
 		if name.Kind != yamldoc.Text || !variableName.MatchString(name.Source) {
-			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
+			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
 			return false
 		}
 	}

@@ -9,16 +9,14 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// providerChoice is a provider and a model before they are resolved. An empty model means the provider's
-// default.
+// providerChoice is a provider and a model before they are resolved. An empty model is the provider's default.
 type providerChoice struct {
 	provider, model string
-	at              location // where the provider was named
+	at              location // location of the provider's name
 }
 
-// provider resolves the provider and model of a node. Of the files, the node beats its stage, which
-// beats the pipeline's defaults, which beat the files of settings; the environment beats the files, the
-// command line everything.
+// provider resolves the provider and model of a node. The order is: command line, environment, node, stage,
+// defaults of the pipeline, configuration files.
 func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	chosen := c.providerFromFiles(node, stage, defaults)
 	chosen = c.overrideProvider(chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
@@ -35,16 +33,15 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.errorf(diagnostic.CodeProvider, "name one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is named")
+		chosen.at.errorf(diagnostic.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
 		chosen.at.errorf(diagnostic.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
 	}
 	return nil
 }
 
-// providerFromFiles follows the Bash engine: a node or stage that names a provider but no model gets that
-// provider's default model, not the pipeline's. What the pipeline's files leave open the files of settings
-// say.
+// providerFromFiles returns the choice of the files. As in the Bash engine, a node or stage with a provider but no
+// model gets the provider's default model, not that of the pipeline.
 func (c *compiler) providerFromFiles(node, stage, defaults settings) providerChoice {
 	chosen := providerChoice{model: cmp.Or(node.model, stage.model)}
 	for _, s := range []settings{node, stage, defaults} {
@@ -65,8 +62,8 @@ func (c *compiler) providerFromFiles(node, stage, defaults settings) providerCho
 	return chosen
 }
 
-// checkMismatch warns where a node changes its stage's provider but not the model that the stage
-// names beside it: the Bash engine hands the one to the other, and so do we.
+// checkMismatch warns of a node that changes its stage's provider but not the model beside it. The model goes to
+// the new provider, as in the Bash engine.
 func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
 	changed := node.provider != "" && stage.provider != "" && c.canonicalProvider(node.provider) != c.canonicalProvider(stage.provider)
 	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
@@ -75,8 +72,8 @@ func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
 	}
 }
 
-// overrideProvider lays an override over a choice. A provider that differs from the chosen one brings its
-// own model: a model that was meant for another provider would be refused by it.
+// overrideProvider applies an override to a choice. Another provider also replaces the model, which it would
+// refuse.
 func (c *compiler) overrideProvider(chosen, over providerChoice) providerChoice {
 	if over.provider != "" && c.canonicalProvider(over.provider) != c.canonicalProvider(chosen.provider) {
 		return over
@@ -92,16 +89,16 @@ func (c *compiler) canonicalProvider(provider string) string {
 	return provider
 }
 
-// externalLocation is the place of a value that came from no file.
+// externalLocation returns the location of a flag or an environment variable.
 func (c *compiler) externalLocation(name string) location {
 	return location{document: c.document(name)}
 }
 
-// planOverrides is what the plan records of them: the command line's word, else the environment's; nil
-// if neither said anything.
+// planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
+// none.
 func (c *compiler) planOverrides() *plan.Overrides {
 	o := c.Overrides
-	said := plan.Overrides{
+	overrides := plan.Overrides{
 		Provider: cmp.Or(o.Provider, c.Env.Provider),
 		Model:    cmp.Or(o.Model, c.Env.Model),
 		Context:  cmp.Or(o.Context, c.Env.Context),
@@ -112,13 +109,13 @@ func (c *compiler) planOverrides() *plan.Overrides {
 		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
 	}
 	for id, d := range o.Timeouts {
-		if said.Timeouts == nil {
-			said.Timeouts = map[string]float64{}
+		if overrides.Timeouts == nil {
+			overrides.Timeouts = map[string]float64{}
 		}
-		said.Timeouts[id] = d.Seconds()
+		overrides.Timeouts[id] = d.Seconds()
 	}
-	if reflect.ValueOf(said).IsZero() {
+	if reflect.ValueOf(overrides).IsZero() {
 		return nil
 	}
-	return &said
+	return &overrides
 }

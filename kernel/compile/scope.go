@@ -4,10 +4,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// outline is what the inputs of other nodes need to know of a node.
+// outline holds the facts of a node that the inputs of other nodes depend on.
 type outline struct {
 	id    string
-	block *blockMembers // nil for anything but a parallel block
+	block *blockMembers // nil for a node without a parallel block
 }
 
 // blockMembers are the ids in a parallel block.
@@ -15,32 +15,31 @@ type blockMembers struct {
 	stages, providers []string
 }
 
-// inputScope is where inputs stand, and with it what they can name.
+// inputScope is the location of inputs in the pipeline. It decides which nodes the inputs can name.
 type inputScope struct {
 	nodes []outline // of the pipeline, in order
-	node  int       // the node
-	// inside is set within the node's parallel block, where stage is the number of the stage, or
-	// ofProvider.
+	node  int       // index of the node in nodes
+	// inside is true within the node's parallel block. stage is then the index of the stage, or providerScope.
 	inside bool
 	stage  int
 }
 
-// providerScope stands for a stage's number in the scope of a provider's inputs.
+// providerScope is the stage index of a provider's inputs.
 const providerScope = -1
 
-// inBlock is the scope of a stage, or of the providers, of the block at s.
+// inBlock returns the scope of a stage, or of the providers, of the block at s.
 func (s inputScope) inBlock(stage int) inputScope {
 	s.inside, s.stage = true, stage
 	return s
 }
 
-// ownBlock are the members of the block that the inputs stand in or at, nil if there is no block.
+// ownBlock returns the members of the node's parallel block; nil for a node without one.
 func (s inputScope) ownBlock() *blockMembers { return s.nodes[s.node].block }
 
 func (s inputScope) earlier() []outline { return s.nodes[:s.node] }
 func (s inputScope) later() []outline   { return s.nodes[s.node+1:] }
 
-// findOutline returns the first of the nodes with an id, nil if there is none.
+// findOutline returns the first node with an id; nil for none.
 func findOutline(nodes []outline, id string) *outline {
 	for i := range nodes {
 		if nodes[i].id == id {
@@ -50,7 +49,7 @@ func findOutline(nodes []outline, id string) *outline {
 	return nil
 }
 
-// outlines reads the ids of nodes ahead of their compilation.
+// outlines reads the ids of nodes before their compilation.
 func outlines(nodes []nodeSource) []outline {
 	list := make([]outline, len(nodes))
 	for i, a := range nodes {
@@ -65,8 +64,8 @@ func outlines(nodes []nodeSource) []outline {
 	return list
 }
 
-// itemIDs are the ids of a list's items, which are texts or have one under the first of the keys; "" for an
-// item without. What is wrong with them is reported when they are compiled.
+// itemIDs returns the ids of a list's items: an item's text, or its value under the first of the keys; "" for an
+// item without an id. It reports no faults.
 func itemIDs(list *yamldoc.Node, keys ...string) []string {
 	if list == nil {
 		return nil

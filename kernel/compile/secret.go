@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// secrets reads what is a secret besides what always is one, nil if nothing is said.
+// secrets reads the patterns of secrets beside the built-in ones; nil if absent.
 func (m object) secrets() *plan.Secrets {
 	inner, ok := m.objectAt("secrets")
 	if !ok {
@@ -31,7 +31,7 @@ func (m object) secrets() *plan.Secrets {
 	return s
 }
 
-// checkPattern reports what is wrong with a pattern, without saying it: it may tell what the secret is.
+// checkPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
 func (m object) checkPattern(item *yamldoc.Node) bool {
 	if item.Kind != yamldoc.Text {
 		m.wrongType(value{item, "a pattern in patterns"}, "text")
@@ -41,11 +41,11 @@ func (m object) checkPattern(item *yamldoc.Node) bool {
 	var fault *syntax.Error
 	switch {
 	case errors.As(err, &fault):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "a pattern of a secret is none: %s", fault.Code)
+		m.Errorf(item.Pos, diagnostic.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "invalid pattern of a secret: %s", fault.Code)
 	case err != nil:
-		m.Errorf(item.Pos, diagnostic.CodePattern, "", "a pattern of a secret is none")
+		m.Errorf(item.Pos, diagnostic.CodePattern, "", "invalid pattern of a secret")
 	case pattern.MatchString(""):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "write what the secret begins with, or how long it is", "a pattern of a secret matches the empty text")
+		m.Errorf(item.Pos, diagnostic.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
 		return false
 	}
 	return err == nil

@@ -10,11 +10,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// crossProvider is the answer to from_parallel within a block (REQUIREMENTS U009); its words are fixed.
+// crossProvider is the message for a from_parallel within its own block (REQUIREMENTS U009). Its text is fixed.
 const crossProvider = "Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks."
 
-// checkParallel checks from_parallel: the id of a stage of an earlier block, a map that says more, or a
-// list of such.
+// checkParallel checks from_parallel: the id of a stage of an earlier block, a map, or a list of these.
 func (m object) checkParallel(s inputScope) {
 	v := m.get("from_parallel")
 	switch {
@@ -28,7 +27,7 @@ func (m object) checkParallel(s inputScope) {
 	}
 }
 
-// checkParallelSource checks one source.
+// checkParallelSource checks one item of from_parallel.
 func (m object) checkParallelSource(n *yamldoc.Node, s inputScope) {
 	switch n.Kind {
 	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
@@ -53,11 +52,11 @@ func (m object) checkParallelSource(n *yamldoc.Node, s inputScope) {
 	}
 }
 
-// checkFilter checks that the wanted providers are in the block.
+// checkFilter checks that the block has the requested providers.
 func (m object) checkFilter(block *outline) {
 	items, ok := m.list("providers")
 	if ok && len(items) == 0 {
-		m.Errorf(m.get("providers").Pos, diagnostic.CodeMissing, "leave the key out for all of them", "providers of from_parallel names nobody")
+		m.Errorf(m.get("providers").Pos, diagnostic.CodeMissing, "leave the key out for all of them", "providers of from_parallel is empty")
 	}
 	for _, item := range items {
 		switch {
@@ -70,14 +69,13 @@ func (m object) checkFilter(block *outline) {
 	}
 }
 
-// parallelSource is a stage of a parallel block whose outputs are wanted.
+// parallelSource references the outputs of a stage of a parallel block.
 type parallelSource struct {
-	stage, block string // no block: the first that has the stage
+	stage, block string // block "": the first block with the stage
 	at, blockAt  location
 }
 
-// resolve returns the block that is meant. It returns nil, having said why, if it is not among the earlier
-// ones.
+// resolve returns the referenced block. It returns nil and reports a fault if the block is not an earlier one.
 func (w parallelSource) resolve(s inputScope) *outline {
 	if w.stage == "" {
 		return nil // already reported
@@ -98,7 +96,7 @@ func (w parallelSource) resolve(s inputScope) *outline {
 	return nil
 }
 
-// candidates are the blocks that have the stage.
+// candidates returns the blocks with the stage.
 func (w parallelSource) candidates(nodes []outline) []*outline {
 	var found []*outline
 	for i := range nodes {
@@ -115,7 +113,7 @@ func (w parallelSource) checkAmbiguous(found []*outline) {
 		return
 	}
 	w.at.Warnf(w.at.pos, diagnostic.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
-		"stage %q is in several blocks, that of %q is taken", w.stage, found[0].id)
+		"stage %q is in several blocks: block %q is used", w.stage, found[0].id)
 }
 
 // reportBlock reports a block that does not exist or lacks the stage.
@@ -125,7 +123,7 @@ func (w parallelSource) reportBlock(s inputScope) {
 	case found != nil && found.block != nil:
 		w.at.errorf(diagnostic.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
 	case found != nil:
-		w.blockAt.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no parallel block", w.block)
+		w.blockAt.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a parallel block", w.block)
 	case findOutline(s.later(), w.block) != nil:
 		w.blockAt.errorf(diagnostic.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
 	default:
@@ -133,7 +131,7 @@ func (w parallelSource) reportBlock(s inputScope) {
 	}
 }
 
-// reportStage reports a stage that is in no block.
+// reportStage reports a stage that is in no earlier block.
 func (w parallelSource) reportStage(s inputScope) {
 	blocks := blockIDs(s.earlier())
 	named := findOutline(s.earlier(), w.stage)
@@ -143,7 +141,7 @@ func (w parallelSource) reportStage(s inputScope) {
 	case named != nil && named.block != nil:
 		w.at.errorf(diagnostic.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
 	case named != nil:
-		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no stage of a parallel block", w.stage)
+		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a stage of a parallel block", w.stage)
 	default:
 		var stages []string
 		for _, o := range s.earlier() {

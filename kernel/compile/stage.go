@@ -11,7 +11,7 @@ import (
 
 var unusedStageKeys = []string{"output_parse", "items"}
 
-// settings are the keys that a node and a stage.yaml share; a node's win.
+// settings are the keys that a node and a stage.yaml share. The node's win.
 type settings struct {
 	object
 	description string
@@ -30,8 +30,8 @@ type settings struct {
 type stage struct {
 	settings
 	dir         StageDir
-	name        string // the stage's own name, its folder's unless it says another
-	prompt      string // as written, may be empty
+	name        string // the key name; default: the name of the directory
+	prompt      string // as written; may be empty
 	promptAt    location
 	commands    map[string]string
 	role        string
@@ -42,7 +42,7 @@ type stage struct {
 	noTmux      bool
 	data        []byte
 
-	promptPath string // as the plan has it, set by the first node that needs it
+	promptPath string // of the plan; set by the first node that needs it
 }
 
 // settings reads the shared keys.
@@ -63,7 +63,7 @@ func (m object) settings() settings {
 	return s
 }
 
-// newStage reads the map of a stage.yaml.
+// newStage reads the content of a stage.yaml.
 func newStage(dir StageDir, m object, data []byte) *stage {
 	m.checkKeys(&dialect.Stage)
 	m.warnUnused(unusedStageKeys...)
@@ -85,7 +85,7 @@ func newStage(dir StageDir, m object, data []byte) *stage {
 	return s
 }
 
-// boolean returns a boolean, false if absent.
+// boolean returns a boolean; false if absent.
 func (m object) boolean(key string) bool {
 	v := m.get(key)
 	if v.Node == nil {
@@ -97,7 +97,7 @@ func (m object) boolean(key string) bool {
 	return v.Source == "true"
 }
 
-// noTmux says whether tmux: false stands anywhere below m.
+// noTmux reports whether tmux: false is anywhere in m.
 func (m object) noTmux() bool { return deniesTmux(m.node) }
 
 func deniesTmux(n *yamldoc.Node) bool {

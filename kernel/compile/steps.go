@@ -8,9 +8,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// steps reads the steps of a node, nil if there are none.
+// steps reads the steps of a node; nil if absent.
 func (a nodeSource) steps() *plan.Steps {
-	inner, ok := a.object.objectAt("steps")
+	inner, ok := a.objectAt("steps")
 	if !ok {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (a nodeSource) steps() *plan.Steps {
 	return s
 }
 
-// checkSteps looks for the nodes that steps come from: earlier ones with an artifact.
+// checkSteps checks that the steps of each node come from an earlier node with an artifact.
 func (f *graph) checkSteps() {
 	for i, n := range f.nodes {
 		if n == nil || n.Steps == nil || n.Steps.From == "" {
@@ -51,14 +51,14 @@ func (f *graph) checkSteps() {
 		case source < 0:
 			at.errorf(diagnostic.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
 		case source >= i:
-			at.errorf(diagnostic.CodeSteps, "move that node up, or take the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
+			at.errorf(diagnostic.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
 		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
 			at.errorf(diagnostic.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
 		}
 	}
 }
 
-// artifactNodes are the ids of the nodes before number i that have an artifact.
+// artifactNodes returns the ids of the nodes before number i that have an artifact.
 func (f *graph) artifactNodes(i int) []string {
 	var ids []string
 	for _, n := range f.nodes[:i] {

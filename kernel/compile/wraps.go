@@ -17,30 +17,30 @@ import (
 )
 
 var (
-	// What a node or stage that wraps something cannot have: work of its own, and iterations.
+	// A node or stage with wraps has no other work and no iterations.
 	conflictsWithWraps           = []string{"prompt", "parallel", "pipeline", "steps"}
 	iterationKeys                = []string{"termination", "completion", "consensus", "min_iterations", "check_before"}
 	ignoredOnWraps               = []string{"provider", "model", "context", "delay"}
 	conflictsWithWrappedPipeline = []string{"checks"}
 	ignoredInWrapsArtifact       = []string{"from", "heal"}
-	// envelopeFields are the members of a file of an artifact that are no fields.
+	// envelopeFields are the members of an artifact file that are not fields.
 	envelopeFields = []string{"_artifact_meta", "_metadata"}
 )
 
-// wraps is what a node or its stage says of what it wraps.
+// wraps is the key wraps of a node or its stage.
 type wraps struct {
-	object     // its node is nil if nothing is said
+	object     // its node is nil if the key is absent
 	pipeline   string
 	pipelineAt location
 	run        string
 	runAt      location
-	dir        StageDir // of the stage that says run
+	dir        StageDir // directory of the stage with the command
 	inputs     map[string]string
 	outputs    map[string]string
 	defaults   map[string]json.RawMessage
 }
 
-// isSet reports whether there is anything.
+// isSet reports whether the key is present.
 func (w wraps) isSet() bool { return w.node != nil }
 
 // wraps reads the key of a node or stage.
@@ -67,7 +67,7 @@ func (m object) wraps() wraps {
 	return w
 }
 
-// refuseUnknown is [mapping.unknown] for a map in which a slip would change what is handed on.
+// refuseUnknown reports unknown keys as errors: a typing error would change the data that is passed on.
 func (m object) refuseUnknown(known []string) {
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
@@ -76,7 +76,7 @@ func (m object) refuseUnknown(known []string) {
 	}
 }
 
-// fieldMap reads a map of names of fields; read says what an entry means, and what is wrong with it.
+// fieldMap reads a map of field names. read returns the field of an entry and reports its faults.
 func (m object) fieldMap(key string, read func(object, yamldoc.Entry) string) map[string]string {
 	inner, ok := m.objectAt(key)
 	if !ok {
@@ -97,17 +97,17 @@ func (m object) fieldMap(key string, read func(object, yamldoc.Entry) string) ma
 	return fields
 }
 
-// inputField is the field that an input comes from, which may be inside another.
+// inputField returns the field of an input, which may be nested; "" and a fault if there is none.
 func inputField(m object, e yamldoc.Entry) string {
 	field := trimNewlines(e.Value.Source)
 	if e.Value.Kind == yamldoc.Null || field == "" {
-		m.Errorf(e.KeyPos, diagnostic.CodeMissing, fmt.Sprintf("write the field of the artifact that it comes from, such as %s: %[1]s", e.Key), "input %q comes from no field", e.Key)
+		m.Errorf(e.KeyPos, diagnostic.CodeMissing, fmt.Sprintf("write the field of the artifact, such as %s: %[1]s", e.Key), "input %q has no field", e.Key)
 		return ""
 	}
 	return field
 }
 
-// outputField is the field that an output becomes, "" for one of the same name.
+// outputField returns the field of an output; "" for the output's own name.
 func outputField(m object, e yamldoc.Entry) string {
 	field := ""
 	if e.Value.Kind != yamldoc.Null {
@@ -118,21 +118,21 @@ func outputField(m object, e yamldoc.Entry) string {
 	case slices.Contains(envelopeFields, target):
 		m.Errorf(e.Value.Pos, diagnostic.CodeIdentifier, "choose another name", "output %q cannot become %s, which every artifact has", e.Key, target)
 	case strings.Contains(target, "."):
-		m.Errorf(e.Value.Pos, diagnostic.CodeIdentifier, fmt.Sprintf("write the name of a field: %s: %s", e.Key, target[strings.LastIndex(target, ".")+1:]), "output %q cannot become %q: a field of an artifact has no dot", e.Key, target)
+		m.Errorf(e.Value.Pos, diagnostic.CodeIdentifier, fmt.Sprintf("write the name of a field: %s: %s", e.Key, target[strings.LastIndex(target, ".")+1:]), "output %q cannot become %q: a field name has no dot", e.Key, target)
 	}
 	return field
 }
 
-// checkOutputFields reports outputs that would become the same field.
+// checkOutputFields reports outputs with the same field.
 func (m object) checkOutputFields(outputs map[string]string) {
-	inner, _ := m.peek("output_mapping")
-	taken := map[string]string{}
-	for _, theirs := range slices.Sorted(maps.Keys(outputs)) {
-		ours := cmp.Or(outputs[theirs], theirs)
-		if other, twice := taken[ours]; twice {
-			inner.Errorf(inner.keyPos(theirs), diagnostic.CodeRepeated, "give each its own field", "outputs %q and %q both become %s", other, theirs, ours)
+	object, _ := m.peek("output_mapping")
+	used := map[string]string{}
+	for _, output := range slices.Sorted(maps.Keys(outputs)) {
+		field := cmp.Or(outputs[output], output)
+		if other, twice := used[field]; twice {
+			object.Errorf(object.keyPos(output), diagnostic.CodeRepeated, "give each its own field", "outputs %q and %q both become %s", other, output, field)
 		}
-		taken[ours] = theirs
+		used[field] = output
 	}
 }
 
@@ -149,7 +149,8 @@ func (m object) rawValues(key string) map[string]json.RawMessage {
 	return values
 }
 
-// withDefaults lays what a node says over what its stage says: what is wrapped, and each of the maps as a whole.
+// withDefaults returns the wraps of a node with those of its stage as defaults: the wrapped target, and each map
+// as a whole.
 func (w wraps) withDefaults(stage wraps) wraps {
 	switch {
 	case !stage.isSet():
@@ -174,8 +175,8 @@ func (w wraps) withDefaults(stage wraps) wraps {
 	return merged
 }
 
-// resolveWraps is what a node, or a stage that stands alone, wraps, with the stage that it names; false where it wraps
-// nothing. What is wrong with the name of the stage is said by whoever compiles the node.
+// resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. is is false without
+// wraps. It reports no faults of the stage's name: the compilation of the node does.
 func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, is bool) {
 	w = a.wraps()
 	if name := a.get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
@@ -189,47 +190,47 @@ func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, is bool) {
 	return w, st, w.isSet()
 }
 
-// wrapsNode compiles a node that wraps a pipeline or a command. The node is nil, having said why, where there is nothing to
-// compile.
+// wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
+// reported.
 func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*plan.Node, approval) {
 	own := a.settings()
 	if st == nil && a.has("stage", "loop") {
-		c.nodeStage(a) // says what is wrong with it
+		c.nodeStage(a) // reports the fault
 		return nil, own.approval
 	}
 	var stage stage
 	if st != nil {
 		stage = *st
 	}
-	asks := own.approval.withDefault(stage.approval)
+	approval := own.approval.withDefault(stage.approval)
 	a.refuseWrapsConflicts(w)
 	node := c.wrappedNode(a, s, w)
 	if node == nil {
-		return nil, asks
+		return nil, approval
 	}
 	node.Description = cmp.Or(own.description, stage.description)
 	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
 	node.Wraps = w.toPlan(c)
 	node.Commands, node.Role = stage.commands, stage.role
 	a.requirements(c.text).withDefaults(stage.demands).applyTo(node)
-	promised := a.artifact(c.readBesidePipeline).withDefaults(stage.artifact)
+	contract := a.artifact(c.readBesidePipeline).withDefaults(stage.artifact)
 	node.Checks = c.checks(a, st)
-	promised.checkKernelFields(node.Checks)
-	node.Artifact = wrapsArtifact(promised.Artifact)
+	contract.checkKernelFields(node.Checks)
+	node.Artifact = wrapsArtifact(contract.Artifact)
 	if node.Kind == plan.KindStage {
 		node.OutputPath, node.Ref = cmp.Or(own.outputPath, stage.outputPath), stage.dir.Name
 		c.wrapsLocations[node.Wraps] = w.runAt
 	}
-	return node, asks
+	return node, approval
 }
 
-// wrappedNode is the node of what is wrapped.
+// wrappedNode returns the node of the wrapped target.
 func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
 	switch {
 	case w.pipeline != "":
 		return c.pipelineNode(a, s, w.pipeline, w.pipelineAt)
 	case w.run == "":
-		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s names neither a pipeline nor a command", w.label)
+		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
 		return nil
 	}
 	if _, _, ok := c.Catalog.Provider(plan.ProviderCommand); !ok {
@@ -241,7 +242,7 @@ func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
 	}
 }
 
-// toPlan is what the plan has of it.
+// toPlan returns the plan's form of the wraps.
 func (w wraps) toPlan(c *compiler) *plan.Wraps {
 	p := &plan.Wraps{Run: w.run, Inputs: w.inputs, Outputs: w.outputs, Defaults: w.defaults}
 	if w.run != "" && w.dir.Path != "" {
@@ -250,17 +251,17 @@ func (w wraps) toPlan(c *compiler) *plan.Wraps {
 	return p
 }
 
-// stagePlanDir is the folder of a stage as the plan has it. That of a shipped stage is noted for copying.
+// stagePlanDir returns the plan's path of a stage directory. A shipped stage is added to the stages to copy.
 func (c *compiler) stagePlanDir(dir StageDir) string {
 	if !dir.Library {
-		return c.display(dir.Path)
+		return c.Display(dir.Path)
 	}
 	c.library = append(c.library, dir.Path)
 	return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), dir.Path))
 }
 
-// wrapsArtifact is the contract of what is handed out, which demands nothing where nothing is said: nobody can be asked for it
-// again.
+// wrapsArtifact returns the contract of a wraps node. It allows no retries, because no agent can be asked again; without a, it
+// demands nothing.
 func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 	own := plan.Artifact{}
 	if a != nil {
@@ -270,55 +271,55 @@ func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 	return &own
 }
 
-// refuseWrapsConflicts reports what makes no sense on a node that wraps something.
+// refuseWrapsConflicts reports keys that are not allowed or without effect on a node with wraps.
 func (a nodeSource) refuseWrapsConflicts(w wraps) {
-	a.refuseKeys(conflictsWithWraps, "make two nodes of it", "what it wraps is its work")
-	a.refuseKeys(iterationKeys, "let an edge lead back to the node, or repeat inside of what is wrapped", "what it wraps is run once")
+	a.refuseKeys(conflictsWithWraps, "make two nodes of it", "the wrapped target is its work")
+	a.refuseKeys(iterationKeys, "let an edge lead back to the node, or repeat inside of the wrapped target", "the wrapped target runs once")
 	a.warnIgnored(ignoredOnWraps, "a node that wraps something", "remove it")
 	if w.pipeline != "" {
-		a.warnIgnored([]string{"output_path"}, "a node that wraps a pipeline", "say it in the pipeline")
-		a.refuseKeys(conflictsWithWrappedPipeline, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
+		a.warnIgnored([]string{"output_path"}, "a node that wraps a pipeline", "write it in the pipeline")
+		a.refuseKeys(conflictsWithWrappedPipeline, "write it in the pipeline, on the node that does the work", "the nodes of the pipeline do the work")
 	} else {
-		a.refuseKeys([]string{"runs"}, "let an edge lead back to the node, or repeat inside of what is wrapped", "what it wraps is run once")
+		a.refuseKeys([]string{"runs"}, "let an edge lead back to the node, or repeat inside of the wrapped target", "the wrapped target runs once")
 	}
 	a.checkWrapsArtifact(w, "a node that wraps something")
 }
 
-// checkWrapsArtifact reports what makes no sense in the contract of what is handed out; who says it.
-func (m object) checkWrapsArtifact(w wraps, who string) {
+// checkWrapsArtifact reports keys without effect on the artifact of a wraps node. owner names it in messages.
+func (m object) checkWrapsArtifact(w wraps, owner string) {
 	inner, ok := m.peek("artifact")
 	if !ok {
 		return
 	}
-	inner.warnIgnored(ignoredInWrapsArtifact, who, "remove it")
+	inner.warnIgnored(ignoredInWrapsArtifact, owner, "remove it")
 	if w.pipeline != "" {
-		inner.refuseKeys([]string{"verdict"}, "let a node of the pipeline judge, or one behind it", "the pipeline has come to its end by then")
+		inner.refuseKeys([]string{"verdict"}, "write the verdict on a node of the pipeline, or on a later node", "the pipeline has ended by then")
 	}
 }
 
-// refuseKeys is [mapping.refuse] for several keys.
+// refuseKeys is [object.refuse] for several keys.
 func (m object) refuseKeys(keys []string, hint, why string) {
 	for _, key := range keys {
 		m.refuse(key, hint, why)
 	}
 }
 
-// checkWraps reports what makes no sense in a stage.yaml that wraps something.
+// checkWraps reports keys that are not allowed or without effect in a stage.yaml with wraps.
 func (s *stage) checkWraps() {
 	w := s.wraps
 	if !w.isSet() {
 		return
 	}
-	s.refuseKeys([]string{"prompt"}, "remove one of the two", "what it wraps is its work")
-	s.refuseKeys(slices.Concat(iterationKeys, []string{"runs"}), "let an edge of a pipeline lead back to it, or repeat inside of what is wrapped", "what it wraps is run once")
+	s.refuseKeys([]string{"prompt"}, "remove one of the two", "the wrapped target is its work")
+	s.refuseKeys(slices.Concat(iterationKeys, []string{"runs"}), "let an edge of a pipeline lead back to it, or repeat inside of the wrapped target", "the wrapped target runs once")
 	s.warnIgnored(ignoredOnWraps, "a stage that wraps something", "remove it")
 	s.checkWrapsArtifact(w, "a stage that wraps something")
 	if w.pipeline == "" && w.run == "" {
-		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s names neither a pipeline nor a command", w.label)
+		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
 	}
 }
 
-// refuseWrapping reports a stage of a parallel block that wraps something, and returns whether it does.
+// refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
 func (c *compiler) refuseWrapping(a nodeSource) bool {
 	_, _, is := c.resolveWraps(a)
 	if is {
@@ -328,12 +329,12 @@ func (c *compiler) refuseWrapping(a nodeSource) bool {
 	return is
 }
 
-// singleStageWraps is a stage that wraps something, which cannot run alone: it has no input. To those who only look at it, it is
-// a node without a pipeline.
+// singleStageWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
+// run gets a node without a pipeline.
 func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
 	if !c.validateOnly {
-		s.Errorf(s.keyPos("wraps"), diagnostic.CodeConflict, fmt.Sprintf("write it into a pipeline, nodes: [{id: %s, stage: %[1]s}], and start that", s.dir.Name),
-			"stage %q wraps %s, and so does not run alone", s.dir.Name, s.wraps.describe())
+		s.Errorf(s.keyPos("wraps"), diagnostic.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.dir.Name),
+			"stage %q wraps %s, and cannot run alone", s.dir.Name, s.wraps.describe())
 		return nil
 	}
 	p := c.newPlan(s.File, s.data)
@@ -347,7 +348,7 @@ func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
 	return p
 }
 
-// describe is what is wrapped, in messages.
+// describe names the wrapped target in messages.
 func (w wraps) describe() string {
 	if w.pipeline != "" {
 		return fmt.Sprintf("pipeline %q", w.pipeline)
@@ -355,15 +356,15 @@ func (w wraps) describe() string {
 	return "a command"
 }
 
-// runsPipeline reports whether the node itself says that it runs a pipeline.
+// runsPipeline reports whether the node's own keys name a pipeline.
 func (a nodeSource) runsPipeline() bool {
 	inner, _ := a.peek("wraps")
 	return a.has("pipeline") || inner.node != nil && inner.has("pipeline")
 }
 
-// refuseCommandProvider reports a provider that reads no prompts where one has to.
+// refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
 func refuseCommandProvider(provider string, at location) {
 	if provider == plan.ProviderCommand {
-		at.errorf(diagnostic.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs what a node wraps, and reads no prompt", provider)
+		at.errorf(diagnostic.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
 	}
 }

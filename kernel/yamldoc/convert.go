@@ -93,7 +93,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 			continue
 		}
 		if first, twice := seen[entry.Key]; twice {
-			c.report(faultf(Duplicate, entry.KeyPos, "keep one of the two", "key %q stands twice, first in line %d", entry.Key, first.Line))
+			c.report(faultf(Duplicate, entry.KeyPos, "keep one of the two", "key %q is repeated, first in line %d", entry.Key, first.Line))
 			continue
 		}
 		seen[entry.Key] = entry.KeyPos

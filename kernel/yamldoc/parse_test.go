@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 		"control character":   {"a: \x00", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+0000 is not allowed in YAML")}},
 		"mark in the middle":  {"a: \uFEFF", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FEFF is not allowed in YAML")}},
 		"not a character":     {"a: \uFFFE", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FFFE is not allowed in YAML")}},
-		"same key":            {"a: 1\nb: 1\na: 2\n", []yamldoc.Fault{fault(yamldoc.Duplicate, 3, 1, `key "a" stands twice, first in line 1`)}},
+		"same key":            {"a: 1\nb: 1\na: 2\n", []yamldoc.Fault{fault(yamldoc.Duplicate, 3, 1, `key "a" is repeated, first in line 1`)}},
 		"alias in itself":     {"a: &x [*x]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 8, "alias *x stands inside the value that it names")}},
 		"key is a list":       {"? [a]\n: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 3, "a key must be text")}},
 		"key is null":         {"~: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 1, "a key must be text")}},
@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 		"nested too deep":     {strings.Repeat("[", 102) + strings.Repeat("]", 102), []yamldoc.Fault{fault(yamldoc.Size, 1, 102, "the document is nested more than 100 levels deep")}},
 		"more than one at once": {"a: .inf\na: 1\nb: !x y\n", []yamldoc.Fault{
 			fault(yamldoc.Unsupported, 1, 4, `".inf" is no finite number or boolean`),
-			fault(yamldoc.Duplicate, 2, 1, `key "a" stands twice, first in line 1`),
+			fault(yamldoc.Duplicate, 2, 1, `key "a" is repeated, first in line 1`),
 			fault(yamldoc.Unsupported, 3, 4, "tag !x is not supported"),
 		}},
 	}

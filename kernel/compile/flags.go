@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// checkFlags looks for the nodes that the command line names.
+// checkFlags checks the nodes, limits and artifacts of the command line.
 func (c *compiler) checkFlags(p *plan.Plan) {
 	var own, all []string
 	for i := range p.Nodes {
@@ -30,13 +30,13 @@ func (c *compiler) checkFlags(p *plan.Plan) {
 		}
 		c.checkSkipFlag(p, &p.Nodes[i])
 	}
-	for _, said := range []struct {
-		flag string
+	for _, flag := range []struct {
+		name string
 		ids  []string
 	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
-		for _, id := range said.ids {
+		for _, id := range flag.ids {
 			if id != "" {
-				c.checkNodeFlag(said.flag, id, own)
+				c.checkNodeFlag(flag.name, id, own)
 			}
 		}
 	}
@@ -44,15 +44,15 @@ func (c *compiler) checkFlags(p *plan.Plan) {
 	c.checkArtifactFlags()
 }
 
-// checkLimitFlags checks limits; all are the ids of nodes that may have one.
+// checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
 func (c *compiler) checkLimitFlags(all []string) {
 	if d := c.Overrides.Timeout; d < 0 {
-		c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+		c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
 		c.checkNodeFlag("--timeout", id, all)
 		if d := c.Overrides.Timeouts[id]; d <= 0 {
-			c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+			c.externalLocation("--timeout").errorf(diagnostic.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
 		}
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
@@ -60,13 +60,13 @@ func (c *compiler) checkLimitFlags(all []string) {
 	}
 }
 
-// checkArtifactFlags checks the names of the files that the run is given.
+// checkArtifactFlags checks the names of the artifacts of the command line.
 func (c *compiler) checkArtifactFlags() {
 	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
 		at := c.externalLocation("--artifact")
 		switch {
 		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
-			at.errorf(diagnostic.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "%q is no name of an artifact", name)
+			at.errorf(diagnostic.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "invalid artifact name %q", name)
 		case c.Overrides.Artifacts[name] == "":
 			at.errorf(diagnostic.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
 		}
@@ -79,7 +79,7 @@ func (c *compiler) checkNodeFlag(flag, id string, known []string) {
 	}
 }
 
-// checkSkipFlag reports a node that cannot be left out.
+// checkSkipFlag reports a node that cannot be skipped.
 func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 	at := c.externalLocation("--skip")
 	if id := requiredNode(n); id != "" {
@@ -87,10 +87,10 @@ func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 		if id != n.ID {
 			what = fmt.Sprintf("%q inside is required", id)
 		}
-		at.errorf(diagnostic.CodeRequired, "remove required from its policy if it may be left out", "node %q cannot be skipped: %s", n.ID, what)
+		at.errorf(diagnostic.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
 	}
 	if r := p.RouteOf(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		at.errorf(diagnostic.CodeConflict, "remove the edge, or lead it forward", "node %q cannot be skipped: its edge for skip leads to %q, and from there it would be skipped again", n.ID, r.Edge.To)
+		at.errorf(diagnostic.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
 	}
 	for i := range p.Nodes {
 		given := c.Overrides.Artifacts[n.ID] != ""
@@ -100,7 +100,7 @@ func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 	}
 }
 
-// requiredNode is the id of the node itself, or of one inside it, that is required; "" for none.
+// requiredNode returns the id of a required node, of n itself or inside of it; "" for none.
 func requiredNode(n *plan.Node) string {
 	if n.Policy != nil && n.Policy.Required {
 		return n.ID

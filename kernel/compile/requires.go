@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// requirements are what a node or a stage wants of the input artifact.
+// requirements are the keys requires and skip_when of a node or a stage.
 type requirements struct {
 	object
 	requires   map[string][]string
@@ -18,14 +18,14 @@ type requirements struct {
 	skipWhenAt value
 }
 
-// requirements reads requires and skip_when. data are the bytes of the file.
+// requirements reads requires and skip_when. data is the content of the file.
 func (m object) requirements(data []byte) requirements {
 	d := requirements{object: m, requires: m.requires()}
 	d.skipWhen, d.skipWhenAt = m.skipWhen(data)
 	return d
 }
 
-// requires are the fields that have to be there, by where the input artifact is from; nil for none.
+// requires returns the required fields by the source of the input artifact; nil for none.
 func (m object) requires() map[string][]string {
 	inner, ok := m.objectAt("requires")
 	if !ok || len(inner.node.Entries) == 0 {
@@ -40,7 +40,7 @@ func (m object) requires() map[string][]string {
 	return all
 }
 
-// skipWhen is the expression for when the node has nothing to do.
+// skipWhen returns the expression that decides whether the node is skipped.
 func (m object) skipWhen(data []byte) (string, value) {
 	text, at := m.text("skip_when")
 	if at.Node != nil {
@@ -50,7 +50,8 @@ func (m object) skipWhen(data []byte) (string, value) {
 	return text, at
 }
 
-// withDefaults lays what a node demands over what its stage does: its own lists, and its own expression, instead of the stage's.
+// withDefaults returns the requirements of a node with those of its stage as defaults: lists by source, and the
+// expression.
 func (d requirements) withDefaults(stage requirements) requirements {
 	merged := maps.Clone(stage.requires)
 	if merged == nil {
@@ -61,22 +62,22 @@ func (d requirements) withDefaults(stage requirements) requirements {
 	return requirements{requires: merged, skipWhen: cmp.Or(d.skipWhen, stage.skipWhen)}
 }
 
-// applyTo gives the node what is demanded.
+// applyTo sets the requirements of the node.
 func (d requirements) applyTo(n *plan.Node) { n.Requires, n.SkipWhen = d.requires, d.skipWhen }
 
-// refuseRequirements reports a stage of a block that demands something: nodes are begun or skipped, not their parts. What the
-// stage's own file says has no effect there.
+// refuseRequirements reports the requirements of a stage of a block: only whole nodes are skipped. Those of the
+// stage's own file have no effect there.
 func (a nodeSource) refuseRequirements(stage requirements) {
-	a.refuse("requires", "say it on the block", "what is handed on is looked at before the block")
-	a.refuse("skip_when", "say it on the block", "a block is skipped as a whole")
+	a.refuse("requires", "write it on the block", "the input artifact is checked before the block")
+	a.refuse("skip_when", "write it on the block", "a block is skipped as a whole")
 	for _, key := range []string{"requires", "skip_when"} {
 		if !a.has(key) && stage.node != nil && stage.has(key) {
-			a.Warnf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeNoEffect, "say it on the block", "%s of the stage of %s has no effect inside a block", key, a.label)
+			a.Warnf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeNoEffect, "write it on the block", "%s of the stage of %s has no effect inside a block", key, a.label)
 		}
 	}
 }
 
-// checkRequires looks for the nodes whose artifacts are demanded: they exist, and the way may lead from them.
+// checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
 func (f *graph) checkRequires() {
 	ids := nodeIDs(f.sources)
 	for i, a := range f.sources {
@@ -90,9 +91,9 @@ func (f *graph) checkRequires() {
 			case e.Key == plan.RequiresAny || e.Key == plan.RequiresStart:
 			case source < 0:
 				inner.Errorf(e.KeyPos, diagnostic.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
-			case len(ids) < len(f.sources) || !f.complete: // what follows would be said of a way that nobody meant
+			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
 			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no way leads from there to %q", e.Key, a.id)
+				inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
 			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
 				inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
 			}
@@ -100,7 +101,7 @@ func (f *graph) checkRequires() {
 	}
 }
 
-// hasPath reports whether some way leads from one node to another, or back to itself.
+// hasPath reports whether a path leads from one node to another, or back to itself.
 func (f *graph) hasPath(from, to int) bool {
 	seen := make([]bool, f.end()+1)
 	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// approval is what a node or a stage says of a person's approval.
+// approval is the key require_human_approval of a node or a stage.
 type approval struct {
 	isSet, required bool
 	at              location
@@ -21,7 +21,7 @@ func (m object) approval() approval {
 	return approval{isSet: at.Node != nil, required: m.boolean("require_human_approval"), at: m.location(at)}
 }
 
-// withDefault is a, or b where a says nothing.
+// withDefault returns a if it is set, else b.
 func (a approval) withDefault(b approval) approval {
 	if a.isSet {
 		return a
@@ -29,10 +29,9 @@ func (a approval) withDefault(b approval) approval {
 	return b
 }
 
-// approvalHooks are the hooks that supervised of the pipeline and require_human_approval of its nodes stand
-// for, and what the command line says like them: one for each node that a person is asked about. The last node, which
-// supervised does not ask about, is that after which the pipeline is complete.
-func (c *compiler) approvalHooks(m object, list []nodeSource, asks []approval) []plan.Hook {
+// approvalHooks returns the hooks of supervised, of require_human_approval and of the flags like them: at most one
+// for each node. supervised asks after every node but the last, which is the node of exit_after if there is one.
+func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approval) []plan.Hook {
 	supervised, at := m.boolean("supervised"), m.location(m.get("supervised"))
 	exit, _ := m.text("exit_after")
 	outermost := len(c.includeStack) == 1
@@ -51,10 +50,10 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, asks []approval) [
 	}
 	var hooks []plan.Hook
 	for i, a := range list {
-		own := asks[i]
+		own := approvals[i]
 		watched := supervised && i != last
 		if watched && own.isSet && !own.required {
-			own.at.Warnf(own.at.pos, diagnostic.CodeNoEffect, "", "%s is asked about all the same: the pipeline is supervised", a.label)
+			own.at.Warnf(own.at.pos, diagnostic.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
 		}
 		switch {
 		case a.id == "":
@@ -69,7 +68,8 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, asks []approval) [
 	return hooks
 }
 
-// approvalHook is the hook that asks a person about a node that has ended well: what becomes of another, its edges say.
+// approvalHook returns the hook that asks the user about a node that has succeeded. Other outcomes follow their
+// edges.
 func approvalHook(id string, at location) plan.Hook {
 	return plan.Hook{
 		Point: plan.PointStageEnd, Stage: id, Action: plan.ActionConfirm, Message: fmt.Sprintf("Stage %s is done. Go on?", id),
@@ -77,13 +77,13 @@ func approvalHook(id string, at location) plan.Hook {
 	}
 }
 
-// refuseApproval reports a stage of a block that a person has to approve: there the question is the block's.
+// refuseApproval reports a stage of a block with an approval: the block asks the user.
 func (a nodeSource) refuseApproval(own, stage approval) {
 	switch {
 	case own.required:
-		a.refuse("require_human_approval", "say it on the block", "a person is asked after the block")
+		a.refuse("require_human_approval", "write it on the block", "the user is asked after the block")
 	case own.withDefault(stage).required:
-		a.Errorf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeConflict, "say require_human_approval: true on the block and false here",
-			"the stage of %s wants a person's approval, and inside a block nobody is asked", a.label)
+		a.Errorf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeConflict, "write require_human_approval: true on the block and false here",
+			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.label)
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// graph is how the nodes of one pipeline file follow each other.
+// graph holds the nodes of one pipeline file and their edges.
 type graph struct {
 	*compiler
 	object                // of the file
-	sources  []nodeSource // its nodes
-	nodes    []*plan.Node // what they were compiled to, nil for one with faults
-	edges    [][]edge     // of each node
-	complete bool         // all edges could be read and lead somewhere
+	sources  []nodeSource // the nodes as written
+	nodes    []*plan.Node // the compiled nodes; nil for one with faults
+	edges    [][]edge     // edges of each node
+	complete bool         // all edges are valid and have a target
 }
 
 // newGraph reads the edges of the nodes.
@@ -34,7 +34,7 @@ func newGraph(c *compiler, m object, list []nodeSource) *graph {
 	return f
 }
 
-// check reports what is wrong with the way through the nodes of p, which were compiled from the list.
+// check reports the faults of the graph. p is the plan of the nodes.
 func (f *graph) check(p *plan.Plan) {
 	outermost := len(f.includeStack) == 1
 	f.checkSteps()
@@ -56,7 +56,7 @@ func (f *graph) check(p *plan.Plan) {
 		f.checkFlags(p)
 	}
 	if !f.complete || len(f.sources) == 0 {
-		return // what follows would be said of a way that nobody meant
+		return // the following checks would mislead
 	}
 	full := traversal{exit: -1}
 	if !f.checkReached(full) {
@@ -71,33 +71,33 @@ func (f *graph) check(p *plan.Plan) {
 	}
 }
 
-// position is that of the node with an id, -1 for none.
+// position returns the index of the node with an id; -1 for none.
 func (f *graph) position(id string) int {
 	return slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == id && id != "" })
 }
 
-// checkExit looks for the node after which the file says that the pipeline is complete.
+// checkExit reports an exit_after without a node.
 func (f *graph) checkExit(id string) {
 	if ids := nodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
 		f.location(f.get("exit_after")).errorf(diagnostic.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
 
-// traversal is what a run makes of the ways through the nodes.
+// traversal describes how a run walks the graph.
 type traversal struct {
-	skip  []string // the ids of those that are left out
-	start int      // the position of the first one
-	exit  int      // of the one that ends the pipeline when it ends well, -1 for none
+	skip  []string // ids of skipped nodes
+	start int      // index of the first node
+	exit  int      // index of the node after whose success the pipeline is complete; -1 for none
 }
 
-// end is the position of the end of the list.
+// end returns the index after the last node, which stands for the end of the pipeline.
 func (f *graph) end() int { return len(f.sources) }
 
-// successors are the positions that node number i leads to, [flow.done] for the end. A node that is skipped leads where its
-// edge for that says, and one that ends the pipeline nowhere else when it ends well.
-func (f *graph) successors(i int, of traversal) []int {
-	skipped, exits := slices.Contains(of.skip, f.sources[i].id), i == of.exit
-	said, natural := false, plan.OutcomeSuccess
+// successors returns the indexes that node i leads to, [graph.end] for the end. A skipped node follows its edge
+// for skip; an exit node that succeeds leads to the end.
+func (f *graph) successors(i int, t traversal) []int {
+	skipped, exits := slices.Contains(t.skip, f.sources[i].id), i == t.exit
+	explicit, natural := false, plan.OutcomeSuccess
 	if skipped {
 		natural = plan.OutcomeSkip
 	}
@@ -106,7 +106,7 @@ func (f *graph) successors(i int, of traversal) []int {
 		if skipped && e.outcome != plan.OutcomeSkip || exits && (e.outcome == plan.OutcomeSuccess || e.outcome == plan.OutcomeSkip) {
 			continue
 		}
-		said = said || e.outcome == natural
+		explicit = explicit || e.outcome == natural
 		switch e.To {
 		case plan.ToNext:
 			to = append(to, i+1)
@@ -120,22 +120,22 @@ func (f *graph) successors(i int, of traversal) []int {
 	switch {
 	case exits:
 		to = append(to, f.end())
-	case !said:
+	case !explicit:
 		to = append(to, i+1)
 	}
 	return to
 }
 
-// shortestPaths finds the shortest way from the first node to each that can be reached without node number without, -1 for
-// none: from[i] is the position before i, -1 for one that is not reached.
-func (f *graph) shortestPaths(without int, of traversal) (from []int) {
+// shortestPaths returns the shortest paths from the first node, without node without (-1: none). from[i] is the
+// predecessor of i; -1 if i cannot be reached.
+func (f *graph) shortestPaths(without int, t traversal) (from []int) {
 	from = slices.Repeat([]int{-1}, f.end()+1)
-	if without == of.start {
+	if without == t.start {
 		return from
 	}
-	from[of.start] = of.start
-	for queue := []int{of.start}; len(queue) > 0; queue = queue[1:] {
-		for _, to := range f.successors(queue[0], of) {
+	from[t.start] = t.start
+	for queue := []int{t.start}; len(queue) > 0; queue = queue[1:] {
+		for _, to := range f.successors(queue[0], t) {
 			if to == without || from[to] >= 0 {
 				continue
 			}
@@ -148,9 +148,9 @@ func (f *graph) shortestPaths(without int, of traversal) (from []int) {
 	return from
 }
 
-// checkReached reports nodes that no way leads to, and a pipeline without a way to its end.
-func (f *graph) checkReached(of traversal) bool {
-	from, fine := f.shortestPaths(-1, of), true
+// checkReached reports nodes that cannot be reached, and a pipeline whose end cannot be reached.
+func (f *graph) checkReached(t traversal) bool {
+	from, fine := f.shortestPaths(-1, t), true
 	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
@@ -159,39 +159,39 @@ func (f *graph) checkReached(of traversal) bool {
 	}
 	if from[f.end()] < 0 {
 		fine = false
-		at := f.location(f.get("nodes", "stages"))
-		at.errorf(diagnostic.CodeFlow, "let an edge for success lead to done", "no way through the nodes leads to done")
+		location := f.location(f.get("nodes", "stages"))
+		location.errorf(diagnostic.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
 	}
 	return fine
 }
 
-// checkRequired reports the ways to the end that leave out a node that is required. at is where the course was said,
-// nil: where the node says that it is required.
-func (f *graph) checkRequired(of traversal, at *location) (fine bool) {
+// checkRequired reports the paths to the end that avoid a required node. at is the location of the fault; nil: the
+// key required of the node.
+func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 	fine = true
 	for i, n := range f.nodes {
-		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(of.skip, n.ID) {
+		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(t.skip, n.ID) {
 			continue
 		}
-		from := f.shortestPaths(i, of)
+		from := f.shortestPaths(i, t)
 		if from[f.end()] < 0 {
 			continue
 		}
 		fine = false
 		policy, _ := f.sources[i].peek("policy")
 		own := location{policy.document, policy.keyPos("required")}
-		hint := "let every edge lead through it, or remove required"
-		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the way %s", n.ID, f.pathText(from, of))
+		hint := "let every edge pass through it, or remove required"
+		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
 	}
 	return fine
 }
 
-// pathText spells the way to the end.
-func (f *graph) pathText(from []int, of traversal) string {
+// pathText renders the path to the end.
+func (f *graph) pathText(from []int, t traversal) string {
 	names := []string{plan.ToDone}
 	for i := from[f.end()]; ; i = from[i] {
 		names = append(names, f.sources[i].id)
-		if i == of.start {
+		if i == t.start {
 			break
 		}
 	}

@@ -14,21 +14,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// object reads the keys of one map and reports values of the wrong type. Null and empty text count
-// as absent, as they did for the Bash engine.
+// object reads the keys of one map and reports values of the wrong type. Null and empty text count as absent, as
+// in the Bash engine.
 type object struct {
 	document
 	node  *yamldoc.Node
-	label string // names the map in messages: "the file", "policy"
+	label string // name of the map in messages: "the file", "policy"
 }
 
-// value is a value and the key that it was found under.
+// value is a value with its key.
 type value struct {
 	*yamldoc.Node
 	key string
 }
 
-// get returns the value of the first of the keys that has one. The Node is nil if there is none.
+// get returns the value of the first of the keys that has one. Node is nil if there is none.
 func (m object) get(keys ...string) value {
 	for _, key := range keys {
 		n := m.node.Get(key)
@@ -39,10 +39,10 @@ func (m object) get(keys ...string) value {
 	return value{}
 }
 
-// has says whether one of the keys has a value.
+// has reports whether one of the keys has a value.
 func (m object) has(keys ...string) bool { return m.get(keys...).Node != nil }
 
-// location is where v stands; the map itself if there is no v.
+// location returns the location of v; that of the map if v has no node.
 func (m object) location(v value) location {
 	if v.Node == nil {
 		return location{m.document, m.node.Pos}
@@ -50,8 +50,8 @@ func (m object) location(v value) location {
 	return location{m.document, v.Pos}
 }
 
-// text returns the text of the first of the keys that has one, without trailing newlines. Numbers
-// and booleans count as their text.
+// text returns the text of the first of the keys that has a value, without trailing newlines. Numbers and booleans
+// count as text.
 func (m object) text(keys ...string) (string, value) {
 	v := m.get(keys...)
 	switch {
@@ -68,20 +68,20 @@ func (m object) text(keys ...string) (string, value) {
 	return text, v
 }
 
-// isBlank reports whether there is no value, or a text of nothing but line ends.
+// isBlank reports whether there is no value, or a text of newlines only.
 func (v value) isBlank() bool {
 	return v.Node == nil || v.Kind == yamldoc.Text && trimNewlines(v.Source) == ""
 }
 
-// isSet reports whether one of the keys has a value that is more than line ends.
+// isSet reports whether one of the keys has a value that is not blank.
 func (m object) isSet(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return !m.get(key).isBlank() })
 }
 
-// trimNewlines is a text without trailing newlines, which a block scalar leaves.
+// trimNewlines removes the trailing newlines that a block scalar leaves.
 func trimNewlines(source string) string { return strings.TrimRight(source, "\n") }
 
-// number returns a number, which may be written as text, and whether there is one.
+// number returns a number, which may be written as text. Node of the value is nil if there is none.
 func (m object) number(key string) (float64, value) {
 	v := m.get(key)
 	if v.Node == nil {
@@ -95,7 +95,7 @@ func (m object) number(key string) (float64, value) {
 	return n, v
 }
 
-// atLeast is number with a lower bound.
+// atLeast is [object.number] with a lower bound.
 func (m object) atLeast(least float64, key string) (float64, value) {
 	n, v := m.number(key)
 	if v.Node != nil && n < least {
@@ -114,7 +114,7 @@ func (m object) count(key string) (int, value) {
 	return int(n), v
 }
 
-// maxCount bounds counts; above it a plan means "for ever", which has other words.
+// maxCount bounds counts. A plan expresses "without limit" in other ways.
 const maxCount = 1_000_000_000
 
 func (m object) checkWhole(n float64, v value) bool {
@@ -153,7 +153,7 @@ func (m object) list(key string) ([]*yamldoc.Node, bool) {
 	}
 }
 
-// texts returns a map of texts.
+// texts returns a map of texts; nil if it is absent or empty.
 func (m object) texts(key string) map[string]string {
 	inner, ok := m.objectAt(key)
 	if !ok || len(inner.node.Entries) == 0 {
@@ -174,8 +174,8 @@ func (m object) wrongType(v value, want string) {
 	m.Errorf(v.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
 }
 
-// checkKeys warns of the keys that the dialect does not know in such a map. Keys that begin with x- are the
-// author's own.
+// checkKeys warns of keys that the dialect does not define for the map. Keys with the prefix x- are the author's
+// own.
 func (m object) checkKeys(of *dialect.Object) { m.warnUnknownKeys(of.Names()) }
 
 func (m object) warnUnknownKeys(known []string) {
@@ -191,7 +191,7 @@ func (m object) warnUnknownKeys(known []string) {
 	}
 }
 
-// warnUnused warns of keys that are read by nobody.
+// warnUnused warns of keys that nothing reads.
 func (m object) warnUnused(keys ...string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) {
@@ -200,7 +200,7 @@ func (m object) warnUnused(keys ...string) {
 	}
 }
 
-// warnIgnored warns of keys that mean nothing to what, which they are written for.
+// warnIgnored warns of keys without effect on what.
 func (m object) warnIgnored(keys []string, what, hint string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) && m.has(e.Key) {
@@ -209,7 +209,7 @@ func (m object) warnIgnored(keys []string, what, hint string) {
 	}
 }
 
-// parseNumber is the value of a number or of text that is one.
+// parseNumber returns the value of a number, or of text that is a number.
 func parseNumber(n *yamldoc.Node) (float64, bool) {
 	switch v := n.Any().(type) {
 	case int:

@@ -12,28 +12,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// toolNamePattern is what a tool may be called.
+// toolNamePattern matches the names of tools.
 var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 
-// artifactSource is where the artifact is looked for first; "" for the default order.
+// artifactSource returns the preferred source of the artifact; "" for the default order.
 func (m object) artifactSource() string {
-	word, at := m.text("from")
-	tool, isTool := strings.CutPrefix(word, plan.ToolPrefix)
-	words := dialect.Artifact.Words("from")
+	source, at := m.text("from")
+	tool, isTool := strings.CutPrefix(source, plan.ToolPrefix)
+	sources := dialect.Artifact.Words("from")
 	switch {
 	case isTool && toolNamePattern.MatchString(tool):
-		return word
+		return source
 	case isTool:
-		m.Errorf(at.Pos, diagnostic.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", word)
-	case at.Node != nil && !slices.Contains(words, word):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words)+", or tool:<name>", "unknown from %q", word)
+		m.Errorf(at.Pos, diagnostic.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", source)
+	case at.Node != nil && !slices.Contains(sources, source):
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
 	default:
-		return word
+		return source
 	}
 	return ""
 }
 
-// artifactRetries is how often an agent is asked again for a bad artifact, nil if nothing is said.
+// artifactRetries returns how often the agent is asked again for a bad artifact; nil if absent.
 func (m object) artifactRetries() *int {
 	n, at := m.atLeast(0, "heal")
 	switch {
@@ -47,7 +47,7 @@ func (m object) artifactRetries() *int {
 	return &times
 }
 
-// maxBytes is the size of the largest artifact, 0 if nothing is said.
+// maxBytes returns the maximum size of the artifact; 0 if absent.
 func (m object) maxBytes() int64 {
 	text, at := m.text("max_bytes")
 	if at.Node == nil {
@@ -56,16 +56,16 @@ func (m object) maxBytes() int64 {
 	n, err := sandboxpolicy.Bytes(text)
 	switch {
 	case err != nil || at.Kind == yamldoc.Bool:
-		m.wrongType(at, "a number of bytes, or one with K or M behind it")
+		m.wrongType(at, "a number of bytes, with an optional K or M")
 		return 0
 	case n < 1 || n > plan.MaxMaxBytes:
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for 10 MiB; larger things are files of their own", "max_bytes must be from 1 to 64M, not %s", at.Source)
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for 10 MiB; write larger data to separate files", "max_bytes must be from 1 to 64M, not %s", at.Source)
 		return 0
 	}
 	return n
 }
 
-// fieldNames is a list of names of fields, parts of a path with dots between them; nil for none.
+// fieldNames returns a list of field names, with dots between nested names; nil for none.
 func (m object) fieldNames(key string) []string {
 	items, _ := m.list(key)
 	var fields []string
@@ -74,7 +74,7 @@ func (m object) fieldNames(key string) []string {
 		switch {
 		case !ok:
 		case slices.Contains(fields, field):
-			m.Warnf(item.Pos, diagnostic.CodeNoEffect, "remove it", "field %q stands twice in %s", field, key)
+			m.Warnf(item.Pos, diagnostic.CodeNoEffect, "remove it", "field %q is repeated in %s", field, key)
 		default:
 			fields = append(fields, field)
 		}
@@ -82,7 +82,7 @@ func (m object) fieldNames(key string) []string {
 	return fields
 }
 
-// fieldName is the name of a field; ok is false, having said why, where there is none.
+// fieldName returns the name of a field. ok is false if it is invalid; the fault is reported.
 func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) {
 	if n.Kind == yamldoc.List || n.Kind == yamldoc.Map || n.Kind == yamldoc.Null {
 		m.wrongType(value{n, what}, "text")
@@ -90,13 +90,13 @@ func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) 
 	}
 	field = trimNewlines(n.Source)
 	if slices.Contains(strings.Split(field, "."), "") {
-		m.Errorf(n.Pos, diagnostic.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is no name of a field", field)
+		m.Errorf(n.Pos, diagnostic.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
 		return "", false
 	}
 	return field, true
 }
 
-// defaultsFrom are the fields that are filled when the node is skipped, each with the one that it is filled from.
+// defaultsFrom returns the fields to fill when the node is skipped, each with its source field.
 func (m object) defaultsFrom() map[string]string {
 	inner, ok := m.objectAt("defaults_from")
 	if !ok || len(inner.node.Entries) == 0 {

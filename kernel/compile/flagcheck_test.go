@@ -21,10 +21,10 @@ func TestExitAfter(t *testing.T) {
 		"none":   {file("exit_after: spce", "nodes:", "- {id: spec, prompt: x}", "- {id: red, prompt: x}"), []string{`p.yaml:2:13: error[AP-YAML-218]: exit_after names unknown node "spce" (did you mean "spec"? available: red, spec)`}},
 		"words":  {file("exit_after: [a]", "nodes: [{id: a, prompt: x}]"), []string{`p.yaml:2:13: error[AP-YAML-101]: exit_after must be text, not a list`}},
 		"required behind it": {file("exit_after: a", "nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, policy: {required: true}}"), []string{
-			`p.yaml:2:13: error[AP-YAML-213]: required node "b" is left out on the way a → done (let every edge lead through it, or remove required)`,
+			`p.yaml:2:13: error[AP-YAML-213]: required node "b" is left out on the path a → done (let every edge pass through it, or remove required)`,
 		}},
 		"required, left out anyway": {file("exit_after: a", "nodes:", "- {id: a, prompt: x, transitions: {fail: done}}", "- {id: b, prompt: x, policy: {required: true}}"), []string{
-			`p.yaml:5:31: error[AP-YAML-213]: required node "b" is left out on the way a → done (let every edge lead through it, or remove required)`,
+			`p.yaml:5:31: error[AP-YAML-213]: required node "b" is left out on the path a → done (let every edge pass through it, or remove required)`,
 		}},
 		"required before it": {file("exit_after: b", "nodes:", "- {id: a, prompt: x, policy: {required: true}}", "- {id: b, prompt: x}", "- {id: c, prompt: x}"), []string{}},
 	} {
@@ -65,33 +65,33 @@ func TestCourse(t *testing.T) {
 			`--start: error[AP-YAML-218]: --start names unknown node "rde" (did you mean "red"? available: green, plan, red, ship, spec)`,
 		}},
 		"a required node before the start": {traversalFile, compile.Overrides{Start: "red", Artifacts: given}, []string{
-			`--start: error[AP-YAML-213]: required node "spec" is left out on the way red → green → done (let every edge lead through it, or remove required)`,
+			`--start: error[AP-YAML-213]: required node "spec" is left out on the path red → green → done (let every edge pass through it, or remove required)`,
 		}},
 		"a required node behind the exit": {traversalFile, compile.Overrides{ExitAfter: "plan"}, []string{
-			`--exit-after: error[AP-YAML-213]: required node "spec" is left out on the way plan → done (let every edge lead through it, or remove required)`,
+			`--exit-after: error[AP-YAML-213]: required node "spec" is left out on the path plan → done (let every edge pass through it, or remove required)`,
 		}},
 		"both": {traversalFile, compile.Overrides{Start: "red", ExitAfter: "ship", Artifacts: given}, []string{
-			`--start --exit-after: error[AP-YAML-213]: required node "spec" is left out on the way red → green → ship → done (let every edge lead through it, or remove required)`,
+			`--start --exit-after: error[AP-YAML-213]: required node "spec" is left out on the path red → green → ship → done (let every edge pass through it, or remove required)`,
 		}},
 		"an end before the beginning": {relaxed, compile.Overrides{Start: "green", ExitAfter: "spec"}, []string{
 			`--start: error[AP-YAML-107]: the run cannot begin with node "green": "red" takes its steps from "plan", which does not run (give that node's artifact: --artifact plan=FILE)`,
-			`--start: error[AP-YAML-107]: the run cannot begin with node "green": --exit-after ends it after "spec", which stands before (begin with it or before it, or end later)`,
+			`--start: error[AP-YAML-107]: the run cannot begin with node "green": --exit-after ends it after "spec", which comes before it (begin with it or before it, or end later)`,
 		}},
 		"the file's end before the beginning": {relaxed, compile.Overrides{Start: "ship"}, []string{
-			`--start: error[AP-YAML-107]: the run cannot begin with node "ship": exit_after of the file ends it after "green", which stands before (say where it ends: --exit-after NODE)`,
+			`--start: error[AP-YAML-107]: the run cannot begin with node "ship": exit_after of the file ends it after "green", which comes before it (set the end: --exit-after NODE)`,
 		}},
 		"a start that is skipped": {relaxed, compile.Overrides{Start: "red", Skip: []string{"red"}}, []string{
 			`--start: error[AP-YAML-107]: the run cannot begin with node "red": --skip leaves it out (leave one of the two out)`,
 		}},
 		"steps of a node that is given": {relaxed, compile.Overrides{Skip: []string{"plan"}, Artifacts: given}, nil},
 		"a time": {relaxed, compile.Overrides{Timeout: -time.Second}, []string{
-			`--timeout: error[AP-YAML-103]: the timeout of the run must be more than 0 seconds, not -1 (leave it out for what the files say)`,
+			`--timeout: error[AP-YAML-103]: the timeout of the run must be more than 0 seconds, not -1 (leave it out to use the timeout of the files)`,
 		}},
 		"names of artifacts": {relaxed, compile.Overrides{Artifacts: map[string]string{"": "f", "$input": "f", "a..b": "f", "violation": "", "c.d": "f"}}, []string{
 			`--artifact: error[AP-YAML-102]: artifact "violation" has no file (write NAME=FILE)`,
-			`--artifact: error[AP-YAML-105]: "" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
-			`--artifact: error[AP-YAML-105]: "$input" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
-			`--artifact: error[AP-YAML-105]: "a..b" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "" (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "$input" (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "a..b" (write NAME=FILE with the id of a node, or the name of a field)`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestArtifactThatIsReplaced(t *testing.T) {
 		over compile.Overrides
 		want string
 	}{
-		"it runs": {compile.Overrides{Artifacts: map[string]string{"a": "f"}}, `--artifact: warning[AP-YAML-303]: the artifact "a" is replaced: the run comes to the node of that name, which makes its own (begin behind it with --start, or leave it out with --skip a)`},
+		"it runs": {compile.Overrides{Artifacts: map[string]string{"a": "f"}}, `--artifact: warning[AP-YAML-303]: the artifact "a" is replaced: the node of that name runs and makes its own (start after that node with --start, or skip it with --skip a)`},
 		"behind":  {compile.Overrides{Start: "b", Artifacts: map[string]string{"a": "f"}}, ""},
 		"skipped": {compile.Overrides{Skip: []string{"a"}, Artifacts: map[string]string{"a": "f"}}, ""},
 		"a field": {compile.Overrides{Artifacts: map[string]string{"other": "f"}}, ""},
