@@ -41,17 +41,17 @@ func (m object) approvalCategories() map[string]plan.Approval {
 		return nil
 	}
 	known := dialect.Categories.Names()
-	words := map[string]plan.Approval{}
+	decisions := map[string]plan.Approval{}
 	for _, e := range inner.node.Entries {
 		if !slices.Contains(known, e.Key) {
 			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
-		if word := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); word != "" {
-			words[e.Key] = word
+		if decision := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
+			decisions[e.Key] = decision
 		}
 	}
-	return words
+	return decisions
 }
 
 func (m object) approvalRules() []plan.ApprovalRule {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// careful is DIALECT B3; careless has every fault that approvals can have.
+// validApprovals is the example of DIALECT B3. faultyApprovals has every fault of approvals.
 const (
 	validApprovals = `  approvals:
     default: prompt
@@ -36,7 +36,7 @@ const (
 `
 )
 
-// U175: every fault of approvals at once, with its place and what to write instead.
+// U175: all faults of approvals are reported at once, with position and hint.
 func TestApprovals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		approvals string

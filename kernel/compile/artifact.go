@@ -113,15 +113,15 @@ func (m object) verdict() *plan.Verdict {
 }
 
 func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
-	word, at := m.text(e.Key)
+	outcome, at := m.text(e.Key)
 	outcomes := dialect.Outcomes()
 	switch {
-	case word == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
+	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
 		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
-	case at.Node != nil && !slices.Contains(outcomes, word):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, outcomes), "%q is not an outcome", word)
+	case at.Node != nil && !slices.Contains(outcomes, outcome):
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
 	}
-	return plan.Outcome(word)
+	return plan.Outcome(outcome)
 }
 
 // schema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the

@@ -186,7 +186,7 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 		return nil
 	}
 	a.refuseApproval(own.approval, stage.approval)
-	a.refuseRequirements(stage.demands)
+	a.refuseRequirements(stage.requirements)
 	node.Model = own.model
 	return node
 }

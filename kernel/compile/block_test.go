@@ -6,11 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The block that the tests of inputs name: stages a and b, providers claude and second.
+// earlierBlock is the start of a pipeline with a block: stages a and b, providers claude and second.
 const earlierBlock = "name: p\nnodes:\n- {id: seed, prompt: x}\n" +
 	"- {id: gen, parallel: {providers: [claude, {name: codex, as: second}], stages: [{id: a, prompt: x}, {id: b, prompt: x}]}}\n"
 
-// U010, D26: what is wrong with a parallel block is said at its place.
+// U010, D26: faults of a parallel block are reported at their positions.
 func TestBlockFaults(t *testing.T) {
 	const head = "name: p\nnodes:\n- id: both\n  parallel:\n"
 	tests := map[string]struct {
@@ -77,7 +77,7 @@ func TestBlockFaults(t *testing.T) {
 	}
 }
 
-// U009, U095, U106, D16, D29, D30: what inputs can name, seen from a node, a stage in a block and a provider.
+// U009, U095, U106, D16, D29, D30: inputs of a node, of a stage in a block and of a provider can name other nodes.
 func TestInputsOfBlocks(t *testing.T) {
 	const cross = `error[AP-YAML-205]: Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks.`
 	node := func(inputs string) string { return earlierBlock + "- {id: n, prompt: x, inputs: {" + inputs + "}}\n" }

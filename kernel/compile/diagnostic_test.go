@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// library has one good stage and the stages that a test adds.
+// library returns one good stage and the stages of a test.
 func library(stages map[string]string) fstest.MapFS {
 	files := fstest.MapFS{
 		"stages/tick/stage.yaml": {Data: []byte("name: tick\n")},
@@ -28,7 +28,7 @@ func library(stages map[string]string) fstest.MapFS {
 	return files
 }
 
-// diagnose compiles text as p.yaml and returns the rendered lines, of faults or of warnings.
+// diagnose compiles text as p.yaml and returns the rendered faults or warnings.
 func diagnose(t *testing.T, text string, stages map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()

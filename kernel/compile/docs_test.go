@@ -42,7 +42,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// The examples of the references, each with its path in the first line, compile without a word.
+// The examples of the references, each with its path in the first line, compile without a diagnostic.
 func TestDocumentedExamples(t *testing.T) {
 	for _, page := range []string{reference, hooksReference} {
 		t.Run(filepath.Base(page), func(t *testing.T) { compileExamples(t, readText(t, page)) })

@@ -81,17 +81,17 @@ func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 // does not exist.
 func (e edge) checkTarget(at int, ids []string) bool {
 	target := slices.Index(ids, e.To)
-	word := slices.Contains(targets, e.To)
+	keyword := slices.Contains(targets, e.To)
 	switch {
 	case e.To == "":
 		return false // already reported
-	case word && target >= 0:
+	case keyword && target >= 0:
 		e.toAt.Warnf(e.toAt.pos, diagnostic.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
-	case !word && target < 0:
+	case !keyword && target < 0:
 		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
 	}
-	if word || target > at {
+	if keyword || target > at {
 		e.checkForward()
 	}
 	return true

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 )
 
-// compileFiles compiles p.yaml of a folder with the given pipeline files.
+// compileFiles compiles p.yaml of a directory with the pipeline files.
 func compileFiles(t *testing.T, files map[string]string) (string, *compile.Result, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func compileFiles(t *testing.T, files map[string]string) (string, *compile.Resul
 	return dir, r, err
 }
 
-// pipelineChain is n pipelines, each in the one before, the first in p.yaml.
+// pipelineChain returns n pipelines, each embedded in the one before; the first is p.yaml.
 func pipelineChain(n int) map[string]string {
 	files := map[string]string{"p.yaml": "name: p\nnodes: [{id: a, pipeline: f1.yaml}]\n"}
 	for i := 1; i < n; i++ {
@@ -50,7 +50,7 @@ func TestDepthOfEmbedding(t *testing.T) {
 	}
 }
 
-// Five files of twenty nodes each stand for 3.2 million, which is found out without making them.
+// Five files of twenty nodes each stand for 3.2 million nodes. The compiler counts them without making them.
 func TestSizeOfEmbedding(t *testing.T) {
 	files := map[string]string{}
 	for i, name := range []string{"p", "f1", "f2", "f3", "f4"} {

@@ -230,8 +230,8 @@ func (r Roots) StagesNamed(name string) []StageDir {
 			all = append(all, StageDir{Name: name, Path: filepath.Dir(file)})
 		}
 	}
-	if folder := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(folder, "stage.yaml")) {
-		all = append(all, StageDir{Name: name, Path: folder, Library: true})
+	if dir := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(dir, "stage.yaml")) {
+		all = append(all, StageDir{Name: name, Path: dir, Library: true})
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U112, K37: an early end is looked at like every other way through the nodes.
+// U112, K37: an early end is checked like every other path through the nodes.
 func TestExitAfter(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml string
@@ -46,7 +46,7 @@ nodes:
 - {id: ship, prompt: x}
 `
 
-// U018, U019, K37: where the command line lets a run begin and end.
+// U018, U019, K37: the command line can set the start and the end of a run.
 func TestCourse(t *testing.T) {
 	relaxed := strings.ReplaceAll(traversalFile, ", policy: {required: true}", "")
 	given := map[string]string{"plan": "plan.yaml"}
@@ -115,7 +115,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// What the run is given for a node that makes its own is said to be of no use.
+// An artifact of the command line is reported as unused if the node of that name runs.
 func TestArtifactThatIsReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		over compile.Overrides
@@ -143,7 +143,7 @@ func TestArtifactThatIsReplaced(t *testing.T) {
 	}
 }
 
-// U018, U251, B6: the command line's questions are the hooks that the file's keys stand for, each asked once.
+// U018, U251, B6: the flags and the keys of the file make the same hooks, one for each node.
 func TestQuestionsOfTheCommandLine(t *testing.T) {
 	const nodes = "nodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, require_human_approval: true}\n- {id: c, prompt: x}\n- {id: d, prompt: x}"
 	for name, tt := range map[string]struct {
@@ -178,7 +178,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// U104: the command line's time for the run goes over the file's, and leaves embedded pipelines theirs.
+// U104: the run timeout of the command line replaces that of the file, but not those of embedded pipelines.
 func TestTimeoutOfTheRun(t *testing.T) {
 	p, err := compilePlan(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
 		"in.yaml": "name: in\nguardrails: {max_runtime_seconds: 5}\nnodes: [{id: b, prompt: x}]\n",

@@ -12,7 +12,7 @@ import (
 
 const twoNodes = "name: a\nnodes:\n- {id: one, prompt: x}\n- id: both\n  parallel: {providers: [mock], stages: [{id: in, prompt: x}]}\nhooks:\n"
 
-// U243, U248, K14: what is wrong with hooks is said where it stands, all of it at once. The hooks begin in line 7.
+// U243, U248, K14: all faults of hooks are reported at once, at their positions. The hooks begin in line 7.
 func TestHookDiagnostics(t *testing.T) {
 	const variables = "the variables are event, iteration, provider, session, stage, status)"
 	const words = " (available: abort, continue, pause)"
@@ -115,7 +115,7 @@ func TestHookDiagnostics(t *testing.T) {
 
 const points = "iteration_end, iteration_start, parallel_provider_end, parallel_provider_start, session_end, session_start, stage_end, stage_start"
 
-// What concerns people in keys other than hooks.
+// Faults of require_human_approval, supervised and accept_feedback.
 func TestApprovalDiagnostics(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml string

@@ -40,7 +40,7 @@ func (c *compiler) stageLoop(dir StageDir, loop Loop) *plan.Plan {
 		Role:        s.role,
 		Artifact:    c.singleStageArtifact(s),
 		Commands:    s.commands,
-		Requires:    s.demands.requires,
+		Requires:    s.requirements.requires,
 	})
 	c.checkFlags(p)
 	c.setRunTimeout(p)
@@ -63,8 +63,8 @@ func (c *compiler) checkSingleStage(s *stage) {
 	default:
 		s.Warnf(s.keyPos("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
-	if s.demands.skipWhen != "" && !c.validateOnly {
-		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
+	if s.requirements.skipWhen != "" && !c.validateOnly {
+		s.Warnf(s.requirements.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
 	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
 		at.Warnf(at.pos, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")

@@ -115,7 +115,7 @@ func (c *compiler) stageNode(a nodeSource, s inputScope, defaults settings) (*pl
 		return nil, own.approval
 	}
 	node.Provider = c.provider(own, stage.settings, defaults)
-	a.requirements(c.text).withDefaults(stage.demands).applyTo(node)
+	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
 	return node, own.approval.withDefault(stage.approval)
 }
 

@@ -19,7 +19,7 @@ import (
 
 var parityDir = flag.String("parity-dir", "", "folder of the recorded corpus: corpus-bash/ and cases/")
 
-// knownDifferences are recorded plans that are not ours on purpose, by the ids of the corpus.
+// knownDifferences are recorded plans that differ on purpose, by the ids of the corpus.
 var knownDifferences = map[string]string{
 	"o2":    "D10: --provider beats the nodes' own",
 	"o3":    "D10: CLAUDE_PIPELINE_PROVIDER beats the nodes' own",
@@ -48,8 +48,8 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// compareRecorded returns the kinds of the nodes that it compared, none for a record that is no plan of a
-// pipeline or is ours to refuse.
+// compareRecorded returns the kinds of the compared nodes; none for a record without a plan, or with a pipeline
+// that this compiler refuses.
 func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -115,8 +115,8 @@ func TestParityErrors(t *testing.T) {
 	}
 }
 
-// normalizedPlan drops times, the initial inputs, which the Bash engine added when it ran, and what it ignored: a
-// stage's commands (D25) and guardrails (D23).
+// normalizedPlan removes times, the initial inputs that the Bash engine added at run time, and the values that it
+// ignored: commands (D25) and guardrails (D23) of stages.
 func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var p map[string]any
@@ -127,7 +127,7 @@ func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	return p
 }
 
-// normalize works through a plan, the stages of its blocks and the plans that it embeds.
+// normalize changes a plan with the stages of its blocks and its embedded plans.
 func normalize(p map[string]any) {
 	delete(p, "compiled_at")
 	if pipeline, ok := p["pipeline"].(map[string]any); ok {

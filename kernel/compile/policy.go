@@ -43,12 +43,12 @@ func (m object) policy(owner policyOwner) *plan.Policy {
 
 // oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
 func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
-	word, at := m.text(key)
-	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, word) {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
+	choice, at := m.text(key)
+	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, choice) {
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(choice, known), "unknown %s %q", key, choice)
 		return ""
 	}
-	return W(word)
+	return W(choice)
 }
 
 // guardrails reads the time limit of a pipeline, a node or a stage; nil if absent.
@@ -121,12 +121,12 @@ func (m object) feedback() *plan.Feedback {
 
 // checkEnv checks for inherit, minimal or a list of names of variables.
 func (m object) checkEnv(v value) bool {
-	words := dialect.Policy.Words("env")
+	choices := dialect.Policy.Words("env")
 	switch {
-	case v.Kind == yamldoc.Text && slices.Contains(words, v.Source):
+	case v.Kind == yamldoc.Text && slices.Contains(choices, v.Source):
 		return true
 	case v.Kind == yamldoc.Text:
-		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, words)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamldoc.List:
 		m.wrongType(v, "inherit, minimal or a list of names")

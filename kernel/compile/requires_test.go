@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U140, U141: what is wrong with what a node demands of what it is handed.
+// U140, U141: faults of requires and skip_when.
 func TestRequiresFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml   string
@@ -95,7 +95,7 @@ func TestRequiresFaults(t *testing.T) {
 	}
 }
 
-// U154: a stage's file has its whole contract; a node's own words go before it, list by list and member by member.
+// U154: a stage's file may have the whole contract. The keys of the node win, list by list and member by member.
 func TestContractOfAStage(t *testing.T) {
 	files := library(map[string]string{"s": "requires: {'*': [a], spec: [b.c], elsewhere: [d]}\nskip_when: a == 1\nartifact: {type: t, carry: [a], defaults_from: {x: a}, heal: 3, max_bytes: 2K, from: 'tool:submit'}\n"})
 	files["stages/s/prompt.md"] = &fstest.MapFile{}
@@ -134,7 +134,7 @@ func TestContractOfAStage(t *testing.T) {
 	}
 }
 
-// U149, U154: the schema of a shipped stage lies beside it, and its faults are told with their places in it.
+// U149, U154: the schema of a shipped stage is beside it, and its faults have positions in it.
 func TestSchemaOfAShippedStage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		schema, said string

@@ -29,18 +29,18 @@ type settings struct {
 // stage is one stage.yaml.
 type stage struct {
 	settings
-	dir         StageDir
-	name        string // the key name; default: the name of the directory
-	prompt      string // as written; may be empty
-	promptAt    location
-	commands    map[string]string
-	role        string
-	artifact    artifact
-	demands     requirements
-	wraps       wraps
-	checkBefore bool
-	noTmux      bool
-	data        []byte
+	dir          StageDir
+	name         string // the key name; default: the name of the directory
+	prompt       string // as written; may be empty
+	promptAt     location
+	commands     map[string]string
+	role         string
+	artifact     artifact
+	requirements requirements
+	wraps        wraps
+	checkBefore  bool
+	noTmux       bool
+	data         []byte
 
 	promptPath string // of the plan; set by the first node that needs it
 }
@@ -74,7 +74,7 @@ func newStage(dir StageDir, m object, data []byte) *stage {
 	prompt, at := m.text("prompt")
 	s.prompt, s.promptAt = prompt, m.location(at)
 	s.checkBefore = m.boolean("check_before")
-	s.demands = m.requirements(data)
+	s.requirements = m.requirements(data)
 	if s.wraps = m.wraps(); s.wraps.run != "" {
 		s.wraps.dir = dir
 	}

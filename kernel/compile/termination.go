@@ -44,13 +44,13 @@ func (m object) termination() termination {
 
 // completion reads the keys of version 2.
 func (m object) completion() termination {
-	word, at := m.text("completion")
+	name, at := m.text("completion")
 	if at.Node == nil {
 		return termination{}
 	}
-	strategy, ok := dialect.CompletionType(word)
+	strategy, ok := dialect.CompletionType(name)
 	if !ok {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, dialect.Node.Words("completion")), "unknown completion %q", word)
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(name, dialect.Node.Words("completion")), "unknown completion %q", name)
 		return termination{}
 	}
 	t := termination{values: map[string]any{"type": strategy}, typeAt: m.location(at)}

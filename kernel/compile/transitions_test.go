@@ -14,12 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// file is a pipeline with the given lines behind its name.
+// file returns a pipeline with the lines after its name.
 func file(lines ...string) string { return "name: p\n" + strings.Join(lines, "\n") + "\n" }
 
 const planNode = "- {id: plan, prompt: x, artifact: {type: t}}"
 
-// U082, U122, K37, D3: what is wrong with edges and with the way through the nodes, all at once.
+// U082, U122, K37, D3: all faults of edges and of paths through the nodes are reported at once.
 func TestFlowFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml string
@@ -166,7 +166,7 @@ func TestFlowFaults(t *testing.T) {
 	}
 }
 
-// compilePlan is the plan of a file, and of others beside it.
+// compilePlan compiles a file with others beside it.
 func compilePlan(t *testing.T, text string, over compile.Overrides, others map[string]string) (*plan.Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -184,7 +184,7 @@ func compilePlan(t *testing.T, text string, over compile.Overrides, others map[s
 	return r.Plan, nil
 }
 
-// Commands of an embedded pipeline are those of its own file over those of whoever embeds it, wherever that is.
+// Commands of an embedded pipeline are those of its own file, then those of the pipelines that embed it.
 func TestCommandsInChecks(t *testing.T) {
 	const outer = "name: %\ncommands: {test: %}\nnodes: [{id: in, pipeline: inner.yaml}]\n"
 	p, err := compilePlan(t, file("commands: {test: own, lint: 'a \"b\"'}", "nodes:",
@@ -213,15 +213,15 @@ func TestCommandsInChecks(t *testing.T) {
 	}
 }
 
-// A pipeline for many projects does not know their commands: an optional check without its command is left out, and
-// said to be.
+// An optional check whose command is missing is left out with a warning: a pipeline for many projects does not
+// know their commands.
 func TestOptionalChecks(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(file("commands: {test: make, lint: x}", "nodes:",
 		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test}', optional: true}, {id: b, type: command, run: 'time ${COMMANDS.build}', optional: true}, {id: l, type: command, run: '${COMMANDS.lint}', optional: true}]}")))
 	r, err := compile.Pipeline(compile.Request{
 		Roots: compile.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-		Overrides: compile.Overrides{Commands: map[string]string{"lint": " "}}, // a command line can take one out
+		Overrides: compile.Overrides{Commands: map[string]string{"lint": " "}}, // a blank value of the command line removes a command
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestOptionalChecks(t *testing.T) {
 	}
 }
 
-// U113: what the command line says over the flow is checked, and kept in the plan.
+// U113: the overrides of the graph are checked and kept in the plan.
 func TestFlowOverrides(t *testing.T) {
 	text := file("nodes:", planNode, "- {id: work, prompt: x, steps: {from: plan, path: t}}", "- {id: verify, prompt: x, policy: {required: true}}", "- {id: sub, pipeline: sub.yaml}",
 		"- {id: gate, prompt: x, transitions: {skip: done}}", "- {id: last, prompt: x}")
@@ -289,7 +289,7 @@ func TestFlowOverrides(t *testing.T) {
 	}
 }
 
-// A stage that runs alone has no checks to end by, and none whose values it could write down.
+// A stage that runs alone has no checks: it cannot end by them, and none can fill its kernel fields.
 func TestContractOfAStageAlone(t *testing.T) {
 	files := library(map[string]string{
 		"s":  "role: planner\nartifact: {type: t, version: 2, kernel_fields: {n: checks.tests.counts}}\n",
@@ -326,8 +326,8 @@ func TestContractOfAStageAlone(t *testing.T) {
 	}
 }
 
-// Checks that a stage says stand before those of its node, which may say the same id otherwise; values that are measured by them
-// go into its artifact.
+// Checks of a stage come before those of its node, which replace those with the same id. Their values can fill its
+// artifact.
 func TestChecksOfStages(t *testing.T) {
 	stages := map[string]string{
 		".claude/stages/deliver/prompt.md": "hand it over",

@@ -175,9 +175,9 @@ func (w wraps) withDefaults(stage wraps) wraps {
 	return merged
 }
 
-// resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. is is false without
+// resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. ok is false without
 // wraps. It reports no faults of the stage's name: the compilation of the node does.
-func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, is bool) {
+func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, ok bool) {
 	w = a.wraps()
 	if name := a.get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
 		if dir, err := c.FindStage(trimNewlines(name.Source), c.pipelineDir); err == nil {
@@ -212,7 +212,7 @@ func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*p
 	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
 	node.Wraps = w.toPlan(c)
 	node.Commands, node.Role = stage.commands, stage.role
-	a.requirements(c.text).withDefaults(stage.demands).applyTo(node)
+	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
 	contract := a.artifact(c.readBesidePipeline).withDefaults(stage.artifact)
 	node.Checks = c.checks(a, st)
 	contract.checkKernelFields(node.Checks)
@@ -321,12 +321,12 @@ func (s *stage) checkWraps() {
 
 // refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
 func (c *compiler) refuseWrapping(a nodeSource) bool {
-	_, _, is := c.resolveWraps(a)
-	if is {
+	_, _, ok := c.resolveWraps(a)
+	if ok {
 		at := a.location(a.get("wraps", "stage", "loop"))
 		at.errorf(diagnostic.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
 	}
-	return is
+	return ok
 }
 
 // singleStageWraps reports a stage with wraps that runs alone, which would have no input. A validation without a

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 )
 
-// U027: what is wrong with a node or a stage that wraps something, where, and what to do.
+// U027: faults of wraps are reported with position and hint.
 func TestWrapsDiagnostics(t *testing.T) {
 	stages := map[string]string{
 		"both":    "wraps: {pipeline: p, run: cat}\n",
@@ -77,7 +77,7 @@ func TestWrapsDiagnostics(t *testing.T) {
 	}
 }
 
-// A stage that wraps something has no input where it runs alone; to those who look at it, it is what it is.
+// A stage with wraps has no input if it runs alone. A validation accepts it.
 func TestWrappingStageAlone(t *testing.T) {
 	req := compile.Request{
 		Roots:   compile.Roots{Project: t.TempDir(), Library: library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"})},
