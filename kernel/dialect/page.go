@@ -1,23 +1,24 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-// hidden is what a value is called that the reference leaves out.
+// hidden as [Value.About] leaves the value out of the reference.
 const hidden = "-"
 
-// Files are the files of the dialect, in the order of the reference.
+// Files returns the files of the dialect, in the order of the reference.
 func Files() []*Object { return []*Object{&Pipeline, &Stage, &Config} }
 
-// Page is the reference: every key of every map, as Markdown.
+// Page returns the reference of every key of every map, as Markdown.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(`# Reference
 
-Every key of a pipeline file, of ` + "`stage.yaml`" + ` and of ` + "`config.yaml`" + `. This page is generated from the tables that the compiler reads by, as the
-[schemas for editors](editors.md) are; [pipelines](pipelines.md), [stages](stages.md), [artifacts](artifacts.md), [hooks](hooks.md) and [configuration](configuration.md) explain what it comes to.
+Every key of a pipeline file, of ` + "`stage.yaml`" + ` and of ` + "`config.yaml`" + `. This page is generated from the tables of the compiler, as are the
+[schemas for editors](editors.md); [pipelines](pipelines.md), [stages](stages.md), [artifacts](artifacts.md), [hooks](hooks.md) and [configuration](configuration.md) explain the keys.
 
 In pipelines and stages a number may be written as text, a number or a boolean counts as a text, and a key without a value, or with an empty text, counts as absent. Keys that begin with
 ` + "`x-`" + ` are the author's own, except where the table says so.
@@ -34,7 +35,7 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 	return b.String()
 }
 
-// headings are what the maps of files are called.
+// headings are the headings of the files in the reference.
 var headings = map[string]string{"pipeline": "A pipeline", "stage": "stage.yaml", "config": "config.yaml"}
 
 func (m *Object) writePage(b *strings.Builder, file bool) {
@@ -52,7 +53,7 @@ func (m *Object) writePage(b *strings.Builder, file bool) {
 	}
 }
 
-// otherKeysText says what becomes of other keys.
+// otherKeysText describes the treatment of unknown keys.
 func (m *Object) otherKeysText() string {
 	switch m.Unknown {
 	case Refused:
@@ -60,16 +61,16 @@ func (m *Object) otherKeysText() string {
 	case RefusedAll:
 		return "Another key is an error, even one that begins with `x-`."
 	case PassedOn:
-		return "Other keys are handed on."
+		return "Other keys are passed on."
 	default:
 		return "Another key is ignored, with a warning."
 	}
 }
 
-// cell is a text for a table.
+// cell escapes a text for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// typeText is what a value may be, in words.
+// typeText describes the type of the value.
 func (v Value) typeText() string {
 	if v.About != "" && v.Type != List {
 		return cell(v.About)
@@ -78,7 +79,7 @@ func (v Value) typeText() string {
 	case Any:
 		return "anything"
 	case Text, String:
-		return orElse(v.About, "text")
+		return cmp.Or(v.About, "text")
 	case Choice:
 		quoted := make([]string, len(v.Choices))
 		for i, w := range v.Choices {
@@ -86,15 +87,15 @@ func (v Value) typeText() string {
 		}
 		return joinOr(quoted)
 	case Number, Integer, Size:
-		return orElse(v.About, v.boundsText())
+		return cmp.Or(v.About, v.boundsText())
 	case Boolean:
 		return "`true` or `false`"
 	case False:
 		return "`false`"
 	case List:
-		return orElse(v.About, "list of "+v.Item.inlineText())
+		return cmp.Or(v.About, "list of "+v.Item.inlineText())
 	case MapOf:
-		return orElse(v.About, "names, each with "+v.Item.inlineText())
+		return cmp.Or(v.About, "names, each with "+v.Item.inlineText())
 	case Nested:
 		return v.inlineText()
 	default:
@@ -108,7 +109,7 @@ func (v Value) typeText() string {
 	}
 }
 
-// inlineText is the value in the middle of a sentence, a map by its name.
+// inlineText describes the value within a sentence; a map is a link.
 func (v Value) inlineText() string {
 	if v.Type != Nested {
 		return v.typeText()
@@ -133,18 +134,11 @@ func (v Value) boundsText() string {
 	}
 }
 
-// joinOr joins words with or.
+// joinOr joins words with commas and or.
 func joinOr(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

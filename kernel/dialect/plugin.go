@@ -12,9 +12,9 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// SchemaWith is [Map.Schema], without an id, with what plugins say of the configuration of their components: that of
-// a provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each of them
-// must be a sound JSON Schema.
+// SchemaWith returns [Object.Schema], without an id, with the configuration schemas of plugin components: of a
+// provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each schema
+// must be a valid JSON Schema.
 func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
 	whole := m.fileSchema("")
 	delete(whole, "$id")
@@ -31,7 +31,7 @@ func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
 	return encodeSchema(whole)
 }
 
-// schemaMerger puts the schema of one component into that of a file.
+// schemaMerger merges the schema of one component into that of a file.
 type schemaMerger struct {
 	whole, defs schema
 	sdk.Component
@@ -58,16 +58,16 @@ func (w schemaMerger) merge(file *Object) error {
 	return nil
 }
 
-// mergeProvider says what config of a provider may be.
+// mergeProvider adds the schema of a provider's config.
 func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 	if file != &Config {
 		return nil
 	}
-	own, err := w.componentSchema("provider_"+w.Name, nil)
+	component, err := w.componentSchema("provider_"+w.Name, nil)
 	if err != nil {
 		return err
 	}
-	w.defs["provider_"+w.Name] = own
+	w.defs["provider_"+w.Name] = component
 	properties, _ := w.whole["properties"].(schema)
 	providers, _ := properties["providers"].(schema)
 	known, _ := providers["properties"].(schema)
@@ -85,20 +85,20 @@ func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 	return nil
 }
 
-// mergeWhere adds the schema to a map, for those whose key names the component.
+// mergeWhere adds the schema to a map, for values whose key names the component.
 func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def string) error {
-	body, there := w.defs[m.Name].(schema)
-	if !there {
+	body, ok := w.defs[m.Name].(schema)
+	if !ok {
 		return nil
 	}
-	own, err := w.componentSchema(def, m.Names())
+	component, err := w.componentSchema(def, m.Names())
 	if err != nil {
 		return err
 	}
 	if w.Kind == sdk.KindTermination {
-		delete(own, "required") // a node's map is laid over its stage's
+		delete(component, "required") // a node's map is merged over that of its stage
 	}
-	w.defs[def] = own
+	w.defs[def] = component
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = regexp.QuoteMeta(name)
@@ -109,15 +109,15 @@ func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def stri
 
 // mergeCheck adds the schema of the hook action check to checks.
 func (w schemaMerger) mergeCheck() error {
-	body, there := w.defs[Check.Name].(schema)
-	if !there {
+	body, ok := w.defs[Check.Name].(schema)
+	if !ok {
 		return nil
 	}
-	own, err := w.componentSchema("check_config", KernelCheckKeys())
+	component, err := w.componentSchema("check_config", KernelCheckKeys())
 	if err != nil {
 		return err
 	}
-	w.defs["check_config"] = own
+	w.defs["check_config"] = component
 	addRule(body, schema{"$ref": "#/$defs/check_config"})
 	return nil
 }
@@ -127,13 +127,13 @@ func addRule(body, rule schema) {
 	body["allOf"] = append(slices.Clone(rules), rule)
 }
 
-// componentSchema is the component's schema as it stands in $defs under a name, with the keys that the kernel reads itself.
+// componentSchema returns the component's schema for a name in $defs, with the keys that the kernel reads itself.
 func (w schemaMerger) componentSchema(def string, keys []string) (schema, error) {
-	var of map[string]any
-	if err := json.Unmarshal(w.ConfigSchema, &of); err != nil {
+	var parsed map[string]any
+	if err := json.Unmarshal(w.ConfigSchema, &parsed); err != nil {
 		return nil, err
 	}
-	moved, _ := moveRefs(of, "#/$defs/"+def).(map[string]any)
+	moved, _ := moveRefs(parsed, "#/$defs/"+def).(map[string]any)
 	for _, key := range []string{"$schema", "$id"} {
 		delete(moved, key)
 	}
@@ -155,13 +155,13 @@ func (w schemaMerger) componentSchema(def string, keys []string) (schema, error)
 	return moved, nil
 }
 
-// moveRefs lets the references of a schema lead to where it stands now.
+// moveRefs returns the schema with its references below to.
 func moveRefs(v any, to string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		moved := make(map[string]any, len(v))
 		for key, member := range v {
-			if ref, is := member.(string); is && key == "$ref" && strings.HasPrefix(ref, "#") {
+			if ref, ok := member.(string); ok && key == "$ref" && strings.HasPrefix(ref, "#") {
 				moved[key] = to + strings.TrimPrefix(ref, "#")
 				continue
 			}

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// components are components that say what their settings are.
+// components returns components with configuration schemas.
 func components() []sdk.Component {
 	closed := json.RawMessage(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:x", "type": "object", "additionalProperties": false,
 		"required": ["size"], "properties": {"size": {"$ref": "#/$defs/size"}, "type": {"const": "sized"}}, "$defs": {"size": {"type": "integer"}}}`)
@@ -23,7 +23,7 @@ func components() []sdk.Component {
 	}
 }
 
-// A8: what plugins say of their settings is part of the schemas, beside the keys that the kernel reads itself.
+// A8: the schemas include the configuration of plugins beside the keys that the kernel reads itself.
 func TestSchemaWithPlugins(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -3,10 +3,10 @@ package dialect
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// empty are the values that say nothing.
+// empty matches the values that count as absent.
 var empty = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
 
-// present are the maps in which one of the keys has a value.
+// present matches the maps in which one of the keys has a value.
 func present(keys ...string) schema {
 	var all []schema
 	for _, key := range keys {
@@ -15,7 +15,7 @@ func present(keys ...string) schema {
 	return anyOf(all...)
 }
 
-// absent are the maps in which none of the keys has a value.
+// absent matches the maps in which none of the keys has a value.
 func absent(keys ...string) schema {
 	properties := schema{}
 	for _, key := range keys {
@@ -24,20 +24,20 @@ func absent(keys ...string) schema {
 	return schema{"properties": properties}
 }
 
-// withMember are the maps whose member is such.
-func withMember(key string, is schema) schema {
-	return schema{"required": []string{key}, "properties": schema{key: is}}
+// withMember matches the maps whose member matches a schema.
+func withMember(key string, s schema) schema {
+	return schema{"required": []string{key}, "properties": schema{key: s}}
 }
 
-// memberIsObject are the maps whose member is a map.
+// memberIsObject matches the maps whose member is a map.
 func memberIsObject(key string) schema { return withMember(key, schema{"type": "object"}) }
 
-// withText are the maps whose member is a word.
-func withText(key, word string) schema {
-	return withMember(key, schema{"type": "string", "pattern": "^" + word + `\n*$`})
+// withText matches the maps whose member is a text that matches a pattern.
+func withText(key, pattern string) schema {
+	return withMember(key, schema{"type": "string", "pattern": "^" + pattern + `\n*$`})
 }
 
-// onlyKeys are the maps that have no other keys, beside the author's own.
+// onlyKeys matches the maps without other keys, except those with the prefix x-.
 func onlyKeys(keys ...string) schema {
 	properties := schema{}
 	for _, key := range keys {
@@ -46,20 +46,20 @@ func onlyKeys(keys ...string) schema {
 	return schema{"properties": properties, "patternProperties": schema{"^x-": true}, "additionalProperties": false}
 }
 
-// runsMatch are the maps in which runs holds such a value.
+// runsMatch matches the maps whose key runs has such a value.
 func runsMatch(v Value) schema {
 	return schema{"properties": schema{"runs": v.schema(position{})}}
 }
 
 func not(s schema) schema { return schema{"not": s} }
 
-// anyOf and allOf leave out what is nil.
+// anyOf and allOf skip nil schemas; they return nil for none.
 func anyOf(of ...schema) schema { return combine("anyOf", of) }
 func allOf(of ...schema) schema { return combine("allOf", of) }
 
-func combine(word string, of []schema) schema {
+func combine(keyword string, schemas []schema) schema {
 	var all []schema
-	for _, s := range of {
+	for _, s := range schemas {
 		if s != nil {
 			all = append(all, s)
 		}
@@ -70,6 +70,6 @@ func combine(word string, of []schema) schema {
 	case 1:
 		return all[0]
 	default:
-		return schema{word: all}
+		return schema{keyword: all}
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a file, indented, with a line end. It takes each document that the kernel
-// takes, and refuses what the kernel refuses for the type of a value, a word, a bound or a key that is missing, as far
-// as that does not hang on other files or on what else the document says. Numbers that are written as text are held to
-// their form alone.
+// Schema returns the JSON Schema (draft 2020-12) of a file, indented, with a trailing newline. It accepts every
+// document that the kernel accepts. It rejects wrong types, choices, bounds and missing keys, unless they depend
+// on other files or other values. For numbers written as text it checks only the form.
 func (m *Object) Schema(id string) ([]byte, error) { return encodeSchema(m.fileSchema(id)) }
 
-// fileSchema is the schema of a whole file.
+// fileSchema returns the schema of a whole file.
 func (m *Object) fileSchema(id string) schema {
 	defs := schema{}
 	for _, inner := range m.All() {
@@ -31,7 +30,7 @@ func (m *Object) fileSchema(id string) schema {
 
 func (m *Object) title() string { return "agent-pipelines: " + m.Name }
 
-// encodeSchema writes a schema as people read it.
+// encodeSchema renders a schema with indentation.
 func encodeSchema(s schema) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -41,7 +40,7 @@ func encodeSchema(s schema) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// All are the map and those that may stand in it, each once, the outer ones first.
+// All returns the map and its nested maps, each once, the outer ones first.
 func (m *Object) All() []*Object {
 	all := []*Object{m}
 	for i := 0; i < len(all); i++ {
@@ -56,7 +55,7 @@ func (m *Object) All() []*Object {
 	return all
 }
 
-// objects are those that the value may hold.
+// objects returns the maps that the value may contain.
 func (v Value) objects() []*Object {
 	switch v.Type {
 	case Nested:
@@ -74,7 +73,7 @@ func (v Value) objects() []*Object {
 	}
 }
 
-// objectSchema is the schema of the map without its type, which differs by the place that it stands in.
+// objectSchema returns the schema of the map without its type, which depends on the position.
 func (m *Object) objectSchema() schema {
 	properties, rules := schema{}, slices.Clone(m.rules)
 	var required []string
@@ -112,7 +111,7 @@ func (m *Object) objectSchema() schema {
 	return body
 }
 
-// describe is what editors show of a key.
+// describe returns the description that editors show.
 func (k Field) describe() string {
 	if k.Default == "" {
 		return k.Doc
@@ -120,11 +119,10 @@ func (k Field) describe() string {
 	return k.Doc + " Default: " + k.Default + "."
 }
 
-// position is where a value stands: in a map that is read strictly or not; where there must be a value; where a
-// text must say something.
+// position is the position of a value: in a strict map; where null is not allowed; where a text must not be empty.
 type position struct{ strict, notNull, nonEmpty bool }
 
-// types are the types of a value there: with those of no value, where there need not be one.
+// types returns the types of a value at the position, with those of an absent value if it may be absent.
 func (p position) types(types ...string) any {
 	switch {
 	case p.notNull && len(types) == 1:
@@ -138,15 +136,15 @@ func (p position) types(types ...string) any {
 	}
 }
 
-// numericPattern is a number that is written as text.
+// numericPattern matches a number written as text.
 const numericPattern = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?0[xX][0-9a-fA-F_.]+[pP][+-]?[0-9]+`
 
-// sizePattern is a number of bytes with a unit, or without one.
+// sizePattern matches a number of bytes with an optional unit.
 const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kKmMgGtT]([iI]?[bB])?)?\s*`
 
 func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
-// schema is the value's schema at a position.
+// schema returns the value's schema at a position.
 func (v Value) schema(p position) schema {
 	switch v.Type {
 	case Any:
@@ -174,7 +172,7 @@ func (v Value) schema(p position) schema {
 	}
 }
 
-// allowEmptyText lets a text stand there where it is empty.
+// allowEmptyText also allows an empty text if the value may be absent.
 func allowEmptyText(s schema, p position) schema {
 	if !p.notNull && !p.strict {
 		s["maxLength"] = 0
@@ -236,33 +234,33 @@ func (v Value) choiceSchema(p position) schema {
 	for i, w := range v.Choices {
 		quoted[i] = regexp.QuoteMeta(w)
 	}
-	behind := schema{"type": "string", "pattern": "^(?:" + strings.Join(quoted, "|") + `)?\n+$`}
-	return schema{"anyOf": []any{schema{"enum": enum}, behind}}
+	withNewlines := schema{"type": "string", "pattern": "^(?:" + strings.Join(quoted, "|") + `)?\n+$`}
+	return schema{"anyOf": []any{schema{"enum": enum}, withNewlines}}
 }
 
-// numberSchema is a number, or a text that is one.
+// numberSchema returns the schema of a number, or of a text that is a number.
 func (v Value) numberSchema(p position) schema {
-	of, pattern := "number", numericPattern
+	numberType, pattern := "number", numericPattern
 	switch v.Type {
 	case Integer:
-		of = "integer"
+		numberType = "integer"
 	case Size:
 		pattern = sizePattern
 	}
 	s := schema{}
 	switch {
 	case v.Type != Size && p.strict:
-		s["type"] = p.types(of)
+		s["type"] = p.types(numberType)
 	case p.notNull:
-		s["type"], s["pattern"] = []string{of, "string"}, anchored(pattern)
+		s["type"], s["pattern"] = []string{numberType, "string"}, anchored(pattern)
 	case p.strict:
-		s["type"], s["pattern"] = []string{of, "string", "null"}, anchored(pattern)
+		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored(pattern)
 	default:
-		s["type"], s["pattern"] = []string{of, "string", "null"}, anchored("(?:"+pattern+")?")
+		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored("(?:"+pattern+")?")
 	}
-	for word, bound := range map[string]*float64{"minimum": v.Least, "exclusiveMinimum": v.Above, "maximum": v.Most} {
+	for keyword, bound := range map[string]*float64{"minimum": v.Least, "exclusiveMinimum": v.Above, "maximum": v.Most} {
 		if bound != nil {
-			s[word] = *bound
+			s[keyword] = *bound
 		}
 	}
 	return s

@@ -5,55 +5,55 @@ import (
 	"slices"
 )
 
-// Map is one kind of map. It is not changed and is safe for concurrent use.
+// Object describes one kind of map. It is immutable and safe for concurrent use.
 type Object struct {
-	// Name is what the schema and the reference call it; no two are the same.
+	// Name is its unique name in the schema and the reference.
 	Name string
-	// Doc says in a sentence what it is for.
+	// Doc is its description, one sentence.
 	Doc string
-	// Keys are in the order in which people look for them.
+	// Keys are in the order of the reference.
 	Keys []Field
-	// Unknown is what becomes of every other key.
+	// Unknown is the treatment of all other keys.
 	Unknown UnknownKeys
-	// Strict: a text is written as text and a number as a number, and an empty text is one. Elsewhere a number
-	// may be written as text, a number and a boolean count as texts where one is wanted, and an empty text is no value.
+	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
+	// Elsewhere numbers may be written as text, numbers and booleans count as text, and an empty text is no value.
 	Strict bool
-	// rules are what the keys demand of each other, as schemas.
+	// rules are schemas of the rules between keys.
 	rules []schema
 }
 
-// Other is what becomes of a key that a map does not know.
+// UnknownKeys is the treatment of keys that a map does not define.
 type UnknownKeys int
 
-// Keys that begin with x- are the author's own, where others are ignored or refused.
+// Where unknown keys are ignored or refused, the prefix x- marks the author's own keys.
 const (
 	Ignored    UnknownKeys = iota // with a warning
-	Refused                       // x- is the author's
-	RefusedAll                    // x- as well
-	PassedOn                      // to the plugin that the map is for
+	Refused                       // except those with the prefix x-
+	RefusedAll                    // including those with the prefix x-
+	PassedOn                      // to the plugin of the map
 )
 
-// Key is one key of a map.
+// Field is one key of a map.
 type Field struct {
 	Name string
-	// Doc says in a line what it is for.
+	// Doc is its description, one line.
 	Doc string
-	// Value is what its value may be.
+	// Value is the type of its value.
 	Value Value
-	// Default is what holds without the key, in words; "" where that needs no saying.
+	// Default describes the default; "" if it needs no description.
 	Default string
-	// Required: there must be a value.
+	// Required means that there must be a value.
 	Required bool
-	// After is the key of the same meaning that goes before this one, "" for none.
+	// After is the key of the same meaning that wins over this one; "" for none.
 	After string
-	// condition is the schema of the maps whose key is read, nil for all: elsewhere anything may stand there.
+	// condition is the schema of the maps in which the key is read; nil for all. In other maps any value is allowed.
 	condition schema
 }
 
-// Type is the sort of a value.
+// Type is the type of a value.
 type Type int
 
-// The types. Strings differ from texts: nothing else counts as one.
+// A String accepts only text; a Text accepts numbers and booleans in maps that are not strict.
 const (
 	Any Type = iota
 	Text
@@ -64,38 +64,38 @@ const (
 	Boolean
 	Size
 	List   // of Item
-	MapOf  // a map of the author's names to Item
-	Nested // a Map
-	OneOf  // one of several
-	False  // false alone
+	MapOf  // a map of the author's keys to Item
+	Nested // an Object
+	OneOf  // one of Forms
+	False  // false only
 )
 
-// Value is what a key may hold.
+// Value describes the values of a key.
 type Value struct {
 	Type Type
-	// Choices are all that a value of type Words may be.
+	// Choices are the values of type Choice.
 	Choices []string
-	// Least and Most bound a number; Above is a bound that it must be above. Nil: there is none.
+	// Least and Most are inclusive bounds of a number; Above is an exclusive lower bound. Nil: no bound.
 	Least, Above, Most *float64
-	// Pattern is what a text must match from end to end, "" for anything.
+	// Pattern is a regular expression for the whole text; "" for any text.
 	Pattern string
-	// Item is of the members of List and Named. Filled: there must be one. Of Named, Loose: a member may be without a
-	// value; NoBlank: and none without a name.
+	// Item describes the members of List and MapOf. NonEmpty: there must be a member. PassThrough: a member of MapOf
+	// may be without a value. NoEmptyKey: a key of MapOf must not be empty.
 	Item                              *Value
 	NonEmpty, PassThrough, NoEmptyKey bool
-	// Exact: of Words, not even a line end may stand behind them.
+	// Exact is for a Choice that must not have trailing newlines.
 	Exact bool
-	// NotNull: wherever the key stands, there must be a value.
+	// NotNull means that the key must have a value wherever it is present.
 	NotNull bool
-	// Object is of type Inner.
+	// Object is the map of type Nested.
 	Object *Object
-	// Forms are of type Forms.
+	// Forms are the alternatives of type OneOf.
 	Forms []Value
-	// About is what the reference calls it, "" for what its type is called.
+	// About is the type's name in the reference; "" for the default name.
 	About string
 }
 
-// Names are the names of the keys.
+// Names returns the names of the keys.
 func (m *Object) Names() []string {
 	names := make([]string, len(m.Keys))
 	for i, k := range m.Keys {
@@ -104,7 +104,7 @@ func (m *Object) Names() []string {
 	return names
 }
 
-// Field is the key of that name. It panics if there is none: names of keys are written in the code.
+// Field returns the key of that name. It panics if there is none: the names are constants in the code.
 func (m *Object) Field(name string) Field {
 	i := slices.IndexFunc(m.Keys, func(k Field) bool { return k.Name == name })
 	if i < 0 {
@@ -113,7 +113,7 @@ func (m *Object) Field(name string) Field {
 	return m.Keys[i]
 }
 
-// Words are the words of a key, those of its members for a list or map.
+// Words returns the choices of a key; for a list or map those of its members.
 func (m *Object) Words(name string) []string { return m.Field(name).Value.choices() }
 
 func (v Value) choices() []string {
@@ -137,7 +137,7 @@ func (v Value) choices() []string {
 	}
 }
 
-// Bounds of whole numbers: above the upper one a plan means "for ever", which has other words.
+// These are the bounds of counts. A plan expresses "without limit" in other ways.
 const (
 	minCount = 1
 	maxCount = 1_000_000_000
@@ -145,7 +145,7 @@ const (
 
 func text() Value { return Value{Type: Text} }
 
-// textMatching is a text of a form.
+// textMatching returns a text that matches a pattern.
 func textMatching(pattern, about string) Value {
 	return Value{Type: Text, Pattern: pattern, About: about}
 }
@@ -158,7 +158,7 @@ func choice[W ~string](words ...W) Value {
 	return v
 }
 
-// exactChoice are words that are compared as they stand.
+// exactChoice returns choices that are compared without trimming.
 func exactChoice[W ~string](words ...W) Value {
 	v := choice(words...)
 	v.Exact = true
@@ -169,7 +169,7 @@ func boolean() Value { return Value{Type: Boolean} }
 
 func count() Value { return integer(minCount, maxCount) }
 
-// integer is a whole number.
+// integer returns a whole number within bounds.
 func integer(from, to float64) Value { return Value{Type: Integer, Least: &from, Most: &to} }
 
 func positive() Value { return Value{Type: Number, Above: bound(0)} }
@@ -184,7 +184,7 @@ func seconds() Value {
 
 func listOf(item Value) Value { return Value{Type: List, Item: &item} }
 
-// mapOf is a map whose keys are the author's; members without a value are left out.
+// mapOf returns a map with the author's keys; members without a value are ignored.
 func mapOf(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
 func nested(m *Object) Value { return Value{Type: Nested, Object: m} }
@@ -193,7 +193,7 @@ func formsOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
 
 func anything() Value { return Value{Type: Any} }
 
-// fieldPattern is the name of a field, or names with dots between them.
+// fieldPattern matches the name of a field, or names with dots between them.
 const fieldPattern = `([^.]+\.)*[^.]*[^.\n]`
 
 func fieldName() Value { return textMatching(fieldPattern, "a field, as `goal` or `overview.goals`") }
@@ -204,10 +204,10 @@ func fieldNames() Value {
 	return v
 }
 
-// nonEmptyPattern is a text that says something.
+// nonEmptyPattern matches a text that is not blank.
 const nonEmptyPattern = `(.|\n)*[^\n](.|\n)*`
 
-// nonEmpty is a list or map that must hold something.
+// nonEmpty returns the list or map v, which must have a member.
 func nonEmpty(v Value) Value {
 	v.NonEmpty = true
 	return v
