@@ -116,7 +116,7 @@ func completionWords() []string { return []string{"beads-empty", "fixed-n", "pla
 
 // Termination is the termination of a node.
 var Termination = Object{
-	Name: "termination", Doc: "When a node is done. Keys beside these are the strategy's own.",
+	Name: "termination", Doc: "When a node is done, with the keys of the strategy.",
 	Keys: []Field{
 		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Value: text(), Default: "fixed"},
 		{Name: "max", Doc: "The most iterations.", Value: count()},
@@ -191,7 +191,7 @@ var Steps = Object{
 
 // Check is one check.
 var Check = Object{
-	Name: "check", Doc: "A check outside of the agent. Other keys are those of the hook action check.",
+	Name: "check", Doc: "A check outside of the agent, with the keys of the hook action check.",
 	Keys: []Field{
 		{Name: "id", Doc: "Its name, unique in the node.", Value: textMatching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
 		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Value: text(), Required: true},

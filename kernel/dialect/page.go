@@ -61,7 +61,7 @@ func (m *Object) otherKeysText() string {
 	case RefusedAll:
 		return "Another key is an error, even one that begins with `x-`."
 	case PassedOn:
-		return "Other keys are passed on."
+		return "Other keys are passed to the plugin."
 	default:
 		return "Another key is ignored, with a warning."
 	}

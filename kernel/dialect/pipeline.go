@@ -67,7 +67,7 @@ func hookPointFields() []Field {
 
 // Hook is one hook.
 var Hook = Object{
-	Name: "hook", Doc: "One hook: its condition and its action. Other keys are those of the action.",
+	Name: "hook", Doc: "One hook: its condition and its action, with the keys of the action.",
 	Keys: []Field{
 		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Value: text(), Default: "all"},
 		{Name: "condition", Doc: "An expression over status, iteration and so on; if it is false, the hook is skipped.", Value: text()},

@@ -59,7 +59,7 @@ const (
 
 // Notify is one notification.
 var Notify = Object{
-	Name: "notify", Doc: "A hook action that reports the status of sessions. Other keys are those of the action.", Strict: true, Unknown: PassedOn,
+	Name: "notify", Doc: "A hook action that reports the status of sessions, with the keys of the action.", Strict: true, Unknown: PassedOn,
 	Keys: []Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: Value{Type: String, Pattern: `(.|\n)*\S(.|\n)*`, About: "text"}, Required: true},
 		{Name: "on", Doc: "The statuses that it reports.", Value: formsOf(momentChoice(), nonEmpty(listOf(momentChoice()))), Default: "waiting, paused, failed and aborted"},

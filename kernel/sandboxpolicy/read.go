@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Read reads the value of a key sandbox: a mode, or a map. It returns nil where nothing is said, and adds
-// every fault to the document's list.
+// Read reads the value of the key sandbox: a mode, or a map. It returns nil for null, and adds every fault to the
+// document's list.
 func Read(d diagnostic.Document, n *yamldoc.Node) *plan.Sandbox {
 	r := reader{d}
 	switch n.Kind {
@@ -72,7 +72,7 @@ func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
 	return s
 }
 
-// onOffText reads on and off as words, which they are in YAML 1.2; in YAML 1.1 they are true and false.
+// onOffText returns on and off as text: YAML 1.1 reads them as booleans.
 func onOffText(n *yamldoc.Node) *yamldoc.Node {
 	if n.Kind != yamldoc.Bool {
 		return n
@@ -85,9 +85,9 @@ func onOffText(n *yamldoc.Node) *yamldoc.Node {
 	return &w
 }
 
-func readChoice[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
-	texts := make([]string, len(words))
-	for i, w := range words {
+func readChoice[W ~string](r reader, key string, n *yamldoc.Node, choices []W) W {
+	texts := make([]string, len(choices))
+	for i, w := range choices {
 		texts[i] = string(w)
 	}
 	switch {
@@ -101,7 +101,7 @@ func readChoice[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
 	return ""
 }
 
-// paths reads a path or a list of them; a list that is there is not nil.
+// paths reads a path or a list of paths. It does not return nil.
 func (r reader) paths(n *yamldoc.Node, key string) []string {
 	items := []*yamldoc.Node{n}
 	if n.Kind == yamldoc.List {
@@ -113,7 +113,7 @@ func (r reader) paths(n *yamldoc.Node, key string) []string {
 		case item.Kind != yamldoc.Text:
 			r.wrongType(item, "a path in "+key, "text")
 		case strings.TrimSpace(item.Source) == "" || strings.ContainsRune(item.Source, 0):
-			r.Errorf(item.Pos, diagnostic.CodeWord, "", "%q in %s is no path", item.Source, key)
+			r.Errorf(item.Pos, diagnostic.CodeWord, "", "%q in %s is not a path", item.Source, key)
 		default:
 			paths = append(paths, item.Source)
 		}

@@ -6,29 +6,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Words are what those who have a say ask for one component.
+// Requests are the sandbox settings for one component.
 type Requests struct {
-	// User is the user's: the command line over the user's file of settings.
+	// User is the user's: the command line over the user's configuration file.
 	User *plan.Sandbox
-	// Author is the pipeline's over that of the project's file of settings. It can only narrow what the
-	// user says.
+	// Author is the pipeline's over that of the project's configuration file. It can only narrow the user's.
 	Author *plan.Sandbox
-	// Trusted: the user trusts the project, so that its author may grant paths beside the user's and leave
+	// Trusted means that the user trusts the project: its author may grant paths beside the user's, and may leave
 	// components unconfined.
 	Trusted bool
 }
 
-// Demand is what holds: the stricter word on each member, and the paths of those who may grant them. Where
-// nobody asks for isolation its mode is "", or none where that was said by somebody whose word counts.
-// Ignored are the paths that do not count, as they were written.
-func (w Requests) Demand() (d plan.Sandbox, ignored []string) {
-	author := *w.Author.Complete()
-	if author.Mode == plan.SandboxNone && !w.Trusted {
+// Demand returns the effective settings: the stricter value of each member, and the allowed paths. Without a
+// request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the
+// author may not grant, as written.
+func (r Requests) Demand() (d plan.Sandbox, ignored []string) {
+	author := *r.Author.Complete()
+	if author.Mode == plan.SandboxNone && !r.Trusted {
 		author = plan.Sandbox{}
 	}
-	d = *author.Within(w.User)
-	user := w.User.Complete()
-	if user.Asks() && !w.Trusted {
+	d = *author.Within(r.User)
+	user := r.User.Complete()
+	if user.Asks() && !r.Trusted {
 		ignored = slices.Concat(d.Read, d.Write)
 		d.Read, d.Write = nil, nil
 	}
