@@ -215,7 +215,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:5:89: error[AP-YAML-103]: consensus must be at least 1, not 0.5`,
 				`p.yaml:6:28: error[AP-YAML-103]: runs must be a whole number up to 1000000000, not 1e12`,
 				`p.yaml:7:54: error[AP-YAML-101]: consensus must be a number, not text`,
-				`p.yaml:8:29: error[AP-YAML-007]: ".inf" is no finite number or boolean (put it in quotes if it is text)`,
+				`p.yaml:8:29: error[AP-YAML-007]: ".inf" is not a finite number or boolean (put it in quotes if it is text)`,
 			},
 		},
 		"termination words": {

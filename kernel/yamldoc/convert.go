@@ -9,17 +9,17 @@ import (
 
 var errNotFinite = errors.New("not a finite number")
 
-// converter builds the tree from the library's nodes.
+// converter builds the tree from the nodes of the library.
 type converter struct {
 	faults    []Fault
 	values    int
-	stopped   bool                // a bound was passed and reported
-	expanding map[*yaml.Node]bool // anchored values being expanded
+	stopped   bool                // a bound was exceeded and reported
+	expanding map[*yaml.Node]bool // anchored values that are being expanded
 }
 
 func (c *converter) report(f Fault) { c.faults = append(c.faults, f) }
 
-// value converts n. What cannot be converted is reported and becomes null.
+// value converts n. A value that cannot be converted is reported and becomes null.
 func (c *converter) value(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
 	if !c.countValue(at, depth) {
@@ -39,7 +39,7 @@ func (c *converter) value(n *yaml.Node, depth int) *Node {
 	}
 }
 
-// countValue counts a value and reports the first one that passes a bound.
+// countValue counts a value. It returns false, and reports the first time, if a bound is exceeded.
 func (c *converter) countValue(at Pos, depth int) bool {
 	c.values++
 	if c.stopped || c.values <= MaxValues && depth <= MaxDepth {
@@ -54,11 +54,11 @@ func (c *converter) countValue(at Pos, depth int) bool {
 	return false
 }
 
-// alias expands the anchored value, at the place where it is used.
+// alias expands the anchored value at the position of its use.
 func (c *converter) alias(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
 	if c.expanding[n.Alias] {
-		c.report(faultf(Unsupported, at, "", "alias *%s stands inside the value that it names", n.Value))
+		c.report(faultf(Unsupported, at, "", "alias *%s is inside of its own value", n.Value))
 		return &Node{Pos: at}
 	}
 	c.expanding[n.Alias] = true
@@ -108,7 +108,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 	return m
 }
 
-// entry pairs a key with its value. Keys are text; a number or boolean counts as its text.
+// entry returns a key with its value. Keys are text; a number or boolean counts as its text.
 func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 	at := Pos{key.Line, key.Column}
 	if key.Kind == yaml.AliasNode {
@@ -121,8 +121,8 @@ func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
 }
 
-// mergeEntries are the entries that a merge key (<<) brings in: those of a map, or of a list of maps of
-// which the earlier win.
+// mergeEntries returns the entries of a merge key (<<): those of a map, or of a list of maps, of which the earlier
+// win.
 func (c *converter) mergeEntries(value *Node) []Entry {
 	switch value.Kind {
 	case Map:
@@ -162,13 +162,13 @@ func (c *converter) scalar(n *yaml.Node) *Node {
 		return node
 	}
 	if err != nil {
-		c.report(faultf(Unsupported, node.Pos, "put it in quotes if it is text", "%q is no finite number or boolean", n.Value))
+		c.report(faultf(Unsupported, node.Pos, "put it in quotes if it is text", "%q is not a finite number or boolean", n.Value))
 		return &Node{Pos: node.Pos}
 	}
 	return node
 }
 
-// number decodes a finite number, as int where it is written as a whole number that fits.
+// number decodes a finite number, as int if it is a whole number that fits.
 func number(n *yaml.Node) (any, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -187,7 +187,7 @@ func number(n *yaml.Node) (any, error) {
 	return nil, errNotFinite
 }
 
-// checkTag reports a tag that gives a value another meaning than its plain one.
+// checkTag reports a tag that changes the meaning of a value.
 func (c *converter) checkTag(n *yaml.Node, plain string) {
 	if tag := n.ShortTag(); tag != plain {
 		c.report(faultf(Unsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))

@@ -11,10 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Set returns the document with the value at a path of keys set; maps on the way that are missing are made. The value is
-// YAML, or with text just a text, whatever it looks like. Comments stay, and so does every line but those of the value
-// itself where that can be: else the document is written anew, in the usual form. data must be a document without faults
-// whose root is a map, or empty.
+// Set returns the document with the value at a path of keys set; missing maps on the path are created. value is
+// YAML, or with text a plain text. Comments are kept. Other lines are kept if possible; otherwise the document is
+// rendered again. data must be empty, or a document without faults whose root is a map.
 func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	wanted, err := valueNode(value, text)
 	if err != nil {
@@ -44,16 +43,16 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	if whole = keepComments(data, whole); decodesTo(whole, &document) {
 		return whole, nil
 	}
-	return nil, fmt.Errorf("%s cannot be set without a change to the rest: change it in the file", strings.Join(keys, "."))
+	return nil, fmt.Errorf("%s cannot be set without other changes: edit the file", strings.Join(keys, "."))
 }
 
-// decodesTo reports whether a text is the document.
+// decodesTo reports whether a text has the values of the document.
 func decodesTo(text []byte, document *yaml.Node) bool {
 	var got, want any
 	return text != nil && yaml.Unmarshal(text, &got) == nil && document.Decode(&want) == nil && reflect.DeepEqual(got, want)
 }
 
-// writeNulls writes out what is left out in flow maps and lists: the library writes a text without characters there.
+// writeNulls writes out empty nulls in flow maps and lists, which the library renders as nothing.
 func writeNulls(n *yaml.Node, flow bool) {
 	if flow && isNull(n) {
 		n.Value = "null"
@@ -63,28 +62,29 @@ func writeNulls(n *yaml.Node, flow bool) {
 	}
 }
 
-// keepComments is a document written anew, with the lines of one that held nothing but comments.
+// keepComments returns the rendered document with the comments of data before it, if data has nothing but
+// comments.
 func keepComments(data, whole []byte) []byte {
 	var nothing any
 	if len(bytes.TrimSpace(data)) == 0 || yaml.Unmarshal(data, &nothing) != nil || nothing != nil {
 		return whole
 	}
 	for line := range bytes.Lines(data) {
-		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a word for nothing, such as ~
+		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a null, such as ~
 			return whole
 		}
 	}
 	return slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole)
 }
 
-// valueNode is a value as a node.
+// valueNode returns the node of a value.
 func valueNode(value string, text bool) (*yaml.Node, error) {
-	if text { // as the library writes it, with the quotes that readers of YAML 1.1 need
+	if text { // the library adds the quotes that readers of YAML 1.1 need
 		quoted, err := yaml.Marshal(value)
 		if err != nil {
 			return nil, err
 		}
-		var back string // some texts of line breaks and spaces come back as others
+		var back string // some texts of line breaks and spaces change when they are read again
 		same := yaml.Unmarshal(quoted, &back) == nil && back == value
 		if !same {
 			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}, nil
@@ -101,24 +101,24 @@ func valueNode(value string, text bool) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// edit is a change of a document: the value of a key that is there, or a new key in a map that is there.
+// edit is a change of a document: a new value of an existing key, or a new key in an existing map.
 type edit struct {
-	old    *yaml.Node // nil: the key is new
+	old    *yaml.Node // the map of the key
 	parent *yaml.Node // the map that the key is in
 	key    string
 	value  *yaml.Node
 }
 
-// newEdit says where a path leads. What of it does not exist goes into the value.
+// newEdit returns the edit for a path. Missing maps become part of the value.
 func newEdit(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
 	at := document.Content[0]
 	for i, key := range keys {
 		if at.Kind != yaml.MappingNode {
-			return edit{}, fmt.Errorf("%s is no map (line %d)", keyPath(keys[:i]), at.Line)
+			return edit{}, fmt.Errorf("%s is not a map (line %d)", keyPath(keys[:i]), at.Line)
 		}
 		next := mappingValue(at, key)
 		if next != nil && next.Kind == yaml.AliasNode {
-			return edit{}, fmt.Errorf("%s stands for an anchor (line %d): change it in the file", strings.Join(keys[:i+1], "."), next.Line)
+			return edit{}, fmt.Errorf("%s is an alias of an anchor (line %d): edit the file", strings.Join(keys[:i+1], "."), next.Line)
 		}
 		if next != nil && i == len(keys)-1 || next != nil && isNull(next) {
 			return edit{old: next, parent: at, key: key, value: nestedMaps(keys[i+1:], value)}, nil
@@ -128,7 +128,7 @@ func newEdit(document *yaml.Node, keys []string, value *yaml.Node) (edit, error)
 		}
 		at = next
 	}
-	return edit{}, errors.New("no key is named")
+	return edit{}, errors.New("the path of keys is empty")
 }
 
 func keyPath(keys []string) string {
@@ -159,7 +159,7 @@ func nestedMaps(keys []string, value *yaml.Node) *yaml.Node {
 	return value
 }
 
-// apply makes the change in the nodes.
+// apply changes the nodes.
 func (e edit) apply() {
 	if e.old == nil {
 		e.parent.Content = append(e.parent.Content, nestedMaps([]string{e.key}, e.value).Content...)
@@ -170,8 +170,8 @@ func (e edit) apply() {
 	e.old.HeadComment, e.old.LineComment, e.old.FootComment = kept.HeadComment, kept.LineComment, kept.FootComment
 }
 
-// editLines is the document with the change made in its lines alone, nil where that is not tried. The caller checks that
-// it says what it should.
+// editLines returns the document with changes only in the lines of the value; nil if that is not possible. The
+// caller checks the result.
 func (e edit) editLines(data []byte) []byte {
 	if len(e.parent.Content) == 0 || bytes.ContainsRune(data, '\r') {
 		return nil
@@ -185,7 +185,7 @@ func (e edit) editLines(data []byte) []byte {
 	return e.insert(data)
 }
 
-// insertInFlow puts a new key behind the last value of a map in braces, if that is a scalar.
+// insertInFlow inserts a new key after the last value of a map in braces, if that value is a scalar.
 func (e edit) insertInFlow(data []byte) []byte {
 	last := e.parent.Content[len(e.parent.Content)-1]
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -203,7 +203,7 @@ func (e edit) insertInFlow(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// replace puts a scalar in the place of another in its line.
+// replace replaces a scalar by another in its line.
 func (e edit) replace(data []byte) []byte {
 	if e.old.Kind != yaml.ScalarNode || e.value.Kind != yaml.ScalarNode || e.old.Anchor != "" {
 		return nil
@@ -226,7 +226,7 @@ func (e edit) replace(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// tokenLength is how many characters of a line a scalar takes, 0 where it is not simply there.
+// tokenLength returns the number of characters of a scalar in a line; 0 if it is not written in one piece.
 func tokenLength(line []rune, n *yaml.Node) int {
 	quote := rune(0)
 	switch n.Style {
@@ -252,7 +252,7 @@ func tokenLength(line []rune, n *yaml.Node) int {
 	return 0
 }
 
-// insert puts a new key behind the last line of its map.
+// insert inserts a new key after the last line of its map.
 func (e edit) insert(data []byte) []byte {
 	text, err := encode(nestedMaps([]string{e.key}, e.value))
 	if err != nil {
@@ -260,11 +260,11 @@ func (e edit) insert(data []byte) []byte {
 	}
 	indent := e.parent.Content[0].Column - 1
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	end := min(lastLine(e.parent), len(lines)) // a value that is left out has its place behind them
+	end := min(lastLine(e.parent), len(lines)) // a missing value has its position behind the lines
 	for i := end; i < len(lines); i++ {
 		switch {
 		case len(bytes.TrimSpace(lines[i])) == 0:
-		case indentation(lines[i]) > indent, indent == 0: // of the whole file also the comments at its end
+		case indentation(lines[i]) > indent, indent == 0: // the comments at the end of the file belong to the root map
 			end = i + 1
 		default:
 			i = len(lines)
@@ -280,7 +280,7 @@ func (e edit) insert(data []byte) []byte {
 	return bytes.Join(slices.Insert(lines, end, added...), nil)
 }
 
-// lastLine is the last line on which something of n begins.
+// lastLine returns the last line on which a part of n begins.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, c := range n.Content {
@@ -289,15 +289,5 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// indentation is how far a line is indented.
+// indentation returns the number of leading spaces of a line.
 func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
-
-func encode(n *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(n); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), enc.Close()
-}

@@ -2,7 +2,7 @@ package yamldoc
 
 import "fmt"
 
-// FaultKind says what is wrong with a document.
+// FaultKind is the kind of a fault.
 type FaultKind int
 
 // The kinds of faults.
@@ -10,18 +10,18 @@ const (
 	Syntax      FaultKind = iota // not YAML
 	Encoding                     // not UTF-8, or a character that YAML forbids
 	Tab                          // a tab used for indentation
-	Duplicate                    // a key that stands twice in one map
+	Duplicate                    // a key that is repeated in one map
 	Documents                    // more than one document in the file
 	Size                         // more bytes, values or levels than allowed
-	Unsupported                  // YAML that has no meaning in plain data: custom tags, keys that are no text
+	Unsupported                  // YAML that is no plain data: custom tags, keys that are not text
 )
 
-// Fault is one thing wrong with a document.
+// Fault is one fault of a document.
 type Fault struct {
 	Pos
 	Kind    FaultKind
 	Message string // lower case, without a period
-	Hint    string // what to do, may be empty
+	Hint    string // how to fix it; may be empty
 }
 
 func faultf(kind FaultKind, at Pos, hint, format string, args ...any) Fault {

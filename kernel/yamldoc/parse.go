@@ -8,16 +8,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Bounds of a document. They are far above any sensible pipeline and keep a hostile one cheap.
+// These bounds are far above any real pipeline and limit the cost of a hostile document.
 const (
 	MaxBytes  = 1 << 20 // size of the file
 	MaxValues = 100_000 // values after the expansion of aliases
 	MaxDepth  = 100     // levels of nesting
 )
 
-// Parse reads one document. The tree is nil if the document is empty or so broken that there is no
-// tree; otherwise it is usable in spite of faults, so that a caller can look for more of them.
-// Parse is safe for concurrent use and does not keep data.
+// Parse reads one document. The tree is nil if the document is empty or has no tree because of its faults.
+// Otherwise the tree is usable despite faults, so that a caller can report more of them. Parse is safe for
+// concurrent use and does not keep data.
 func Parse(data []byte) (*Node, []Fault) {
 	if len(data) > MaxBytes {
 		return nil, []Fault{faultf(Size, Pos{1, 1}, "split the file or move long prompts into files",
@@ -26,7 +26,7 @@ func Parse(data []byte) (*Node, []Fault) {
 	return ParseData(data)
 }
 
-// ParseData is Parse for a document whose size its caller bounds: data rather than something that a person writes.
+// ParseData is [Parse] without the limit of the size, for data that is not written by a user.
 func ParseData(data []byte) (*Node, []Fault) {
 	if fault, bad := badCharacter(data); bad {
 		return nil, []Fault{fault}
@@ -49,7 +49,7 @@ func ParseData(data []byte) (*Node, []Fault) {
 	return root, c.faults
 }
 
-// secondDocument looks for anything after the first document.
+// secondDocument returns a fault for anything after the first document.
 func secondDocument(decoder *yaml.Decoder, data []byte) (Fault, bool) {
 	var next yaml.Node
 	switch err := decoder.Decode(&next); {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// At is the place of the character that begins at a byte offset of a scalar's Source. data is what the tree was
-// parsed from. It is the scalar's own place where the character stands in another line than the scalar's
-// first, and in blocks of text (| and >).
+// At returns the position of the character at a byte offset of a scalar's Source. data is the parsed document. It
+// returns the scalar's own position for block scalars (| and >), and for characters on another line than the
+// scalar's first.
 func (n *Node) At(data []byte, offset int) Pos {
 	raw, ok := restOfLine(data, n.Pos)
 	if !ok || offset < 0 || offset > len(n.Source) {
@@ -22,7 +22,7 @@ func (n *Node) At(data []byte, offset int) Pos {
 	return Pos{n.Line, n.Column + utf8.RuneCountInString(raw[:length])}
 }
 
-// restOfLine is what stands in the line from a place on.
+// restOfLine returns the line of a position from that position on.
 func restOfLine(data []byte, at Pos) (string, bool) {
 	for range at.Line - 1 {
 		_, after, found := bytes.Cut(data, []byte("\n"))
@@ -40,8 +40,8 @@ func restOfLine(data []byte, at Pos) (string, bool) {
 	return text, text != ""
 }
 
-// rawLength is how many bytes of a scalar in one line, its quote included, stand for the text, -1 if they do
-// not.
+// rawLength returns the number of bytes of a scalar in one line, with its opening quote, that stand for text; -1
+// if they do not match.
 func rawLength(raw, text string) int {
 	length, next := 0, nextPlain
 	switch raw[0] {
@@ -51,23 +51,23 @@ func rawLength(raw, text string) int {
 		length, next = 1, nextDoubleQuoted
 	}
 	for text != "" {
-		size, is := next(raw[length:])
-		if size == 0 || !strings.HasPrefix(text, is) {
+		size, char := next(raw[length:])
+		if size == 0 || !strings.HasPrefix(text, char) {
 			return -1
 		}
-		length, text = length+size, text[len(is):]
+		length, text = length+size, text[len(char):]
 	}
 	return length
 }
 
-// nextPlain, single and double are the size of the next character of a scalar in their style and what it is. The
-// size is 0 at the end.
-func nextPlain(raw string) (size int, is string) {
+// nextPlain, nextSingleQuoted and nextDoubleQuoted return the size of the next character of a scalar in their
+// style, and the character. The size is 0 at the end.
+func nextPlain(raw string) (size int, char string) {
 	_, size = utf8.DecodeRuneInString(raw)
 	return size, raw[:size]
 }
 
-func nextSingleQuoted(raw string) (size int, is string) {
+func nextSingleQuoted(raw string) (size int, char string) {
 	switch {
 	case strings.HasPrefix(raw, "''"):
 		return 2, "'"
@@ -78,16 +78,16 @@ func nextSingleQuoted(raw string) (size int, is string) {
 	}
 }
 
-// escapeDigits are the numbers of hexadecimal digits after the letters of an escape.
+// escapeDigits maps the letters of escapes to their number of hexadecimal digits.
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-// escapes are the other escapes that are not the character itself (YAML 1.1, 5.6).
+// escapes are the other escapes, except those that stand for the character itself (YAML 1.1, 5.6).
 var escapes = map[byte]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
 	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-func nextDoubleQuoted(raw string) (size int, is string) {
+func nextDoubleQuoted(raw string) (size int, char string) {
 	switch {
 	case strings.HasPrefix(raw, `"`), raw == `\`:
 		return 0, ""
@@ -102,9 +102,9 @@ func nextDoubleQuoted(raw string) (size int, is string) {
 		}
 		return 2 + n, string(rune(code))
 	}
-	if is, known := escapes[letter]; known {
-		return 2, is
+	if char, known := escapes[letter]; known {
+		return 2, char
 	}
-	size, is = nextPlain(raw[1:])
-	return 1 + size, is
+	size, char = nextPlain(raw[1:])
+	return 1 + size, char
 }
