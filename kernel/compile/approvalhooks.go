@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // approval is the key require_human_approval of a node or a stage.
@@ -42,7 +42,7 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 		supervised, at = true, c.externalLocation("--supervised")
 	}
 	if supervised && len(list) == 1 {
-		at.Warnf(at.pos, diagnostic.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
+		at.Warnf(at.pos, yamldoc.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
 	}
 	last := len(list) - 1
 	if i := slices.IndexFunc(list, func(a nodeSource) bool { return a.id == exit && exit != "" }); i >= 0 {
@@ -53,7 +53,7 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 		own := approvals[i]
 		watched := supervised && i != last
 		if watched && own.isSet && !own.required {
-			own.at.Warnf(own.at.pos, diagnostic.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
+			own.at.Warnf(own.at.pos, yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
 		}
 		switch {
 		case a.id == "":
@@ -83,7 +83,7 @@ func (a nodeSource) refuseApproval(own, stage approval) {
 	case own.required:
 		a.refuse("require_human_approval", "write it on the block", "the user is asked after the block")
 	case own.withDefault(stage).required:
-		a.Errorf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeConflict, "write require_human_approval: true on the block and false here",
+		a.Errorf(a.location(a.get("stage", "loop")).pos, yamldoc.CodeConflict, "write require_human_approval: true on the block and false here",
 			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.label)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -44,7 +43,7 @@ func (m object) approvalCategories() map[string]plan.Approval {
 	decisions := map[string]plan.Approval{}
 	for _, e := range inner.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
 		if decision := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
@@ -66,7 +65,7 @@ func (m object) approvalRules() []plan.ApprovalRule {
 		rule, sound := object{m.document, item, "a rule"}.approvalRule()
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
-				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)
+				m.Warnf(item.Pos, yamldoc.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)
 				break
 			}
 		}
@@ -84,7 +83,7 @@ func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	before, known := len(*m.List), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			m.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
 		}
 	}
 	var r plan.ApprovalRule
@@ -92,7 +91,7 @@ func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
 	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
 	if !m.has("policy") {
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
 	}
 	pattern, v := m.text("pattern")
 	if v.Node != nil {
@@ -112,9 +111,9 @@ func (m object) checkRulePattern(v value, pattern, operation string) {
 	}
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		m.Errorf(v.Pos, diagnostic.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
 	case pattern == "":
-		m.Errorf(v.Pos, diagnostic.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.key)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.key)
 	}
 }
 
@@ -134,7 +133,7 @@ func (m object) checkGlob(v value, glob string) {
 		fault, hint = "matches no path", "write it without . and .. as elements, relative to the project"
 	}
 	if fault != "" {
-		m.Errorf(v.Pos, diagnostic.CodePattern, hint, "%s %q %s", v.key, glob, fault)
+		m.Errorf(v.Pos, yamldoc.CodePattern, hint, "%s %q %s", v.key, glob, fault)
 	}
 }
 
@@ -164,7 +163,7 @@ func (m object) protectedPaths() []string {
 		case item.Kind != yamldoc.Text:
 			m.wrongType(v, "a glob")
 		case strings.HasPrefix(item.Source, "!"):
-			m.Errorf(item.Pos, diagnostic.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
+			m.Errorf(item.Pos, yamldoc.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
 		default:
 			m.checkGlob(v, item.Source)
 			globs = append(globs, item.Source)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -45,7 +44,7 @@ func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem strin
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
-	data, problem = diagnostic.ReadFile(name)
+	data, problem = yamldoc.ReadFile(name)
 	return data, c.Display(name), problem
 }
 
@@ -72,7 +71,7 @@ func (m object) artifact(beside fileReader) artifact {
 	}
 	inner.checkKeys(&dialect.Artifact)
 	if len(inner.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.label)
+		inner.Errorf(inner.node.Pos, yamldoc.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.label)
 	}
 	a := &plan.Artifact{
 		From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict(),
@@ -101,7 +100,7 @@ func (m object) verdict() *plan.Verdict {
 	v := &plan.Verdict{Field: inner.requiredText("field"), Map: map[string]plan.Outcome{}}
 	values, _ := inner.objectAt("map")
 	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
+		inner.Errorf(inner.node.Pos, yamldoc.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
 	}
 	if values.node == nil {
 		return v
@@ -117,9 +116,9 @@ func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
 	outcomes := dialect.Outcomes()
 	switch {
 	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
-		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
+		m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
 	case at.Node != nil && !slices.Contains(outcomes, outcome):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
 	}
 	return plan.Outcome(outcome)
 }
@@ -135,12 +134,12 @@ func (m object) schema(beside fileReader) json.RawMessage {
 	case v.Kind == yamldoc.Text:
 		data, shown, problem := beside(trimNewlines(v.Source))
 		if problem != "" {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", trimNewlines(v.Source), problem)
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", trimNewlines(v.Source), problem)
 			return nil
 		}
 		d.File = shown
 		if root, _ = d.Parse(data); root == nil {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q is empty", trimNewlines(v.Source))
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "", "schema %q is empty", trimNewlines(v.Source))
 			return nil
 		}
 	case v.Kind != yamldoc.Map && v.Kind != yamldoc.Bool:
@@ -152,7 +151,7 @@ func (m object) schema(beside fileReader) json.RawMessage {
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
-			d.Errorf(locate(root, p.Path), diagnostic.CodeSchema, p.Hint, "schema: %s", p)
+			d.Errorf(locate(root, p.Path), yamldoc.CodeSchema, p.Hint, "schema: %s", p)
 		}
 		return nil
 	}
@@ -216,11 +215,11 @@ func (a artifact) checkKernelFields(checks []plan.Check) {
 		switch {
 		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
 		case parts == nil:
-			a.kernelFields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is not a value of a check", source)
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is not a value of a check", source)
 		case !slices.Contains(ids, parts[1]):
-			a.kernelFields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
 		case !slices.Contains(checkValues, parts[2]):
-			a.kernelFields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[2], checkValues), "a check has no %q", parts[2])
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, didYouMean(parts[2], checkValues), "a check has no %q", parts[2])
 		}
 	}
 }

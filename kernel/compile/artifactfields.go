@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -24,9 +23,9 @@ func (m object) artifactSource() string {
 	case isTool && toolNamePattern.MatchString(tool):
 		return source
 	case isTool:
-		m.Errorf(at.Pos, diagnostic.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", source)
+		m.Errorf(at.Pos, yamldoc.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", source)
 	case at.Node != nil && !slices.Contains(sources, source):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
 	default:
 		return source
 	}
@@ -40,7 +39,7 @@ func (m object) artifactRetries() *int {
 	case at.Node == nil || !m.checkWhole(n, at):
 		return nil
 	case n > plan.MaxHeal:
-		m.Errorf(at.Pos, diagnostic.CodeRange, "", "heal must be at most %d, not %s", plan.MaxHeal, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "", "heal must be at most %d, not %s", plan.MaxHeal, at.Source)
 		return nil
 	}
 	times := int(n)
@@ -59,7 +58,7 @@ func (m object) maxBytes() int64 {
 		m.wrongType(at, "a number of bytes, with an optional K or M")
 		return 0
 	case n < 1 || n > plan.MaxMaxBytes:
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for 10 MiB; write larger data to separate files", "max_bytes must be from 1 to 64M, not %s", at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for 10 MiB; write larger data to separate files", "max_bytes must be from 1 to 64M, not %s", at.Source)
 		return 0
 	}
 	return n
@@ -74,7 +73,7 @@ func (m object) fieldNames(key string) []string {
 		switch {
 		case !ok:
 		case slices.Contains(fields, field):
-			m.Warnf(item.Pos, diagnostic.CodeNoEffect, "remove it", "field %q is repeated in %s", field, key)
+			m.Warnf(item.Pos, yamldoc.CodeNoEffect, "remove it", "field %q is repeated in %s", field, key)
 		default:
 			fields = append(fields, field)
 		}
@@ -90,7 +89,7 @@ func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) 
 	}
 	field = trimNewlines(n.Source)
 	if slices.Contains(strings.Split(field, "."), "") {
-		m.Errorf(n.Pos, diagnostic.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
+		m.Errorf(n.Pos, yamldoc.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
 		return "", false
 	}
 	return field, true

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -66,7 +65,7 @@ func (a nodeSource) checkIgnored() {
 func (b block) requiredItems(key string) []*yamldoc.Node {
 	items, ok := b.list(key)
 	if len(items) == 0 && (ok || !b.has(key)) {
-		b.Errorf(b.location(b.get(key)).pos, diagnostic.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.label, key)
+		b.Errorf(b.location(b.get(key)).pos, yamldoc.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.label, key)
 	}
 	return items
 }
@@ -86,7 +85,7 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 			continue
 		}
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
-			p.nameAt.errorf(diagnostic.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
+			p.nameAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
 		refuseCommandProvider(p.Name, p.nameAt)
@@ -99,11 +98,11 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 func (b block) checkBranchName(p blockProvider, first map[string]location) {
 	id := p.ID()
 	if wrong := branchNameFault(id); wrong != "" {
-		p.idAt.errorf(diagnostic.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, wrong)
+		p.idAt.errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, wrong)
 	}
 	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
-		p.idAt.errorf(diagnostic.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
+		p.idAt.errorf(yamldoc.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
 			"provider %q is repeated in %s, first in line %d", id, b.label, at.pos.Line)
 		return
 	}
@@ -128,7 +127,7 @@ func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider
 		p.nameAt = location{b.document, n.Pos}
 		p.idAt = p.nameAt
 		if p.Name == "" {
-			p.nameAt.errorf(diagnostic.CodeMissing, "write the name of a provider", "%s has no name", what)
+			p.nameAt.errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
 		}
 	case yamldoc.Map:
 		m := object{b.document, n, what}
@@ -194,7 +193,7 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 // refuse reports a key that is not allowed here.
 func (m object) refuse(key, hint, why string) {
 	if m.has(key) {
-		m.Errorf(m.keyPos(key), diagnostic.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
+		m.Errorf(m.keyPos(key), yamldoc.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
 	}
 }
 
@@ -214,9 +213,9 @@ func (c *compiler) checkModels(b block) {
 		switch {
 		case at.Node == nil || len(takers) == 1 || len(b.providers) == 0:
 		case len(takers) == 0:
-			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.label)
+			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.label)
 		default:
-			m.Warnf(at.Pos, diagnostic.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
+			m.Warnf(at.Pos, yamldoc.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
 				"model %q goes to %s", model, strings.Join(takers, " and "))
 		}
 	}
@@ -233,7 +232,7 @@ func (b block) checkHiddenInputs() {
 		for _, e := range inner.node.Entries {
 			for _, p := range b.providers {
 				if _, hides := p.Inputs[e.Key]; hides {
-					inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "write it in one of the two places",
+					inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "write it in one of the two places",
 						"inputs.%s has no effect for provider %q, which has its own", e.Key, p.ID())
 				}
 			}
@@ -250,7 +249,7 @@ func (c *compiler) checkBlockOverrides() {
 		{"CLAUDE_PIPELINE_MODEL", c.Env.Model},
 	} {
 		if at := c.externalLocation(over.name); over.value != "" && c.hasBlocks {
-			at.Warnf(at.pos, diagnostic.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
+			at.Warnf(at.pos, yamldoc.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
 		}
 	}
 }

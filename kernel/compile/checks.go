@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -42,7 +41,7 @@ func (c *compiler) readChecks(all []object) []plan.Check {
 		return nil
 	}
 	if _, ok := c.Catalog.HookAction(plan.ActionCheck); !ok {
-		all[0].Errorf(all[0].node.Pos, diagnostic.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
+		all[0].Errorf(all[0].node.Pos, yamldoc.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
 	}
 	checks := make([]plan.Check, 0, len(all))
 	first := map[string]yamldoc.Pos{}
@@ -50,7 +49,7 @@ func (c *compiler) readChecks(all []object) []plan.Check {
 		check := m.readCheck()
 		id := m.location(m.get("id")).pos
 		if at, twice := first[check.ID]; twice && check.ID != "" {
-			m.Errorf(id, diagnostic.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)
+			m.Errorf(id, yamldoc.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)
 		}
 		first[check.ID] = id
 		checks = append(checks, check)
@@ -85,14 +84,14 @@ func (m object) checkObjects(what string) []object {
 func (m object) readCheck() plan.Check {
 	c := plan.Check{ID: m.requiredText("id"), Timeout: m.secondsOr("timeout", "the action's own limit")}
 	if c.ID != "" && !checkIDPattern.MatchString(c.ID) {
-		m.Errorf(m.get("id").Pos, diagnostic.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
+		m.Errorf(m.get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
 	c.At = oneOf[string](m, "at", &dialect.Check)
 	c.FilesFrom, _ = m.text("files_from")
 	c.Optional = m.boolean("optional")
 	m.requiredText("type")
 	if m.has("run") && m.has("command") {
-		m.Errorf(m.keyPos("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
+		m.Errorf(m.keyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
 	}
 	config, own := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
 	for _, e := range m.node.Entries {
@@ -183,7 +182,7 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
 			checks[i].LeftOut = fmt.Sprintf("there is no command %q", name)
-			m.Warnf(m.node.Pos, diagnostic.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
+			m.Warnf(m.node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
 				"check %q is left out: %s", checks[i].ID, checks[i].LeftOut)
 			continue
 		}
@@ -233,7 +232,7 @@ func replaceCommands(v any, commands map[string]string, at location) any {
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
+				at.errorf(yamldoc.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -108,7 +107,7 @@ type Adviser interface {
 type Result struct {
 	Plan *plan.Plan
 	// Warnings are sorted by position.
-	Warnings diagnostic.List
+	Warnings yamldoc.Diagnostics
 	// Library lists the stage directories of the library that the plan uses ("stages/idea-wizard"), sorted. The plan's
 	// prompt paths point to copies below [LibraryDir]; the caller makes the copies.
 	Library []string
@@ -119,7 +118,7 @@ func LibraryDir(session string) string {
 	return filepath.Join(".claude", "pipeline-runs", session, "library")
 }
 
-// Pipeline compiles a pipeline file. The error is a [diagnostic.List] with every fault and warning.
+// Pipeline compiles a pipeline file. The error is a [yamldoc.Diagnostics] with every fault and warning.
 func Pipeline(req Request) (*Result, error) {
 	file := req.absolutePath(req.File)
 	c := newCompiler(req)
@@ -128,7 +127,7 @@ func Pipeline(req Request) (*Result, error) {
 	}
 	data, problem := req.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics.Sorted()
 	}
 	return c.pipeline(file, data)
@@ -145,7 +144,7 @@ const DefaultLoopMax = 25
 
 // Stage compiles a stage that runs alone, as a loop, to a plan with one node. The stage's own termination.max is
 // ignored, as in the Bash engine. The error is a [*NotFoundError] if the stage does not exist, else a
-// [diagnostic.List].
+// [yamldoc.Diagnostics].
 func Stage(req Request, loop Loop) (*Result, error) {
 	dir, err := req.FindStage(loop.Stage, "")
 	if err != nil {
@@ -157,12 +156,12 @@ func Stage(req Request, loop Loop) (*Result, error) {
 
 // CheckPipeline compiles a pipeline file as [Pipeline] does and returns every fault and warning, sorted by
 // position. The plan lacks the nodes with faults and must not run; it may be nil.
-func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
+func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	file := req.absolutePath(req.File)
 	data, problem := req.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics
 	}
 	p := c.outermostPlan(file, data)
@@ -170,7 +169,7 @@ func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
 }
 
 // CheckStage is [CheckPipeline] for a stage that runs alone.
-func CheckStage(req Request, dir StageDir, loop Loop) (*plan.Plan, diagnostic.List) {
+func CheckStage(req Request, dir StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	c.validateOnly = true
 	p := c.stageLoop(dir, loop)

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // compiler holds the state of one compilation.
 type compiler struct {
 	Request
-	diagnostics diagnostic.List
+	diagnostics yamldoc.Diagnostics
 	stages      map[StageDir]*stage // nil for a stage with a broken file
 	library     []string
 
@@ -80,7 +80,7 @@ func (c *compiler) lookupStage(name string, at location) *stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(diagnostic.CodeStage, missing.Hint(), "unknown stage %q", name)
+		at.errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
 	return c.cachedStage(dir)
@@ -101,7 +101,7 @@ func (c *compiler) loadStage(dir StageDir) *stage {
 	data, problem := c.readStageFile(dir)
 	d := c.document(c.StageFile(dir))
 	if problem != "" {
-		d.Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		d.Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
 	m, ok := parse(d, data)
@@ -116,7 +116,7 @@ func (c *compiler) loadStage(dir StageDir) *stage {
 
 func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
-		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
+		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
 	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -37,7 +36,7 @@ func diagnose(t *testing.T, text string, stages map[string]string) []string {
 		Roots: compile.Roots{Project: dir, Library: library(stages)}, File: "p.yaml", Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
-	var found diagnostic.List
+	var found yamldoc.Diagnostics
 	switch {
 	case err == nil:
 		found = result.Warnings
@@ -329,8 +328,8 @@ func TestAliasBomb(t *testing.T) {
 func TestUnreadableFile(t *testing.T) {
 	req := compile.Request{Roots: compile.Roots{Project: t.TempDir()}, File: "gone.yaml", Catalog: catalog{}}
 	_, err := compile.Pipeline(req)
-	want := diagnostic.List{{File: "gone.yaml", Line: 1, Column: 1, Code: diagnostic.CodeRead, Message: "the file cannot be read: no such file or directory"}}
-	var got diagnostic.List
+	want := yamldoc.Diagnostics{{File: "gone.yaml", Line: 1, Column: 1, Code: yamldoc.CodeRead, Message: "the file cannot be read: no such file or directory"}}
+	var got yamldoc.Diagnostics
 	if !errors.As(err, &got) || cmp.Diff(want, got) != "" {
 		t.Errorf("got %v, want %v", err, want)
 	}

@@ -2,7 +2,7 @@
 //
 // It reads the pipeline file, the stage.yaml of each stage that the pipeline names, and checks that their prompts
 // exist. It writes nothing, starts nothing, and reads no environment and no clock. All faults of all files are
-// reported at once, each with file, line and column ([diagnostic.List]); warnings come back beside the plan.
+// reported at once, each with file, line and column ([yamldoc.Diagnostics]); warnings come back beside the plan.
 // docs/pipelines.md explains each key.
 //
 // Start with [Pipeline], [Stage] for a stage that runs alone, and [Roots] for the directories that are searched.

@@ -37,7 +37,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	if diff := cmp.Diff(list(readText(t, "../diagnostic/code.go")), list(readText(t, errorsReference))); diff != "" {
+	if diff := cmp.Diff(list(readText(t, "../yamldoc/code.go")), list(readText(t, errorsReference))); diff != "" {
 		t.Errorf("codes in code.go and in %s (-code +documented):\n%s", errorsReference, diff)
 	}
 }

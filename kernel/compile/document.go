@@ -3,7 +3,6 @@ package compile
 import (
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -11,7 +10,7 @@ import (
 var start = yamldoc.Pos{Line: 1, Column: 1}
 
 // document is a source of values with the list of its diagnostics.
-type document = diagnostic.Document
+type document = yamldoc.Document
 
 // parse returns the document's root object. It returns false and reports a fault if there is none.
 func parse(d document, data []byte) (object, bool) {
@@ -19,9 +18,9 @@ func parse(d document, data []byte) (object, bool) {
 	switch {
 	case !ok:
 	case root == nil:
-		d.Errorf(start, diagnostic.CodeRead, "", "the file is empty")
+		d.Errorf(start, yamldoc.CodeRead, "", "the file is empty")
 	case root.Kind != yamldoc.Map:
-		d.Errorf(root.Pos, diagnostic.CodeType, "", "the file must hold a map, not %s", root.Kind)
+		d.Errorf(root.Pos, yamldoc.CodeType, "", "the file must hold a map, not %s", root.Kind)
 	default:
 		return object{d, root, "the file"}, true
 	}
@@ -42,6 +41,6 @@ func (p location) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.pos.Line, p.pos.Column)
 }
 
-func (p location) errorf(code diagnostic.Code, hint, format string, args ...any) {
+func (p location) errorf(code yamldoc.Code, hint, format string, args ...any) {
 	p.Errorf(p.pos, code, hint, format, args...)
 }

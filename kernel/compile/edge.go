@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -32,7 +31,7 @@ func (a nodeSource) transitions() (edges []edge, whole bool) {
 	outcomes := dialect.Transitions.Names()
 	for _, entry := range inner.node.Entries {
 		if !slices.Contains(outcomes, entry.Key) {
-			inner.Errorf(entry.KeyPos, diagnostic.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
+			inner.Errorf(entry.KeyPos, yamldoc.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}
@@ -59,7 +58,7 @@ func (m object) edge(entry yamldoc.Entry) edge {
 		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
+			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e
@@ -86,9 +85,9 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	case e.To == "":
 		return false // already reported
 	case keyword && target >= 0:
-		e.toAt.Warnf(e.toAt.pos, diagnostic.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
+		e.toAt.Warnf(e.toAt.pos, yamldoc.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
 	case !keyword && target < 0:
-		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
+		e.toAt.errorf(yamldoc.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
 	}
 	if keyword || target > at {
@@ -104,11 +103,11 @@ func (e edge) checkForward() {
 	}
 	for _, key := range []string{"limit", "on_limit"} {
 		if e.has(key) {
-			e.Errorf(e.keyPos(key), diagnostic.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
+			e.Errorf(e.keyPos(key), yamldoc.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
 		}
 	}
 	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
-		e.Warnf(e.keyPos("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
+		e.Warnf(e.keyPos("feedback"), yamldoc.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
 	}
 }
 
@@ -121,13 +120,13 @@ func (e edge) checkLimit(most plan.Cycles) {
 	if most.Max < plan.MaxCycles {
 		hint = "or raise cycles.max in the policy"
 	}
-	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
+	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, yamldoc.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
 // checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be
 // skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		e.toAt.errorf(diagnostic.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+		e.toAt.errorf(yamldoc.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // A few small files can embed each other to a huge number of nodes; these bounds limit it.
@@ -53,7 +53,7 @@ func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at loca
 	if n, count := a.count("runs"); count.Node != nil {
 		node.Runs = n
 		if n > 1 && len(c.includeStack) > 1 {
-			a.location(count).errorf(diagnostic.CodeCircle, "write the runs on the outermost node",
+			a.location(count).errorf(yamldoc.CodeCircle, "write the runs on the outermost node",
 				"an embedded pipeline cannot embed another with %d runs: only the outermost pipeline can repeat one", n)
 		}
 	}
@@ -70,16 +70,16 @@ func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 	file, err := c.findPipeline(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(diagnostic.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
+		at.errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
 		return nil
 	}
 	path := realPath(file)
 	switch i := slices.IndexFunc(c.includeStack, func(o include) bool { return o.path == path }); {
 	case i >= 0:
-		at.errorf(diagnostic.CodeCircle, "remove one of these nodes", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
+		at.errorf(yamldoc.CodeCircle, "remove one of these nodes", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
 		return nil
 	case len(c.includeStack) == maxEmbedding:
-		at.errorf(diagnostic.CodeCircle, "embed fewer pipelines", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
+		at.errorf(yamldoc.CodeCircle, "embed fewer pipelines", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
 		return nil
 	}
 	p, known := c.embeddedPlans[path]
@@ -94,7 +94,7 @@ func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 func (c *compiler) embedFile(file string) *plan.Plan {
 	data, problem := c.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
 	p := c.compileFile(file, data, nil)
@@ -127,7 +127,7 @@ func (c *compiler) checkNodeCount(p *plan.Plan, m object) bool {
 	}
 	c.sizes[p] = total
 	if embeds && total > maxNodes {
-		m.Errorf(m.node.Pos, diagnostic.CodeSize, "embed fewer pipelines", "the pipeline and its embedded pipelines have %d nodes, more than the %d allowed", total, maxNodes)
+		m.Errorf(m.node.Pos, yamldoc.CodeSize, "embed fewer pipelines", "the pipeline and its embedded pipelines have %d nodes, more than the %d allowed", total, maxNodes)
 		return false
 	}
 	return true

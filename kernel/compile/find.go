@@ -11,7 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Roots are the directories with pipelines and stages. The zero value finds nothing.
@@ -103,7 +103,7 @@ const libraryPrefix = "library:"
 func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
 	name, ok := strings.CutPrefix(file, libraryPrefix)
 	if !ok {
-		return diagnostic.ReadFile(file)
+		return yamldoc.ReadFile(file)
 	}
 	return r.readLibrary(name)
 }
@@ -115,10 +115,10 @@ func (r Roots) readLibrary(name string) (data []byte, problem string) {
 	}
 	f, err := r.Library.Open(name)
 	if err != nil {
-		return nil, diagnostic.Problem(err)
+		return nil, yamldoc.ReadProblem(err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	return diagnostic.Read(f)
+	return yamldoc.ReadAll(f)
 }
 
 // absolutePath returns the absolute path of a pipeline file; that of a library file is unchanged.

@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // FuzzPipeline compiles any pipeline file with any other file, used as a stage and as an embedded pipeline. It
@@ -135,7 +135,7 @@ const contractStage = "termination: {type: checks, max: 2}\nprompt: prompt\nrole
 func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[string][]byte) {
 	t.Helper()
 	if err != nil {
-		var ds diagnostic.List
+		var ds yamldoc.Diagnostics
 		if !errors.As(err, &ds) || !ds.HasErrors() {
 			t.Fatalf("an error without diagnostics: %v", err)
 		}
@@ -160,7 +160,7 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 	}
 }
 
-func checkPlaces(t *testing.T, ds diagnostic.List, texts map[string][]byte) {
+func checkPlaces(t *testing.T, ds yamldoc.Diagnostics, texts map[string][]byte) {
 	t.Helper()
 	for _, d := range ds {
 		if strings.HasPrefix(d.File, "--") && d.Line == 0 && d.Code != "" && d.Message != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -37,7 +36,7 @@ func (c *compiler) hooks(m object, data []byte, list []nodeSource, approvals []a
 		all = append(all, written[point]...)
 	}
 	if len(all) > plan.MaxHooks {
-		m.Errorf(m.location(m.get("hooks", "nodes", "stages")).pos, diagnostic.CodeSize, "let one hook do more",
+		m.Errorf(m.location(m.get("hooks", "nodes", "stages")).pos, yamldoc.CodeSize, "let one hook do more",
 			"the pipeline has %d hooks, more than the %d allowed", len(all), plan.MaxHooks)
 	}
 	return numberHooks(all)
@@ -62,7 +61,7 @@ func (f hookCompiler) readHooks(m object) map[plan.HookPoint][]plan.Hook {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
 			hooks[point] = f.pointHooks(inner, point, e.KeyPos)
 		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
@@ -83,10 +82,10 @@ func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos)
 	switch {
 	case len(items) == 0:
 	case isSessionPoint(point) && len(f.includeStack) > 1:
-		m.Warnf(at, diagnostic.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
+		m.Warnf(at, yamldoc.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
 		return nil
 	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a nodeSource) bool { return a.has("parallel") }):
-		m.Warnf(at, diagnostic.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
+		m.Warnf(at, yamldoc.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
 	}
 	return hooks
 }
@@ -125,7 +124,7 @@ func (f hookCompiler) actionName(e object) string {
 	name, at := e.text("action")
 	switch {
 	case !e.isSet("action"):
-		e.Errorf(e.node.Pos, diagnostic.CodeMissing, "add action:", "%s has no action", e.label)
+		e.Errorf(e.node.Pos, yamldoc.CodeMissing, "add action:", "%s has no action", e.label)
 	case dialect.KernelActionKeys(name) != nil || at.Node == nil:
 		return name
 	default:
@@ -133,7 +132,7 @@ func (f hookCompiler) actionName(e object) string {
 			return canonical
 		}
 		known := append(f.Catalog.HookActions(), plan.ActionPause, plan.ActionConfirm)
-		e.Errorf(at.Pos, diagnostic.CodeAction, f.missingHint(sdk.KindHookAction, name, known), "unknown hook action %q", name)
+		e.Errorf(at.Pos, yamldoc.CodeAction, f.missingHint(sdk.KindHookAction, name, known), "unknown hook action %q", name)
 	}
 	return ""
 }
@@ -159,28 +158,28 @@ func (m object) checkCondition(err error, at value, data []byte) {
 	if fault.Line > 1 {
 		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
 	}
-	m.Errorf(at.At(data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
+	m.Errorf(at.At(data, fault.Offset), yamldoc.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }
 
 // checkKernelAction checks a hook with an action of the kernel.
 func (m object) checkKernelAction(point plan.HookPoint, action string, own []string) {
 	if point == plan.PointSessionEnd {
-		m.Errorf(m.get("action").Pos, diagnostic.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.label, action)
+		m.Errorf(m.get("action").Pos, yamldoc.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.label, action)
 	}
 	noun := map[string]string{plan.ActionPause: "pause", plan.ActionConfirm: "question"}[action]
 	for _, e := range m.node.Entries {
 		switch {
 		case slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-"):
 		case e.Key == "accept_feedback":
-			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+			m.Errorf(e.KeyPos, yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 		case slices.Contains(dialect.Hook.Names(), e.Key):
-			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for the user", noun, e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeConflict, "remove it", "a %s has no %s: it waits for the user", noun, e.Key)
 		default:
 			hint := ""
 			if near := nearest.Name(e.Key, own); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			m.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.label)
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.label)
 		}
 	}
 }
@@ -188,14 +187,14 @@ func (m object) checkKernelAction(point plan.HookPoint, action string, own []str
 // checkPluginAction checks a hook with an action of a plugin.
 func (m object) checkPluginAction(point plan.HookPoint) {
 	if m.has("accept_feedback") {
-		m.Errorf(m.keyPos("accept_feedback"), diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+		m.Errorf(m.keyPos("accept_feedback"), yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 	}
 	if point != plan.PointSessionEnd {
 		return
 	}
 	for _, key := range []string{"on_timeout", "on_error"} {
 		if word, at := m.text(key); word == string(plan.FallbackPause) {
-			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
+			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
 		}
 	}
 }

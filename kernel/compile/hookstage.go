@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // hookStage returns the id of the node, or of the stage of a block, that the hook is limited to; "" for all.
@@ -16,7 +16,7 @@ func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
 		return ""
 	}
 	if isSessionPoint(point) {
-		e.Errorf(at.Pos, diagnostic.CodeConflict, "remove it, or write the hook at stage_start or stage_end", "%s cannot have stage: it is called once per session", e.label)
+		e.Errorf(at.Pos, yamldoc.CodeConflict, "remove it, or write the hook at stage_start or stage_end", "%s cannot have stage: it is called once per session", e.label)
 		return ""
 	}
 	if a := f.findNode(id); a != nil {
@@ -31,10 +31,10 @@ func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
 				nodes = append(nodes, id)
 			}
 		}
-		e.Errorf(at.Pos, diagnostic.CodeHookStage, didYouMean(id, nodes), "%s names unknown stage %q", e.label, id)
+		e.Errorf(at.Pos, yamldoc.CodeHookStage, didYouMean(id, nodes), "%s names unknown stage %q", e.label, id)
 	case isStagePoint(point):
 		suffix := strings.TrimPrefix(string(point), "stage")
-		e.Errorf(at.Pos, diagnostic.CodeHookStage, fmt.Sprintf("use parallel_provider%s or iteration%s, or name the block", suffix, suffix),
+		e.Errorf(at.Pos, yamldoc.CodeHookStage, fmt.Sprintf("use parallel_provider%s or iteration%s, or name the block", suffix, suffix),
 			"%q is a stage inside block %q, for which %s is not called", id, block, point)
 	}
 	return id
@@ -44,9 +44,9 @@ func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
 func (m object) warnNeverCalled(at value, point plan.HookPoint, a nodeSource) {
 	switch {
 	case isProviderPoint(point) && !a.has("parallel"):
-		m.Warnf(at.Pos, diagnostic.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.id)
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.id)
 	case !isStagePoint(point) && a.runsPipeline():
-		m.Warnf(at.Pos, diagnostic.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.id)
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.id)
 	}
 }
 

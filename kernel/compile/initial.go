@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // inputExtensions are the extensions of the files that a directory as initial input stands for.
@@ -28,7 +28,7 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 	for _, p := range patterns {
 		found := expand(c.Project, p.text)
 		if len(found) == 0 {
-			p.at.Warnf(p.at.pos, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
+			p.at.Warnf(p.at.pos, yamldoc.CodeNoInput, "", "initial input %q matches no file", p.text)
 		}
 		files = append(files, found...)
 	}

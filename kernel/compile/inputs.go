@@ -3,7 +3,6 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -75,7 +74,7 @@ func (m object) checkFrom(s inputScope) {
 		format = "names unknown node %q"
 		hint = didYouMean(from, slices.Concat(before, nonBlockIDs(s.earlier())))
 	}
-	m.Errorf(at.Pos, diagnostic.CodeInputs, hint, "inputs.from "+format, from)
+	m.Errorf(at.Pos, yamldoc.CodeInputs, hint, "inputs.from "+format, from)
 }
 
 // fromFault returns why inputs.from cannot name an existing node or stage, as a format for its name; "" if none

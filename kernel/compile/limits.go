@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -25,7 +24,7 @@ const (
 func (m object) atMost(most int, key string) (int, value) {
 	n, at := m.count(key)
 	if at.Node != nil && n > most {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
 		return 0, value{}
 	}
 	return n, at
@@ -44,11 +43,11 @@ func (m object) cycles() *plan.Cycles {
 	c.Max, _ = inner.atMost(plan.MaxCycles, "max")
 	c.Session, _ = inner.count("session")
 	if c.Max > 0 && c.Default > c.Max {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "default must be at most max, which is %d, not %s", c.Max, at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "", "default must be at most max, which is %d, not %s", c.Max, at.Source)
 	}
 	n, at := inner.count("identical")
 	if at.Node != nil && n < 2 {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out to disable the comparison", "identical must be at least 2 passes, not %s", at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out to disable the comparison", "identical must be at least 2 passes, not %s", at.Source)
 	}
 	c.Identical = n
 	return c
@@ -62,7 +61,7 @@ func (m object) budget(owner policyOwner) *plan.Budget {
 	}
 	inner.checkKeys(&dialect.Budget)
 	if owner != pipelinePolicy && inner.has("shares") {
-		inner.Errorf(inner.keyPos("shares"), diagnostic.CodeConflict, "write them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
+		inner.Errorf(inner.keyPos("shares"), yamldoc.CodeConflict, "write them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
 	}
 	b := &plan.Budget{Total: inner.budgetTotal()}
 	shares, _ := inner.objectAt("shares")
@@ -77,7 +76,7 @@ func (m object) budget(owner policyOwner) *plan.Budget {
 		sum += n
 	}
 	if sum > 100 {
-		inner.Errorf(shares.node.Pos, diagnostic.CodeRange, "", "the shares add up to %d percent, more than 100", sum)
+		inner.Errorf(shares.node.Pos, yamldoc.CodeRange, "", "the shares add up to %d percent, more than 100", sum)
 	}
 	return b
 }
@@ -87,13 +86,13 @@ func (m object) budgetTotal() json.RawMessage {
 	v := m.get("total")
 	switch {
 	case v.Node == nil && !m.has("total"):
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add total: a number of tokens, or model", "%s has no total", m.label)
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add total: a number of tokens, or model", "%s has no total", m.label)
 		return nil
 	case v.Kind == yamldoc.Text && trimNewlines(v.Source) == "model":
 		return json.RawMessage(`"model"`)
 	case v.Kind == yamldoc.Text:
 		if _, ok := parseNumber(v.Node); !ok {
-			m.Errorf(v.Pos, diagnostic.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
+			m.Errorf(v.Pos, yamldoc.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
 			return nil
 		}
 	}
@@ -115,7 +114,7 @@ func (m object) checkShares(list []nodeSource) {
 	ids := nodeIDs(list)
 	for _, e := range shares.node.Entries {
 		if !slices.Contains(ids, e.Key) {
-			shares.Errorf(e.KeyPos, diagnostic.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
+			shares.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
 		}
 	}
 }
@@ -160,7 +159,7 @@ func (m object) cost() *plan.Cost {
 func (m object) positive(key string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
 		return 0
 	}
 	return n
@@ -169,7 +168,7 @@ func (m object) positive(key string) float64 {
 // checkBelow reports a number above its bound. A bound of 0 is no bound.
 func (m object) checkBelow(key string, n float64, bound string, most float64, why string) {
 	if most > 0 && n > most {
-		m.Errorf(m.get(key).Pos, diagnostic.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
+		m.Errorf(m.get(key).Pos, yamldoc.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
 	}
 }
 
@@ -195,7 +194,7 @@ func (m object) escalation() *plan.Escalation {
 func (m object) isRequired(owner policyOwner) bool {
 	if owner != nodePolicy && m.has("required") {
 		hint := map[policyOwner]string{pipelinePolicy: "write it in the policy of a node", stagePolicy: "write it in the policy of the block"}[owner]
-		m.Errorf(m.keyPos("required"), diagnostic.CodeConflict, hint, "required is a key of nodes")
+		m.Errorf(m.keyPos("required"), yamldoc.CodeConflict, hint, "required is a key of nodes")
 		return false
 	}
 	return m.boolean("required")
@@ -212,7 +211,7 @@ func (m object) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan
 	case guardrails == nil:
 		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, At: at.String()}
 	case guardrails.MaxRuntimeSeconds != policy.Timeout:
-		at.errorf(diagnostic.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
+		at.errorf(yamldoc.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
 			policy.Timeout, guardrails.MaxRuntimeSeconds)
 	}
 	return guardrails

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // stageLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
@@ -61,13 +61,13 @@ func (c *compiler) checkSingleStage(s *stage) {
 	case c.validateOnly:
 		c.readChecks(s.checkObjects("the stage"))
 	default:
-		s.Warnf(s.keyPos("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
+		s.Warnf(s.keyPos("checks"), yamldoc.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
 	if s.requirements.skipWhen != "" && !c.validateOnly {
-		s.Warnf(s.requirements.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
+		s.Warnf(s.requirements.skipWhenAt.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
 	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
-		at.Warnf(at.pos, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
+		at.Warnf(at.pos, yamldoc.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	delete(own.values, "max")
 	delete(own.values, "iterations")
 	if loop.Max < 0 {
-		c.externalLocation("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+		c.externalLocation("max").errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
 	count := loop.Max
 	if count == 0 {
@@ -90,7 +90,7 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	}
 	c.checkTermination(t, own, termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
-		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
+		s.termination.typeAt.errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
 	return t
 }
@@ -101,7 +101,7 @@ func (c *compiler) singleStageArtifact(s *stage) *plan.Artifact {
 		return s.artifact.Artifact
 	}
 	if at := s.artifact.kernelFields; !c.validateOnly {
-		at.Warnf(at.node.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
+		at.Warnf(at.node.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
 	}
 	own := *s.artifact.Artifact
 	own.KernelFields = nil

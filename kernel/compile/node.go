@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -43,7 +42,7 @@ func checkRepeated(list []nodeSource) {
 			continue
 		}
 		if at, twice := first[a.id]; twice {
-			a.idAt.errorf(diagnostic.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
+			a.idAt.errorf(yamldoc.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
 			continue
 		}
 		first[a.id] = a.idAt
@@ -76,7 +75,7 @@ func (a nodeSource) checkCommon() {
 	a.warnUnknownKeys(slices.Concat(dialect.Node.Names(), onKeys))
 	for _, key := range onKeys {
 		if at := a.keyPos(key); at.Line > 0 {
-			a.Warnf(at, diagnostic.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.label)
+			a.Warnf(at, yamldoc.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.label)
 		}
 	}
 	a.checkID()
@@ -88,9 +87,9 @@ func (a nodeSource) kind() plan.Kind {
 	switch {
 	case isStage && (block || nested):
 		key := a.get("parallel", "pipeline").key
-		a.Errorf(a.keyPos(key), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.label, key)
+		a.Errorf(a.keyPos(key), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.label, key)
 	case block && nested:
-		a.Errorf(a.keyPos("pipeline"), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.label)
+		a.Errorf(a.keyPos("pipeline"), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.label)
 	case isStage:
 		return plan.KindStage
 	case block:
@@ -104,7 +103,7 @@ func (a nodeSource) kind() plan.Kind {
 }
 
 func (a nodeSource) reportEmpty(hint string) {
-	a.Errorf(a.node.Pos, diagnostic.CodeMissing, hint, "%s has neither stage nor prompt", a.label)
+	a.Errorf(a.node.Pos, yamldoc.CodeMissing, hint, "%s has neither stage nor prompt", a.label)
 }
 
 // stageNode compiles a node that runs a stage or a prompt.
@@ -150,11 +149,11 @@ func (c *compiler) stageWork(node *plan.Node, a nodeSource) (own settings, s sta
 
 func (a nodeSource) checkID() {
 	if a.id == "" && !a.isSet("id", "name") {
-		a.Errorf(a.node.Pos, diagnostic.CodeMissing, "add id:", "%s has no id", a.label)
+		a.Errorf(a.node.Pos, yamldoc.CodeMissing, "add id:", "%s has no id", a.label)
 		return
 	}
 	if wrong := nameFault(a.id); a.id != "" && wrong != "" {
-		a.idAt.errorf(diagnostic.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, wrong)
+		a.idAt.errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, wrong)
 	}
 }
 

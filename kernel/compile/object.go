@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -99,7 +98,7 @@ func (m object) number(key string) (float64, value) {
 func (m object) atLeast(least float64, key string) (float64, value) {
 	n, v := m.number(key)
 	if v.Node != nil && n < least {
-		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
 		return 0, value{}
 	}
 	return n, v
@@ -119,7 +118,7 @@ const maxCount = 1_000_000_000
 
 func (m object) checkWhole(n float64, v value) bool {
 	if n != math.Trunc(n) || n > maxCount {
-		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
 		return false
 	}
 	return true
@@ -171,7 +170,7 @@ func (m object) wrongType(v value, want string) {
 	if v.Kind == yamldoc.Map && want == "text" {
 		hint = "put the text in quotes if it holds a colon or braces"
 	}
-	m.Errorf(v.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
+	m.Errorf(v.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
 }
 
 // checkKeys warns of keys that the dialect does not define for the map. Keys with the prefix x- are the author's
@@ -187,7 +186,7 @@ func (m object) warnUnknownKeys(known []string) {
 		if near := nearest.Name(e.Key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		m.Warnf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.label)
+		m.Warnf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.label)
 	}
 }
 
@@ -195,7 +194,7 @@ func (m object) warnUnknownKeys(known []string) {
 func (m object) warnUnused(keys ...string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) {
-			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "", "%s has no effect yet", e.Key)
+			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "", "%s has no effect yet", e.Key)
 		}
 	}
 }
@@ -204,7 +203,7 @@ func (m object) warnUnused(keys ...string) {
 func (m object) warnIgnored(keys []string, what, hint string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) && m.has(e.Key) {
-			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
+			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -92,7 +91,7 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 func (m object) requiredText(key string) string {
 	text, at := m.text(key)
 	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add "+key+":", "%s has no %s", m.label, key)
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add "+key+":", "%s has no %s", m.label, key)
 	}
 	return text
 }
@@ -168,17 +167,17 @@ func (m object) nodeItems() ([]*yamldoc.Node, bool) {
 		if !m.has("nodes") && m.node.Get("nodes") == nil {
 			key = "stages"
 			name, _ := m.text("name")
-			m.Warnf(old, diagnostic.CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
+			m.Warnf(old, yamldoc.CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
 		} else {
-			m.Warnf(old, diagnostic.CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
+			m.Warnf(old, yamldoc.CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
 		}
 	}
 	items, ok := m.list(key)
 	switch {
 	case !ok && !m.has(key):
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add nodes:", "%s has no nodes", m.label)
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add nodes:", "%s has no nodes", m.label)
 	case ok && len(items) == 0:
-		m.Warnf(m.get(key).Pos, diagnostic.CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
+		m.Warnf(m.get(key).Pos, yamldoc.CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
 	}
 	return items, ok
 }

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -45,7 +44,7 @@ func (m object) policy(owner policyOwner) *plan.Policy {
 func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
 	choice, at := m.text(key)
 	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, choice) {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(choice, known), "unknown %s %q", key, choice)
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(choice, known), "unknown %s %q", key, choice)
 		return ""
 	}
 	return W(choice)
@@ -72,7 +71,7 @@ func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit"
 func (m object) secondsOr(key, without string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
 		return 0
 	}
 	return n
@@ -96,7 +95,7 @@ func (m object) retry() *plan.Retry {
 		case !ok:
 			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
 		case n < 0:
-			inner.Errorf(pause.Pos, diagnostic.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
+			inner.Errorf(pause.Pos, yamldoc.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
 		}
 		r.Backoff = append(r.Backoff, n)
 	}
@@ -113,7 +112,7 @@ func (m object) feedback() *plan.Feedback {
 	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.boolean("enabled")}
 	most, at := inner.count("max")
 	if most > plan.MaxFeedback {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
 	}
 	f.Max = most
 	return f
@@ -126,7 +125,7 @@ func (m object) checkEnv(v value) bool {
 	case v.Kind == yamldoc.Text && slices.Contains(choices, v.Source):
 		return true
 	case v.Kind == yamldoc.Text:
-		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, yamldoc.CodeWord, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamldoc.List:
 		m.wrongType(v, "inherit, minimal or a list of names")
@@ -134,7 +133,7 @@ func (m object) checkEnv(v value) bool {
 	}
 	for _, name := range v.Items {
 		if name.Kind != yamldoc.Text || !variableName.MatchString(name.Source) {
-			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
+			m.Errorf(name.Pos, yamldoc.CodeWord, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
 			return false
 		}
 	}

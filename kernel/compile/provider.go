@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"reflect"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -33,9 +33,9 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.errorf(diagnostic.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
+		chosen.at.errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
-		chosen.at.errorf(diagnostic.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
+		chosen.at.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (c *compiler) providerFromFiles(node, stage, defaults settings) providerCho
 func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
 	changed := node.provider != "" && stage.provider != "" && c.canonicalProvider(node.provider) != c.canonicalProvider(stage.provider)
 	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
-		node.providerAt.Warnf(node.providerAt.pos, diagnostic.CodeMismatch, "name the model beside the provider",
+		node.providerAt.Warnf(node.providerAt.pos, yamldoc.CodeMismatch, "name the model beside the provider",
 			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
 	}
 }

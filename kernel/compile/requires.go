@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // requirements are the keys requires and skip_when of a node or a stage.
@@ -72,7 +72,7 @@ func (a nodeSource) refuseRequirements(stage requirements) {
 	a.refuse("skip_when", "write it on the block", "a block is skipped as a whole")
 	for _, key := range []string{"requires", "skip_when"} {
 		if !a.has(key) && stage.node != nil && stage.has(key) {
-			a.Warnf(a.location(a.get("stage", "loop")).pos, diagnostic.CodeNoEffect, "write it on the block", "%s of the stage of %s has no effect inside a block", key, a.label)
+			a.Warnf(a.location(a.get("stage", "loop")).pos, yamldoc.CodeNoEffect, "write it on the block", "%s of the stage of %s has no effect inside a block", key, a.label)
 		}
 	}
 }
@@ -90,12 +90,12 @@ func (f *graph) checkRequires() {
 			switch {
 			case e.Key == plan.RequiresAny || e.Key == plan.RequiresStart:
 			case source < 0:
-				inner.Errorf(e.KeyPos, diagnostic.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
+				inner.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
 			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
 			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
 			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
-				inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -41,11 +40,11 @@ func (m object) checkPattern(item *yamldoc.Node) bool {
 	var fault *syntax.Error
 	switch {
 	case errors.As(err, &fault):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "invalid pattern of a secret: %s", fault.Code)
+		m.Errorf(item.Pos, yamldoc.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "invalid pattern of a secret: %s", fault.Code)
 	case err != nil:
-		m.Errorf(item.Pos, diagnostic.CodePattern, "", "invalid pattern of a secret")
+		m.Errorf(item.Pos, yamldoc.CodePattern, "", "invalid pattern of a secret")
 	case pattern.MatchString(""):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
+		m.Errorf(item.Pos, yamldoc.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
 		return false
 	}
 	return err == nil

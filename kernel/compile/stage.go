@@ -3,7 +3,6 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -80,7 +79,7 @@ func newStage(dir StageDir, m object, data []byte) *stage {
 	}
 	s.role, _ = m.text("role")
 	if wrong := nameFault(s.role); s.role != "" && wrong != "" {
-		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
+		m.Errorf(m.get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
 	}
 	return s
 }

@@ -3,9 +3,9 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // steps reads the steps of a node; nil if absent.
@@ -22,7 +22,7 @@ func (a nodeSource) steps() *plan.Steps {
 	s.MaxTurns, _ = inner.count("max_turns")
 	s.Rerun = oneOf[string](inner, "rerun", &dialect.Steps)
 	if _, err := plan.ParseStepPath(s.Path); err != nil && s.Path != "" {
-		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "", "%v", err)
+		inner.Errorf(inner.get("path").Pos, yamldoc.CodeWord, "", "%v", err)
 	}
 	retries, _ := inner.objectAt("retry_by")
 	if retries.node == nil {
@@ -49,11 +49,11 @@ func (f *graph) checkSteps() {
 		source := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == from })
 		switch {
 		case source < 0:
-			at.errorf(diagnostic.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
+			at.errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
 		case source >= i:
-			at.errorf(diagnostic.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
+			at.errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
 		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
-			at.errorf(diagnostic.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
+			at.errorf(yamldoc.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
 		}
 	}
 }

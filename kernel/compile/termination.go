@@ -3,7 +3,6 @@ package compile
 import (
 	"maps"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -50,7 +49,7 @@ func (m object) completion() termination {
 	}
 	strategy, ok := dialect.CompletionType(name)
 	if !ok {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(name, dialect.Node.Words("completion")), "unknown completion %q", name)
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(name, dialect.Node.Words("completion")), "unknown completion %q", name)
 		return termination{}
 	}
 	t := termination{values: map[string]any{"type": strategy}, typeAt: m.location(at)}
@@ -79,7 +78,7 @@ func (m object) runs() runCount {
 		return runCount{isMap: true}
 	case v.Kind == yamldoc.Text:
 		if _, ok := parseNumber(v.Node); !ok {
-			m.Warnf(v.Pos, diagnostic.CodeNoEffect, "write a number", "runs %q is not a number and is ignored", v.Source)
+			m.Warnf(v.Pos, yamldoc.CodeNoEffect, "write a number", "runs %q is not a number and is ignored", v.Source)
 			return runCount{}
 		}
 	}
@@ -138,7 +137,7 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 		at = node.typeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
-		at.errorf(diagnostic.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
+		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
 	}
 }
 
@@ -159,13 +158,13 @@ func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own terminati
 		}
 	}
 	if !bounded {
-		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
+		at.errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
 	}
 	if node.Steps != nil {
-		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
+		at.errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
 		return
 	}
 	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
+		at.errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
 	}
 }

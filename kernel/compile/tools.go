@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -19,7 +18,7 @@ var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 func (m object) mode(owner policyOwner) string {
 	mode := oneOf[string](m, "mode", &dialect.Policy)
 	if mode != "" && owner != pipelinePolicy {
-		m.Errorf(m.keyPos("mode"), diagnostic.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
+		m.Errorf(m.keyPos("mode"), yamldoc.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
 		return ""
 	}
 	return mode
@@ -44,7 +43,7 @@ func (m object) tools() *plan.Tools {
 		case item.Kind != yamldoc.Text:
 			inner.wrongType(value{item, "a command"}, "the name of a program")
 		case !programName.MatchString(item.Source):
-			inner.Errorf(item.Pos, diagnostic.CodeWord, "write the name of a program, without a path or arguments", "%q is not the name of a program", item.Source)
+			inner.Errorf(item.Pos, yamldoc.CodeWord, "write the name of a program, without a path or arguments", "%q is not the name of a program", item.Source)
 		case !slices.Contains(t.AllowedCommands, item.Source):
 			t.AllowedCommands = append(t.AllowedCommands, item.Source)
 		}
@@ -64,5 +63,5 @@ func (c *compiler) checkMode(provider string, at location) {
 	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
 		return
 	}
-	at.errorf(diagnostic.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
+	at.errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // graph holds the nodes of one pipeline file and their edges.
@@ -79,7 +79,7 @@ func (f *graph) position(id string) int {
 // checkExit reports an exit_after without a node.
 func (f *graph) checkExit(id string) {
 	if ids := nodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
-		f.location(f.get("exit_after")).errorf(diagnostic.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
+		f.location(f.get("exit_after")).errorf(yamldoc.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
 
@@ -154,13 +154,13 @@ func (f *graph) checkReached(t traversal) bool {
 	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
-			a.idAt.errorf(diagnostic.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
+			a.idAt.errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
 		}
 	}
 	if from[f.end()] < 0 {
 		fine = false
 		location := f.location(f.get("nodes", "stages"))
-		location.errorf(diagnostic.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
+		location.errorf(yamldoc.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
 	}
 	return fine
 }
@@ -181,7 +181,7 @@ func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 		policy, _ := f.sources[i].peek("policy")
 		own := location{policy.document, policy.keyPos("required")}
 		hint := "let every edge pass through it, or remove required"
-		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
+		cmp.Or(at, &own).errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
 	}
 	return fine
 }

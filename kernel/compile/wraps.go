@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -58,7 +57,7 @@ func (m object) wraps() wraps {
 	w.run, at = inner.text("run")
 	w.runAt = inner.location(at)
 	if w.pipeline != "" && w.run != "" {
-		inner.Errorf(inner.keyPos("run"), diagnostic.CodeConflict, "make two nodes of it", "%s has pipeline and run", inner.label)
+		inner.Errorf(inner.keyPos("run"), yamldoc.CodeConflict, "make two nodes of it", "%s has pipeline and run", inner.label)
 	}
 	w.inputs = inner.fieldMap("input_mapping", inputField)
 	w.outputs = inner.fieldMap("output_mapping", outputField)
@@ -71,7 +70,7 @@ func (m object) wraps() wraps {
 func (m object) refuseUnknown(known []string) {
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
-			m.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, didYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.label)
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, didYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.label)
 		}
 	}
 }
@@ -85,7 +84,7 @@ func (m object) fieldMap(key string, read func(object, yamldoc.Entry) string) ma
 	fields := map[string]string{}
 	for _, e := range inner.node.Entries {
 		if e.Key == "" {
-			inner.Errorf(e.KeyPos, diagnostic.CodeMissing, "name a field", "%s has an entry without a name", key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeMissing, "name a field", "%s has an entry without a name", key)
 			continue
 		}
 		if e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map {
@@ -101,7 +100,7 @@ func (m object) fieldMap(key string, read func(object, yamldoc.Entry) string) ma
 func inputField(m object, e yamldoc.Entry) string {
 	field := trimNewlines(e.Value.Source)
 	if e.Value.Kind == yamldoc.Null || field == "" {
-		m.Errorf(e.KeyPos, diagnostic.CodeMissing, fmt.Sprintf("write the field of the artifact, such as %s: %[1]s", e.Key), "input %q has no field", e.Key)
+		m.Errorf(e.KeyPos, yamldoc.CodeMissing, fmt.Sprintf("write the field of the artifact, such as %s: %[1]s", e.Key), "input %q has no field", e.Key)
 		return ""
 	}
 	return field
@@ -116,9 +115,9 @@ func outputField(m object, e yamldoc.Entry) string {
 	target := cmp.Or(field, e.Key)
 	switch {
 	case slices.Contains(envelopeFields, target):
-		m.Errorf(e.Value.Pos, diagnostic.CodeIdentifier, "choose another name", "output %q cannot become %s, which every artifact has", e.Key, target)
+		m.Errorf(e.Value.Pos, yamldoc.CodeIdentifier, "choose another name", "output %q cannot become %s, which every artifact has", e.Key, target)
 	case strings.Contains(target, "."):
-		m.Errorf(e.Value.Pos, diagnostic.CodeIdentifier, fmt.Sprintf("write the name of a field: %s: %s", e.Key, target[strings.LastIndex(target, ".")+1:]), "output %q cannot become %q: a field name has no dot", e.Key, target)
+		m.Errorf(e.Value.Pos, yamldoc.CodeIdentifier, fmt.Sprintf("write the name of a field: %s: %s", e.Key, target[strings.LastIndex(target, ".")+1:]), "output %q cannot become %q: a field name has no dot", e.Key, target)
 	}
 	return field
 }
@@ -130,7 +129,7 @@ func (m object) checkOutputFields(outputs map[string]string) {
 	for _, output := range slices.Sorted(maps.Keys(outputs)) {
 		field := cmp.Or(outputs[output], output)
 		if other, twice := used[field]; twice {
-			object.Errorf(object.keyPos(output), diagnostic.CodeRepeated, "give each its own field", "outputs %q and %q both become %s", other, output, field)
+			object.Errorf(object.keyPos(output), yamldoc.CodeRepeated, "give each its own field", "outputs %q and %q both become %s", other, output, field)
 		}
 		used[field] = output
 	}
@@ -230,11 +229,11 @@ func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
 	case w.pipeline != "":
 		return c.pipelineNode(a, s, w.pipeline, w.pipelineAt)
 	case w.run == "":
-		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
+		w.Errorf(w.node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
 		return nil
 	}
 	if _, _, ok := c.Catalog.Provider(plan.ProviderCommand); !ok {
-		w.runAt.errorf(diagnostic.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
+		w.runAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
 	}
 	return &plan.Node{
 		ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
@@ -315,7 +314,7 @@ func (s *stage) checkWraps() {
 	s.warnIgnored(ignoredOnWraps, "a stage that wraps something", "remove it")
 	s.checkWrapsArtifact(w, "a stage that wraps something")
 	if w.pipeline == "" && w.run == "" {
-		w.Errorf(w.node.Pos, diagnostic.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
+		w.Errorf(w.node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
 	}
 }
 
@@ -324,7 +323,7 @@ func (c *compiler) refuseWrapping(a nodeSource) bool {
 	_, _, ok := c.resolveWraps(a)
 	if ok {
 		at := a.location(a.get("wraps", "stage", "loop"))
-		at.errorf(diagnostic.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
+		at.errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
 	}
 	return ok
 }
@@ -333,7 +332,7 @@ func (c *compiler) refuseWrapping(a nodeSource) bool {
 // run gets a node without a pipeline.
 func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
 	if !c.validateOnly {
-		s.Errorf(s.keyPos("wraps"), diagnostic.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.dir.Name),
+		s.Errorf(s.keyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.dir.Name),
 			"stage %q wraps %s, and cannot run alone", s.dir.Name, s.wraps.describe())
 		return nil
 	}
@@ -365,6 +364,6 @@ func (a nodeSource) runsPipeline() bool {
 // refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
 func refuseCommandProvider(provider string, at location) {
 	if provider == plan.ProviderCommand {
-		at.errorf(diagnostic.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
+		at.errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // U027: faults of wraps are reported with position and hint.
@@ -84,7 +84,7 @@ func TestWrappingStageAlone(t *testing.T) {
 		Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
 	_, err := compile.Stage(req, compile.Loop{Stage: "good"})
-	var found diagnostic.List
+	var found yamldoc.Diagnostics
 	if !errors.As(err, &found) || len(found) != 1 || found[0].String() !=
 		`library:stages/good/stage.yaml:1:1: error[AP-YAML-107]: stage "good" wraps a command, and cannot run alone (use it in a pipeline, nodes: [{id: good, stage: good}], and run that)` {
 		t.Errorf("%v", err)

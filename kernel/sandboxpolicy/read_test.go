@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // read reads the value of sandbox in a document.
-func read(text string) (*plan.Sandbox, diagnostic.List) {
-	var found diagnostic.List
-	d := diagnostic.Document{File: "p.yaml", List: &found}
+func read(text string) (*plan.Sandbox, yamldoc.Diagnostics) {
+	var found yamldoc.Diagnostics
+	d := yamldoc.Document{File: "p.yaml", List: &found}
 	root, ok := d.Parse([]byte(text))
 	if !ok || root.Get("sandbox") == nil {
 		return nil, found

@@ -47,10 +47,10 @@ func (c *converter) countValue(at Pos, depth int) bool {
 	}
 	c.stopped = true
 	if depth > MaxDepth {
-		c.report(faultf(Size, at, "", "the document is nested more than %d levels deep", MaxDepth))
+		c.report(faultf(CodeSize, at, "", "the document is nested more than %d levels deep", MaxDepth))
 		return false
 	}
-	c.report(faultf(Size, at, "use fewer aliases", "the document has more than %d values once its aliases are expanded", MaxValues))
+	c.report(faultf(CodeSize, at, "use fewer aliases", "the document has more than %d values once its aliases are expanded", MaxValues))
 	return false
 }
 
@@ -58,7 +58,7 @@ func (c *converter) countValue(at Pos, depth int) bool {
 func (c *converter) alias(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
 	if c.expanding[n.Alias] {
-		c.report(faultf(Unsupported, at, "", "alias *%s is inside of its own value", n.Value))
+		c.report(faultf(CodeUnsupported, at, "", "alias *%s is inside of its own value", n.Value))
 		return &Node{Pos: at}
 	}
 	c.expanding[n.Alias] = true
@@ -93,7 +93,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 			continue
 		}
 		if first, twice := seen[entry.Key]; twice {
-			c.report(faultf(Duplicate, entry.KeyPos, "keep one of the two", "key %q is repeated, first in line %d", entry.Key, first.Line))
+			c.report(faultf(CodeDuplicate, entry.KeyPos, "keep one of the two", "key %q is repeated, first in line %d", entry.Key, first.Line))
 			continue
 		}
 		seen[entry.Key] = entry.KeyPos
@@ -115,7 +115,7 @@ func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 		key = key.Alias
 	}
 	if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
-		c.report(faultf(Unsupported, at, "use text as the key", "a key must be text"))
+		c.report(faultf(CodeUnsupported, at, "use text as the key", "a key must be text"))
 		return Entry{}, false
 	}
 	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
@@ -131,13 +131,13 @@ func (c *converter) mergeEntries(value *Node) []Entry {
 		var entries []Entry
 		for _, item := range value.Items {
 			if item.Kind != Map {
-				c.report(faultf(Unsupported, item.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", item.Kind))
+				c.report(faultf(CodeUnsupported, item.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", item.Kind))
 			}
 			entries = append(entries, item.Entries...)
 		}
 		return entries
 	default:
-		c.report(faultf(Unsupported, value.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", value.Kind))
+		c.report(faultf(CodeUnsupported, value.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", value.Kind))
 		return nil
 	}
 }
@@ -162,7 +162,7 @@ func (c *converter) scalar(n *yaml.Node) *Node {
 		return node
 	}
 	if err != nil {
-		c.report(faultf(Unsupported, node.Pos, "put it in quotes if it is text", "%q is not a finite number or boolean", n.Value))
+		c.report(faultf(CodeUnsupported, node.Pos, "put it in quotes if it is text", "%q is not a finite number or boolean", n.Value))
 		return &Node{Pos: node.Pos}
 	}
 	return node
@@ -190,6 +190,6 @@ func number(n *yaml.Node) (any, error) {
 // checkTag reports a tag that changes the meaning of a value.
 func (c *converter) checkTag(n *yaml.Node, plain string) {
 	if tag := n.ShortTag(); tag != plain {
-		c.report(faultf(Unsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))
+		c.report(faultf(CodeUnsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))
 	}
 }

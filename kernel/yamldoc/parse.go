@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"gopkg.in/yaml.v3"
@@ -20,7 +21,7 @@ const (
 // concurrent use and does not keep data.
 func Parse(data []byte) (*Node, []Fault) {
 	if len(data) > MaxBytes {
-		return nil, []Fault{faultf(Size, Pos{1, 1}, "split the file or move long prompts into files",
+		return nil, []Fault{faultf(CodeSize, Pos{1, 1}, "split the file or move long prompts into files",
 			"the file has %d bytes, more than the %d allowed", len(data), MaxBytes)}
 	}
 	return ParseData(data)
@@ -58,7 +59,19 @@ func secondDocument(decoder *yaml.Decoder, data []byte) (Fault, bool) {
 	case err != nil:
 		return syntaxFault(data, err), true
 	default:
-		return faultf(Documents, Pos{next.Line, next.Column}, "keep one document for each file",
+		return faultf(CodeDocuments, Pos{next.Line, next.Column}, "keep one document for each file",
 			"the file holds more than one YAML document"), true
 	}
+}
+
+// Fault is one fault of a document.
+type Fault struct {
+	Pos
+	Code    Code
+	Message string // lower case, without a period
+	Hint    string // how to fix it; may be empty
+}
+
+func faultf(code Code, at Pos, hint, format string, args ...any) Fault {
+	return Fault{Pos: at, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -49,7 +49,7 @@ func FuzzRender(f *testing.F) {
 		root, faults := yamldoc.ParseData(text)
 		if len(faults) > 0 {
 			for _, f := range faults {
-				if f.Kind == yamldoc.Size {
+				if f.Code == yamldoc.CodeSize {
 					return
 				}
 			}

@@ -16,9 +16,9 @@ func badCharacter(data []byte) (Fault, bool) {
 		r, size := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return faultf(Encoding, at, "save the file as UTF-8", "byte 0x%02x is not UTF-8", data[i]), true
+			return faultf(CodeEncoding, at, "save the file as UTF-8", "byte 0x%02x is not UTF-8", data[i]), true
 		case !printable(r) && (r != '\uFEFF' || i > 0):
-			return faultf(Encoding, at, "remove it, or write it as an escape in double quotes",
+			return faultf(CodeEncoding, at, "remove it, or write it as an escape in double quotes",
 				"character %U is not allowed in YAML", r), true
 		case r == '\n':
 			at = Pos{at.Line + 1, 1}
@@ -54,11 +54,11 @@ var (
 func syntaxFault(data []byte, err error) Fault {
 	match := libraryError.FindStringSubmatch(err.Error())
 	if match == nil {
-		return faultf(Syntax, Pos{1, 1}, "", "%v", err)
+		return faultf(CodeSyntax, Pos{1, 1}, "", "%v", err)
 	}
 	message := match[2]
 	if anchor := unknownAnchor.FindStringSubmatch(message); anchor != nil {
-		return faultf(Syntax, findText(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
+		return faultf(CodeSyntax, findText(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
 			"alias *%s has no anchor", anchor[1])
 	}
 	line, _ := strconv.Atoi(match[1])
@@ -67,9 +67,9 @@ func syntaxFault(data []byte, err error) Fault {
 	}
 	at := firstCharacter(data, line)
 	if tab, ok := tabIndent(data, at.Line); ok {
-		return faultf(Tab, tab, "indent with spaces", "a tab is used for indentation")
+		return faultf(CodeTab, tab, "indent with spaces", "a tab is used for indentation")
 	}
-	return faultf(Syntax, at, "", "%s", message)
+	return faultf(CodeSyntax, at, "", "%s", message)
 }
 
 // firstCharacter returns the position of the first character of a line that is not blank. Lines after the end of
