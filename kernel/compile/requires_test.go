@@ -74,9 +74,9 @@ func TestRequiresFaults(t *testing.T) {
 			map[string]string{"t": "prompt: ../tick/prompt\nskip_when: len(a)\n"},
 			[]string{
 				`library:stages/t/stage.yaml:1:9: error[AP-YAML-202]: stage "t" has no prompt file; looked for ../tick/prompt.md, ../tick/prompt, prompts/prompt.md, prompt.md (write stages/t/prompt.md or set prompt:)`,
-				`library:stages/t/stage.yaml:2:12: error[AP-YAML-210]: a condition must be true or false, and this is not (compare it with something)`,
-				`p.yaml:4:34: error[AP-YAML-210]: a condition cannot call this (there are all, any, none and len)`,
-				`p.yaml:7:14: error[AP-YAML-210]: line 2, column 3 of the condition: = changes a value (write == to compare)`,
+				`library:stages/t/stage.yaml:2:12: error[AP-YAML-210]: a condition must be true or false (compare it with something)`,
+				`p.yaml:4:34: error[AP-YAML-210]: a condition cannot call this (the functions are all, any, none and len)`,
+				`p.yaml:7:14: error[AP-YAML-210]: line 2, column 3 of the condition: = is an assignment (write == to compare)`,
 			},
 		},
 		"escalation": {file("policy: {escalation: {wait: 3, timeout: 0, poll: soon, on_timeout: done, more: 1}}", "nodes: [{id: a, prompt: x}]"), nil, []string{

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// valueType is the type of a value. The zero value stands for one that has a fault.
+// valueType is the type of a value. The zero value is the type of an invalid expression.
 type valueType string
 
 const (
@@ -19,23 +19,22 @@ const (
 	textType   valueType = "text"
 )
 
-// variables are the names of [Vars] with their types.
+// variables are the variables of [Vars] with their types.
 var variables = []struct {
 	name string
-	of   valueType
+	typ  valueType
 }{{"event", textType}, {"iteration", numberType}, {"provider", textType}, {"session", textType}, {"stage", textType}, {"status", textType}}
 
-// operatorHints are the words and signs of expr-lang that our language spells in one way only.
+// operatorHints are the hints for operators of expr-lang that the language writes in another form.
 var operatorHints = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write ! before it, and !(a in b) for a not in b",
 	"contains": "write matches with a pattern", "startsWith": `write matches "^…"`, "endsWith": `write matches "…$"`,
 }
 
-// operators are those between two values.
+// operators are the binary operators.
 var operators = []string{"==", "!=", "<", ">", "<=", ">=", "%", "&&", "||", "in", "matches"}
 
-// checker walks an expression, lets through what the language has and stops at the first thing that it has
-// not.
+// checker walks an expression and keeps the first fault: an element that the language does not have.
 type checker struct {
 	text  string
 	fault *Error
@@ -49,7 +48,7 @@ func (c *checker) errorf(at ast.Node, hint, format string, args ...any) valueTyp
 	return ""
 }
 
-// positionNode is the node that the place of a fault is taken from. A choice has no place of its own.
+// positionNode returns the node with the position of a fault. A conditional node has no position of its own.
 func positionNode(n ast.Node) ast.Node {
 	if choice, ok := n.(*ast.ConditionalNode); ok {
 		return positionNode(choice.Cond)
@@ -57,7 +56,7 @@ func positionNode(n ast.Node) ast.Node {
 	return n
 }
 
-// check is the type of what a node comes to.
+// check returns the type of a node.
 func (c *checker) check(n ast.Node) valueType {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -75,7 +74,7 @@ func (c *checker) check(n ast.Node) valueType {
 	case *ast.CallNode, *ast.BuiltinNode:
 		return c.errorf(n, "compare the variables themselves, or write a script for it", "a condition cannot call anything")
 	case *ast.ArrayNode:
-		return c.errorf(n, `write it after in: stage in ["a", "b"]`, "a list has no place here")
+		return c.errorf(n, `write it after in: stage in ["a", "b"]`, "a list is only allowed after in")
 	case *ast.FloatNode:
 		return c.errorf(n, "write a whole number", "%s is no whole number", n)
 	case *ast.MemberNode, *ast.SliceNode, *ast.ChainNode:
@@ -89,7 +88,7 @@ func (c *checker) checkVariable(n *ast.IdentifierNode) valueType {
 	known := make([]string, len(variables))
 	for i, v := range variables {
 		if v.name == n.Value {
-			return v.of
+			return v.typ
 		}
 		known[i] = v.name
 	}
@@ -112,9 +111,9 @@ func (c *checker) checkUnary(n *ast.UnaryNode) valueType {
 	if n.Operator != "!" {
 		return c.unknownOperator(n, n.Operator)
 	}
-	of := c.check(n.Node)
-	if of != boolType && c.fault == nil {
-		return c.errorf(n, "put parentheses around a comparison: !(a == b)", "! needs true or false, not %s", of)
+	operand := c.check(n.Node)
+	if operand != boolType && c.fault == nil {
+		return c.errorf(n, "put parentheses around a comparison: !(a == b)", "! needs true or false, not %s", operand)
 	}
 	return boolType
 }
@@ -145,14 +144,14 @@ func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 		return c.checkOperands(n, left, right, boolType, boolType)
 	case "%":
 		if zero, ok := n.Right.(*ast.IntegerNode); ok && zero.Value == 0 {
-			return c.errorf(zero, "", "nothing can be divided by zero")
+			return c.errorf(zero, "", "division by zero")
 		}
 		return c.checkOperands(n, left, right, numberType, numberType)
 	case "matches":
 		return c.checkMatches(n, left, right)
 	}
 	if left != right {
-		return c.errorf(n, "compare like with like: iteration is a number, all others are text", "%s cannot compare %s with %s", n.Operator, left, right)
+		return c.errorf(n, "compare values of one type: iteration is a number, all others are text", "%s cannot compare %s with %s", n.Operator, left, right)
 	}
 	if left == boolType && n.Operator != "==" && n.Operator != "!=" {
 		return c.errorf(n, "", "%s cannot compare %s", n.Operator, left)
@@ -160,17 +159,17 @@ func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 	return boolType
 }
 
-// checkOperands wants the two sides to be of one type.
+// checkOperands reports operands of another type than want.
 func (c *checker) checkOperands(n *ast.BinaryNode, left, right, want, result valueType) valueType {
-	for _, of := range []valueType{left, right} {
-		if of != want {
-			return c.errorf(n, "", "%s needs %s on both sides, not %s", n.Operator, want, of)
+	for _, operand := range []valueType{left, right} {
+		if operand != want {
+			return c.errorf(n, "", "%s needs %s on both sides, not %s", n.Operator, want, operand)
 		}
 	}
 	return result
 }
 
-// checkIn wants a list of the left side's type.
+// checkIn checks that the right side is a list of the left side's type.
 func (c *checker) checkIn(n *ast.BinaryNode, left valueType) valueType {
 	list, ok := n.Right.(*ast.ArrayNode)
 	switch {
@@ -182,14 +181,14 @@ func (c *checker) checkIn(n *ast.BinaryNode, left valueType) valueType {
 		return c.errorf(list, "", "the list is empty")
 	}
 	for _, item := range list.Nodes {
-		if of := c.check(item); of != left && c.fault == nil {
-			return c.errorf(item, "", "%s cannot be in a list with %s", left, of)
+		if typ := c.check(item); typ != left && c.fault == nil {
+			return c.errorf(item, "", "%s cannot be in a list with %s", left, typ)
 		}
 	}
 	return boolType
 }
 
-// checkMatches wants text and a constant pattern.
+// checkMatches checks that both sides are text and that the pattern is constant.
 func (c *checker) checkMatches(n *ast.BinaryNode, left, right valueType) valueType {
 	c.checkOperands(n, left, right, textType, textType)
 	c.checkPattern(n)
