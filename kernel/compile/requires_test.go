@@ -141,7 +141,7 @@ func TestSchemaOfAShippedStage(t *testing.T) {
 		want         []string
 	}{
 		"fits":         {"schema.yaml", "type: object\nproperties: {a: {$ref: '#/$defs/b'}}\n$defs: {b: {type: string}}\n", []string{}},
-		"no such part": {"schema.yaml", "properties: {a: {$ref: '#/$defs/b'}}\n", []string{`library:stages/s/schema.yaml:1:18: error[AP-YAML-214]: schema: $.properties.a["$ref"]: $ref leads nowhere: "#/$defs/b"`}},
+		"no such part": {"schema.yaml", "properties: {a: {$ref: '#/$defs/b'}}\n", []string{`library:stages/s/schema.yaml:1:18: error[AP-YAML-214]: schema: $.properties.a["$ref"]: $ref has no target: "#/$defs/b"`}},
 		"elsewhere":    {"../t/schema.yaml", "", []string{`library:stages/s/stage.yaml:1:20: error[AP-YAML-214]: schema "../t/schema.yaml": the file is outside of the stage (the path is relative to the directory of this file)`}},
 	} {
 		t.Run(name, func(t *testing.T) {

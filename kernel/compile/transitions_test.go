@@ -115,7 +115,7 @@ func TestFlowFaults(t *testing.T) {
 			`p.yaml:6:32: error[AP-YAML-102]: artifact in node "d" is empty (add type: or schema:, or remove the key)`,
 		}},
 		"a schema that is none": {file("nodes:", "- {id: a, prompt: x, artifact: {schema: {properties: {b: {type: text}}, required: b}}}"), []string{
-			`p.yaml:3:59: error[AP-YAML-214]: schema: $.properties.b.type: fits none of the alternatives: must be one of "array", "boolean", "integer", "null", "number", "object", "string", not "text"; must be array, not "text"`,
+			`p.yaml:3:59: error[AP-YAML-214]: schema: $.properties.b.type: matches none of the alternatives: must be one of "array", "boolean", "integer", "null", "number", "object", "string", not "text"; must be array, not "text"`,
 			`p.yaml:3:73: error[AP-YAML-214]: schema: $.required: must be array, not "b"`,
 		}},
 		"termination checks": {file("nodes:", "- {id: a, prompt: x, termination: {type: checks, max: 3}}", "- {id: b, prompt: x, termination: {type: checks}, checks: [{id: c, type: file}]}",

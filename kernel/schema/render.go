@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// sortedFaults flattens the library's tree of errors over a value. Alternatives are one fault each: what is wrong with
-// every one of them would bury what to do.
+// sortedFaults flattens the library's tree of errors. Alternatives are one fault together, because a fault for
+// each would hide what to do.
 func sortedFaults(e *jsonschema.ValidationError, value any) []Fault {
 	return sortFaults(collectFaults(e, value))
 }
@@ -33,12 +33,12 @@ func collectFaults(e *jsonschema.ValidationError, root any) []Fault {
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
-		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternativeReasons(e, root))}
+		return []Fault{newFault(at, CodeConstraint, "matches none of the alternatives: %s", alternativeReasons(e, root))}
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			return []Fault{newFault(at, CodeExclusive, "fits more than one of the alternatives that exclude each other")}
+			return []Fault{newFault(at, CodeExclusive, "matches more than one of the exclusive alternatives")}
 		}
-		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternativeReasons(e, root))}
+		return []Fault{newFault(at, CodeConstraint, "matches none of the alternatives: %s", alternativeReasons(e, root))}
 	case *kind.PropertyNames:
 		return []Fault{newFault(at, CodeObject, "must not have a member %q: its name %s", k.Property, firstReason(e.Causes, at, root))}
 	}
@@ -46,10 +46,10 @@ func collectFaults(e *jsonschema.ValidationError, root any) []Fault {
 	return []Fault{newFault(at, code, "%s", message)}
 }
 
-// maxAlternatives is how many alternatives a message goes into.
+// maxAlternatives is the maximum number of alternatives in a message.
 const maxAlternatives = 3
 
-// alternativeReasons says of each alternative what keeps the value from it.
+// alternativeReasons returns the reason why each alternative fails.
 func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	var reasons []string
 	for _, cause := range e.Causes[:min(len(e.Causes), maxAlternatives)] {
@@ -61,7 +61,7 @@ func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// firstReason is the first thing that is wrong, with its place unless that is the one at which it is said.
+// firstReason returns the first fault, with its path unless that is at.
 func firstReason(causes []*jsonschema.ValidationError, at []string, root any) string {
 	for _, cause := range causes {
 		if faults := sortedFaults(cause, root); len(faults) > 0 {
@@ -71,7 +71,7 @@ func firstReason(causes []*jsonschema.ValidationError, at []string, root any) st
 	return "is not allowed"
 }
 
-// memberFaults are the faults of members that are missing or not allowed, each at its own place; nil for other kinds.
+// memberFaults returns the faults of missing or forbidden members, each at its own path; nil for other kinds.
 func memberFaults(k jsonschema.ErrorKind, at []string) []Fault {
 	var faults []Fault
 	add := func(names []string, code Code, format string, args ...any) {
@@ -92,7 +92,7 @@ func memberFaults(k jsonschema.ErrorKind, at []string) []Fault {
 	return faults
 }
 
-// describeFault is the code and the sentence of a fault at one place.
+// describeFault returns the code and the message of a fault.
 func describeFault(k jsonschema.ErrorKind, value any) (Code, string) {
 	if code, message := describeBound(k, value); message != "" {
 		return code, message
@@ -105,7 +105,7 @@ func describeFault(k jsonschema.ErrorKind, value any) (Code, string) {
 	case *kind.Const:
 		return CodeEnum, fmt.Sprintf("must be %s, not %s", preview(k.Want), preview(value))
 	case *kind.Format:
-		return CodeFormat, fmt.Sprintf("is no valid %s: %s", k.Want, preview(value))
+		return CodeFormat, fmt.Sprintf("is not a valid %s: %s", k.Want, preview(value))
 	case *kind.Pattern:
 		return CodePattern, fmt.Sprintf("must match %s, %s does not", k.Want, preview(value))
 	case *kind.UniqueItems:
@@ -115,15 +115,15 @@ func describeFault(k jsonschema.ErrorKind, value any) (Code, string) {
 	case *kind.Not:
 		return CodeExclusive, "must not be " + preview(value)
 	case *kind.InvalidJsonValue:
-		return CodeSyntax, "is no value that JSON could hold"
+		return CodeSyntax, "is not a JSON value"
 	case *kind.RefCycle:
 		return CodeConstraint, "cannot be checked: the schema refers to itself without end"
 	default:
-		return CodeConstraint, fmt.Sprintf("breaks the rule %s: %s", strings.Join(k.KeywordPath(), "/"), preview(value))
+		return CodeConstraint, fmt.Sprintf("violates %s: %s", strings.Join(k.KeywordPath(), "/"), preview(value))
 	}
 }
 
-// describeBound is said for faults that compare numbers; "" for others.
+// describeBound is describeFault for bounds of numbers; "" for other kinds.
 func describeBound(k jsonschema.ErrorKind, value any) (code Code, message string) {
 	count := func(code Code, noun, bound string, want, got int) (Code, string) {
 		return code, fmt.Sprintf("must have at %s %d %s%s, has %d", bound, want, noun, plural(want), got)
@@ -137,11 +137,11 @@ func describeBound(k jsonschema.ErrorKind, value any) (code Code, message string
 	case *kind.MaxItems:
 		return count(CodeItems, "item", "most", k.Want, k.Got)
 	case *kind.Contains:
-		return CodeItems, "has no item of the kind that it must contain"
+		return CodeItems, "has no item that matches contains"
 	case *kind.MinContains:
-		return count(CodeItems, "fitting item", "least", k.Want, len(k.Got))
+		return count(CodeItems, "matching item", "least", k.Want, len(k.Got))
 	case *kind.MaxContains:
-		return count(CodeItems, "fitting item", "most", k.Want, len(k.Got))
+		return count(CodeItems, "matching item", "most", k.Want, len(k.Got))
 	case *kind.MinLength:
 		return count(CodeLength, "character", "least", k.Want, k.Got)
 	case *kind.MaxLength:
@@ -171,7 +171,7 @@ func plural(n int) string {
 	return "s"
 }
 
-// number is a number as people write it.
+// number renders a number without trailing zeros.
 func number(n *big.Rat) string {
 	if n.IsInt() {
 		return n.Num().String()
@@ -180,7 +180,7 @@ func number(n *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// joinValues are the allowed values in one line.
+// joinValues renders the allowed values in one line.
 func joinValues(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// keywordKind says what the value of a keyword is made of.
+// keywordKind is the kind of a keyword's value.
 type keywordKind int
 
 const (
@@ -36,23 +36,23 @@ var keywords = map[string]keywordKind{
 	"$defs": schemaMap, "definitions": schemaMap, "properties": schemaMap, "patternProperties": schemaMap, "dependentSchemas": schemaMap,
 }
 
-// formats are those that are checked.
+// formats are the formats that are checked.
 var formats = []string{
 	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer", "period",
 	"regex", "relative-json-pointer", "semver", "time", "uri", "uri-reference", "uri-template", "uuid",
 }
 
-// draft is the one that is understood.
+// draft is the only supported draft.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
-// vetter looks for what the library would take in silence.
+// vetter finds faults that the library ignores.
 type vetter struct {
 	root     any
 	anchors  []string
 	problems Problems
 }
 
-// vet finds words that check nothing and references that lead out of the schema or to nothing.
+// vet reports unknown keywords, drafts and formats, and references that leave the schema or have no target.
 func vet(root any) Problems {
 	v := vetter{root: root}
 	walk(root, nil, v.addAnchor)
@@ -60,7 +60,7 @@ func vet(root any) Problems {
 	return v.problems
 }
 
-// walk visits every schema in order of the keys.
+// walk visits every schema, in the order of the keys.
 func walk(value any, path []string, visit func(schema map[string]any, path []string)) {
 	schema, ok := value.(map[string]any)
 	if !ok {
@@ -98,7 +98,7 @@ func (v *vetter) report(path []string, key, hint, format string, args ...any) {
 	v.problems = append(v.problems, Problem{append(slices.Clone(path), key), fmt.Sprintf(format, args...), hint})
 }
 
-// checkKeywords looks at the words of one schema.
+// checkKeywords checks the keywords of one schema.
 func (v *vetter) checkKeywords(schema map[string]any, path []string) {
 	for _, key := range slices.Sorted(maps.Keys(schema)) {
 		if _, known := keywords[key]; !known && !strings.HasPrefix(key, "x-") {
@@ -110,7 +110,7 @@ func (v *vetter) checkKeywords(schema map[string]any, path []string) {
 		case key == "$ref" || key == "$dynamicRef":
 			v.checkReference(word, path, key)
 		case key == "$id" && len(path) > 0:
-			v.report(path, key, "use $anchor", "$id may stand at the root of a schema only")
+			v.report(path, key, "use $anchor", "$id is only allowed at the root of a schema")
 		case key == "$schema" && strings.TrimSuffix(word, "#") != draft:
 			v.report(path, key, "write the schema for "+draft, "draft %q is not supported", word)
 		case key == "format" && !slices.Contains(formats, word):
@@ -119,19 +119,19 @@ func (v *vetter) checkKeywords(schema map[string]any, path []string) {
 	}
 }
 
-// checkReference checks that a $ref leads somewhere inside the schema.
+// checkReference checks that a $ref has a target inside the schema.
 func (v *vetter) checkReference(ref string, path []string, key string) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	switch pointer, isPointer := strings.CutPrefix(fragment, "/"); {
 	case !local:
-		v.report(path, key, `copy it to $defs and write "#/$defs/…"`, "%s leads out of the schema: %q, and nothing is fetched", key, ref)
+		v.report(path, key, `copy it to $defs and write "#/$defs/…"`, "%s refers outside of the schema: %q is not fetched", key, ref)
 	case fragment == "" || slices.Contains(v.anchors, fragment):
 	case !isPointer || !v.resolves(pointer):
-		v.report(path, key, "", "%s leads nowhere: %q", key, ref)
+		v.report(path, key, "", "%s has no target: %q", key, ref)
 	}
 }
 
-// resolves follows a JSON pointer (RFC 6901) as it stands in a URL fragment.
+// resolves reports whether a JSON pointer (RFC 6901) in a URL fragment has a target.
 func (v *vetter) resolves(pointer string) bool {
 	text, err := url.PathUnescape(pointer)
 	if err != nil {
@@ -149,7 +149,7 @@ func (v *vetter) resolves(pointer string) bool {
 	}
 }
 
-// suggestion is the hint for a word that is none of ours.
+// suggestion returns the hint for an unknown word.
 func suggestion(word string, known []string) string {
 	if near := nearest.Name(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
