@@ -50,15 +50,15 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 	}
 	var hooks []plan.Hook
 	for i, a := range list {
-		own := approvals[i]
+		nodeApproval := approvals[i]
 		watched := supervised && i != last
-		if watched && own.isSet && !own.required {
-			own.at.Warnf(own.at.pos, yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
+		if watched && nodeApproval.isSet && !nodeApproval.required {
+			nodeApproval.at.Warnf(nodeApproval.at.pos, yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
 		}
 		switch {
 		case a.id == "":
-		case own.required:
-			hooks = append(hooks, approvalHook(a.id, own.at))
+		case nodeApproval.required:
+			hooks = append(hooks, approvalHook(a.id, nodeApproval.at))
 		case outermost && slices.Contains(c.Overrides.Iterate, a.id):
 			hooks = append(hooks, approvalHook(a.id, c.externalLocation("--iterate")))
 		case watched:

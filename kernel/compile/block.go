@@ -97,8 +97,8 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 // checkBranchName checks the provider's name in the block. first holds the names of earlier providers.
 func (b block) checkBranchName(p blockProvider, first map[string]location) {
 	id := p.ID()
-	if wrong := branchNameFault(id); wrong != "" {
-		p.idAt.errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, wrong)
+	if fault := branchNameFault(id); fault != "" {
+		p.idAt.errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, fault)
 	}
 	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
@@ -180,13 +180,13 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 		}
 		return nil
 	}
-	own, stage, ok := c.stageWork(node, a)
+	nodeSettings, stage, ok := c.stageWork(node, a)
 	if !ok {
 		return nil
 	}
-	a.refuseApproval(own.approval, stage.approval)
+	a.refuseApproval(nodeSettings.approval, stage.approval)
 	a.refuseRequirements(stage.requirements)
-	node.Model = own.model
+	node.Model = nodeSettings.model
 	return node
 }
 

@@ -22,17 +22,17 @@ var (
 // checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
 // It returns nil for no checks. s is nil for a node without a stage.
 func (c *compiler) checks(a nodeSource, s *stage) []plan.Check {
-	own := a.checkObjects(a.label)
-	all := own
+	nodeChecks := a.checkObjects(a.label)
+	merged := nodeChecks
 	if s != nil {
 		ids := map[string]bool{}
-		for _, m := range own {
+		for _, m := range nodeChecks {
 			ids[m.source("id")] = true
 		}
-		all = slices.DeleteFunc(s.checkObjects("the stage "+s.dir.Name), func(m object) bool { return ids[m.source("id")] })
-		all = slices.Concat(all, own)
+		merged = slices.DeleteFunc(s.checkObjects("the stage "+s.dir.Name), func(m object) bool { return ids[m.source("id")] })
+		merged = slices.Concat(merged, nodeChecks)
 	}
-	return c.readChecks(all)
+	return c.readChecks(merged)
 }
 
 // readChecks reads the checks and reports repeated ids.
@@ -93,9 +93,9 @@ func (m object) readCheck() plan.Check {
 	if m.has("run") && m.has("command") {
 		m.Errorf(m.keyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
 	}
-	config, own := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
+	config, kernelKeys := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
 	for _, e := range m.node.Entries {
-		if slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-") {
+		if slices.Contains(kernelKeys, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
 		}
 		config.Entries = append(config.Entries, translateCheckEntry(e))
@@ -161,12 +161,12 @@ func planHasCommands(p *plan.Plan) bool {
 
 // copyPlan returns a copy of the plan whose nodes can be changed.
 func copyPlan(p *plan.Plan) *plan.Plan {
-	own := *p
-	own.Nodes = slices.Clone(p.Nodes)
-	for i := range own.Nodes {
-		own.Nodes[i].Stages = slices.Clone(own.Nodes[i].Stages)
+	duplicate := *p
+	duplicate.Nodes = slices.Clone(p.Nodes)
+	for i := range duplicate.Nodes {
+		duplicate.Nodes[i].Stages = slices.Clone(duplicate.Nodes[i].Stages)
 	}
-	return &own
+	return &duplicate
 }
 
 // checksWithCommands returns the checks of a node with the references replaced.
@@ -205,9 +205,9 @@ func (c *compiler) wrapsWithCommands(w *plan.Wraps, commands map[string]string) 
 	if w == nil || w.Run == "" {
 		return w
 	}
-	own := *w
-	own.Run, _ = replaceCommands(w.Run, commands, c.wrapsLocations[w]).(string)
-	return &own
+	filled := *w
+	filled.Run, _ = replaceCommands(w.Run, commands, c.wrapsLocations[w]).(string)
+	return &filled
 }
 
 // missingCommand returns the first referenced command that is missing or empty; "" for none.

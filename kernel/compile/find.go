@@ -173,18 +173,18 @@ func (r Roots) pipelineDirs(beside string) []string {
 
 // scriptDirs returns the scripts directories of the engine and the project, without repetition.
 func (r Roots) scriptDirs() []string {
-	own := filepath.Join(r.Project, "scripts")
+	project := filepath.Join(r.Project, "scripts")
 	if r.Engine == "" {
-		return []string{own}
+		return []string{project}
 	}
 	engine := r.Engine
 	if !filepath.IsAbs(engine) {
 		engine = filepath.Join(r.Project, engine)
 	}
-	if engine = filepath.Join(engine, "scripts"); engine != own {
-		return []string{engine, own}
+	if engine = filepath.Join(engine, "scripts"); engine != project {
+		return []string{engine, project}
 	}
-	return []string{own}
+	return []string{project}
 }
 
 // StageDir is the directory of a stage, on disk or in the library.

@@ -93,8 +93,8 @@ func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 		at.errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
 	}
 	for i := range p.Nodes {
-		given := c.Overrides.Artifacts[n.ID] != ""
-		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !given && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
+		hasArtifact := c.Overrides.Artifacts[n.ID] != ""
+		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !hasArtifact && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
 			at.errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
 		}
 	}

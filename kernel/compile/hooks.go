@@ -105,10 +105,10 @@ func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
 	h.Timeout = e.secondsOr("timeout", "the action's own limit")
 	h.OnTimeout, h.OnError = oneOf[plan.Fallback](e, "on_timeout", &dialect.Hook), oneOf[plan.Fallback](e, "on_error", &dialect.Hook)
 	h.Action = f.actionName(e)
-	own := dialect.KernelActionKeys(h.Action)
+	kernelKeys := dialect.KernelActionKeys(h.Action)
 	switch {
-	case own != nil:
-		e.checkKernelAction(point, h.Action, own)
+	case kernelKeys != nil:
+		e.checkKernelAction(point, h.Action, kernelKeys)
 	case h.Action != "":
 		h.Config = e.otherMembers(dialect.Hook.Names())
 		e.checkPluginAction(point)

@@ -74,9 +74,9 @@ func (c *compiler) checkSingleStage(s *stage) {
 // loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
 // loops have, is part of it.
 func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
-	own := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
-	delete(own.values, "max")
-	delete(own.values, "iterations")
+	stageTermination := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
+	delete(stageTermination.values, "max")
+	delete(stageTermination.values, "iterations")
 	if loop.Max < 0 {
 		c.externalLocation("max").errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
@@ -84,11 +84,11 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	if count == 0 {
 		count = DefaultLoopMax
 	}
-	t := mergeTermination(own, termination{}, runCount{count: count})
+	t := mergeTermination(stageTermination, termination{}, runCount{count: count})
 	if s.checkBefore {
 		t["check_before"] = true
 	}
-	c.checkTermination(t, own, termination{})
+	c.checkTermination(t, stageTermination, termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
 		s.termination.typeAt.errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
@@ -103,7 +103,7 @@ func (c *compiler) singleStageArtifact(s *stage) *plan.Artifact {
 	if at := s.artifact.kernelFields; !c.validateOnly {
 		at.Warnf(at.node.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
 	}
-	own := *s.artifact.Artifact
-	own.KernelFields = nil
-	return &own
+	contract := *s.artifact.Artifact
+	contract.KernelFields = nil
+	return &contract
 }

@@ -109,23 +109,23 @@ func (a nodeSource) reportEmpty(hint string) {
 // stageNode compiles a node that runs a stage or a prompt.
 func (c *compiler) stageNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
 	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Steps: a.steps()}
-	own, stage, ok := c.stageWork(node, a)
+	nodeSettings, stage, ok := c.stageWork(node, a)
 	if !ok {
-		return nil, own.approval
+		return nil, nodeSettings.approval
 	}
-	node.Provider = c.provider(own, stage.settings, defaults)
+	node.Provider = c.provider(nodeSettings, stage.settings, defaults)
 	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
-	return node, own.approval.withDefault(stage.approval)
+	return node, nodeSettings.approval.withDefault(stage.approval)
 }
 
 // stageWork sets the work of the node and returns the settings of the node and its stage. It returns false and
 // reports a fault if there is no usable stage.
-func (c *compiler) stageWork(node *plan.Node, a nodeSource) (own settings, s stage, ok bool) {
-	own = a.settings()
+func (c *compiler) stageWork(node *plan.Node, a nodeSource) (nodeSettings settings, s stage, ok bool) {
+	nodeSettings = a.settings()
 	r := a.runs()
 	st, usable := c.nodeStage(a)
 	if !usable {
-		return own, s, false
+		return nodeSettings, s, false
 	}
 	if st != nil {
 		s = *st
@@ -135,16 +135,16 @@ func (c *compiler) stageWork(node *plan.Node, a nodeSource) (own settings, s sta
 	node.Checks = c.checks(a, st)
 	node.Artifact = contract.Artifact
 	contract.checkKernelFields(node.Checks)
-	node.Termination = mergeTermination(s.termination, own.termination, r)
-	node.Description = cmp.Or(own.description, s.description)
-	node.Context = cmp.Or(own.context, s.context)
-	node.OutputPath = cmp.Or(own.outputPath, s.outputPath)
-	node.Delay = cmp.Or(own.delay, s.delay, c.Defaults.Delay)
-	node.Guardrails = cmp.Or(own.guardrails, s.guardrails)
-	c.checkTermination(node.Termination, s.termination, own.termination)
-	a.checkChecksTermination(node, s.termination, own.termination)
+	node.Termination = mergeTermination(s.termination, nodeSettings.termination, r)
+	node.Description = cmp.Or(nodeSettings.description, s.description)
+	node.Context = cmp.Or(nodeSettings.context, s.context)
+	node.OutputPath = cmp.Or(nodeSettings.outputPath, s.outputPath)
+	node.Delay = cmp.Or(nodeSettings.delay, s.delay, c.Defaults.Delay)
+	node.Guardrails = cmp.Or(nodeSettings.guardrails, s.guardrails)
+	c.checkTermination(node.Termination, s.termination, nodeSettings.termination)
+	a.checkChecksTermination(node, s.termination, nodeSettings.termination)
 	c.setPrompt(node, a, st)
-	return own, s, true
+	return nodeSettings, s, true
 }
 
 func (a nodeSource) checkID() {
@@ -152,8 +152,8 @@ func (a nodeSource) checkID() {
 		a.Errorf(a.node.Pos, yamldoc.CodeMissing, "add id:", "%s has no id", a.label)
 		return
 	}
-	if wrong := nameFault(a.id); a.id != "" && wrong != "" {
-		a.idAt.errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, wrong)
+	if fault := nameFault(a.id); a.id != "" && fault != "" {
+		a.idAt.errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, fault)
 	}
 }
 

@@ -78,8 +78,8 @@ func newStage(dir StageDir, m object, data []byte) *stage {
 		s.wraps.dir = dir
 	}
 	s.role, _ = m.text("role")
-	if wrong := nameFault(s.role); s.role != "" && wrong != "" {
-		m.Errorf(m.get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
+	if fault := nameFault(s.role); s.role != "" && fault != "" {
+		m.Errorf(m.get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, fault)
 	}
 	return s
 }

@@ -90,11 +90,11 @@ func (m object) runs() runCount {
 // iterations, which wins over runs. runs as a map gives no maximum.
 func mergeTermination(stage, node termination, r runCount) plan.Termination {
 	t := deepMerge(stage.values, node.values)
-	iterations, given := t["iterations"]
+	iterations, hasIterations := t["iterations"]
 	delete(t, "iterations")
 	if _, explicit := t["max"]; !explicit && !r.isMap {
 		switch {
-		case given:
+		case hasIterations:
 			t["max"] = wholeNumber(iterations)
 		case r.count > 0:
 			t["max"] = r.count

@@ -179,9 +179,9 @@ func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 		}
 		fine = false
 		policy, _ := f.sources[i].peek("policy")
-		own := location{policy.document, policy.keyPos("required")}
+		keyLocation := location{policy.document, policy.keyPos("required")}
 		hint := "let every edge pass through it, or remove required"
-		cmp.Or(at, &own).errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
+		cmp.Or(at, &keyLocation).errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
 	}
 	return fine
 }

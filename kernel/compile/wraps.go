@@ -192,23 +192,23 @@ func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, ok bool) {
 // wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
 // reported.
 func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*plan.Node, approval) {
-	own := a.settings()
+	nodeSettings := a.settings()
 	if st == nil && a.has("stage", "loop") {
 		c.nodeStage(a) // reports the fault
-		return nil, own.approval
+		return nil, nodeSettings.approval
 	}
 	var stage stage
 	if st != nil {
 		stage = *st
 	}
-	approval := own.approval.withDefault(stage.approval)
+	approval := nodeSettings.approval.withDefault(stage.approval)
 	a.refuseWrapsConflicts(w)
 	node := c.wrappedNode(a, s, w)
 	if node == nil {
 		return nil, approval
 	}
-	node.Description = cmp.Or(own.description, stage.description)
-	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
+	node.Description = cmp.Or(nodeSettings.description, stage.description)
+	node.Guardrails = cmp.Or(nodeSettings.guardrails, stage.guardrails)
 	node.Wraps = w.toPlan(c)
 	node.Commands, node.Role = stage.commands, stage.role
 	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
@@ -217,7 +217,7 @@ func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*p
 	contract.checkKernelFields(node.Checks)
 	node.Artifact = wrapsArtifact(contract.Artifact)
 	if node.Kind == plan.KindStage {
-		node.OutputPath, node.Ref = cmp.Or(own.outputPath, stage.outputPath), stage.dir.Name
+		node.OutputPath, node.Ref = cmp.Or(nodeSettings.outputPath, stage.outputPath), stage.dir.Name
 		c.wrapsLocations[node.Wraps] = w.runAt
 	}
 	return node, approval
@@ -262,12 +262,12 @@ func (c *compiler) stagePlanDir(dir StageDir) string {
 // wrapsArtifact returns the contract of a wraps node. It allows no retries, because no agent can be asked again; without a, it
 // demands nothing.
 func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
-	own := plan.Artifact{}
+	contract := plan.Artifact{}
 	if a != nil {
-		own = *a
+		contract = *a
 	}
-	own.From, own.Heal = "", new(int)
-	return &own
+	contract.From, contract.Heal = "", new(int)
+	return &contract
 }
 
 // refuseWrapsConflicts reports keys that are not allowed or without effect on a node with wraps.

@@ -78,9 +78,9 @@ func walk(value any, path []string, visit func(schema map[string]any, path []str
 				walk(item, append(slices.Clone(at), strconv.Itoa(i)), visit)
 			}
 		case schemaMap:
-			of, _ := inner.(map[string]any)
-			for _, name := range slices.Sorted(maps.Keys(of)) {
-				walk(of[name], append(slices.Clone(at), name), visit)
+			schemas, _ := inner.(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(schemas)) {
+				walk(schemas[name], append(slices.Clone(at), name), visit)
 			}
 		}
 	}
