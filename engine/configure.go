@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Layer is whose word a setting is.
@@ -74,7 +74,7 @@ func (e *Engine) SetSetting(ctx context.Context, layer Layer, key, value string)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	var found diagnostic.List
+	var found yamldoc.Diagnostics
 	if layer == LayerProject {
 		found, err = settings.SetProject(e.config.workDir, k, value)
 	} else {

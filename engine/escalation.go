@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Escalation is how a question of kind escalation is answered by a file. Whoever holds the session finds that, and so
@@ -125,7 +125,7 @@ func (s *session) answers(pass func(event.Event) bool) (look func([]question.Ope
 				return
 			}
 			for i := range f.Faults {
-				f.Faults[i].Severity = diagnostic.SeverityWarning
+				f.Faults[i].Severity = yamldoc.SeverityWarning
 			}
 			faults := s.engine.clean(f.Faults)
 			s.log.Debug("a resolution is not understood; the session waits on", "escalation", o.ID, "faults", faults.Error())

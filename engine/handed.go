@@ -15,11 +15,11 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -173,19 +173,19 @@ func readFile(name string, limit int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s", diagnostic.Problem(err))
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("it is no file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s", diagnostic.Problem(err))
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s", diagnostic.Problem(err))
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
 	case int64(len(text)) > limit:
 		return nil, fmt.Errorf("it is larger than %d bytes", limit)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // LintOptions name what is to be checked. Nothing named means every stage and every pipeline of the project
@@ -109,7 +109,7 @@ func (e *Engine) linter(ctx context.Context, commands map[string]string) (lint.L
 	if errors.As(err, &faults) {
 		found = faults
 	}
-	own := slices.DeleteFunc(slices.Clone(found), func(d diagnostic.Diagnostic) bool { return d.File != settings.ProjectFile })
+	own := slices.DeleteFunc(slices.Clone(found), func(d yamldoc.Diagnostic) bool { return d.File != settings.ProjectFile })
 	if own.HasErrors() {
 		said.project = written{}
 		configs, _, err = said.assign(ctx, e.host)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // WithProviderConfig configures a provider, by its name or an alias, with a JSON object. It takes the
@@ -46,7 +46,7 @@ type allSettings struct {
 // keep nobody from looking at sessions or from stopping one.
 type written struct {
 	settings.Settings
-	found diagnostic.List
+	found yamldoc.Diagnostics
 }
 
 // readSettings reads the project's and the user's config.yaml.

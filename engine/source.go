@@ -14,9 +14,9 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // source is what a run is started from: the plan, and what the session keeps of where it came from.
@@ -29,7 +29,7 @@ type source struct {
 	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
 	runs     int         // of the whole pipeline, 0 for one
 	configs  userConfigs // of the user, by provider
-	warnings diagnostic.List
+	warnings yamldoc.Diagnostics
 	handed   handed
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // FindStage looks for a stage of the user's by its name: in the project, whose directory "" is the current one, and in the
@@ -134,7 +134,7 @@ func promptOf(req compile.Request, file string) (shown, text string) {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(req.Project, at)
 	}
-	data, _ := diagnostic.ReadFile(at)
+	data, _ := yamldoc.ReadFile(at)
 	return file, string(data)
 }
 

@@ -5,11 +5,11 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // RunOptions say what to run. Exactly one of Pipeline, Text, Stage and Plan is needed.
@@ -197,7 +197,7 @@ type Deliverable struct {
 
 // Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
 // an error where it holds faults.
-type Diagnostics = diagnostic.List
+type Diagnostics = yamldoc.Diagnostics
 
 // NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
 type NotFoundError = compile.NotFoundError

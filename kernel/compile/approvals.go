@@ -11,19 +11,18 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// approvals reads who decides on tool calls, nil if nothing is said.
-func (m mapping) approvals() *plan.Approvals {
-	inner, ok := m.mapping("approvals")
+// approvals reads the decisions on tool calls; nil if absent.
+func (m object) approvals() *plan.Approvals {
+	inner, ok := m.objectAt("approvals")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Approvals)
+	inner.checkKeys(&dialect.Approvals)
 	return &plan.Approvals{
 		Default:        oneOf[plan.Approval](inner, "default", &dialect.Approvals),
 		Timeout:        inner.seconds("timeout"),
@@ -35,38 +34,38 @@ func (m mapping) approvals() *plan.Approvals {
 	}
 }
 
-func (m mapping) approvalCategories() map[string]plan.Approval {
-	inner, ok := m.mapping("categories")
+func (m object) approvalCategories() map[string]plan.Approval {
+	inner, ok := m.objectAt("categories")
 	if !ok || len(inner.node.Entries) == 0 {
 		return nil
 	}
 	known := dialect.Categories.Names()
-	words := map[string]plan.Approval{}
+	decisions := map[string]plan.Approval{}
 	for _, e := range inner.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
-		if word := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); word != "" {
-			words[e.Key] = word
+		if decision := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
+			decisions[e.Key] = decision
 		}
 	}
-	return words
+	return decisions
 }
 
-func (m mapping) approvalRules() []plan.ApprovalRule {
+func (m object) approvalRules() []plan.ApprovalRule {
 	items, _ := m.list("rules")
 	var rules []plan.ApprovalRule
-	reached := map[int]yamldoc.Pos{} // of those that are sound
+	reached := map[int]yamldoc.Pos{} // rules without faults
 	for _, item := range items {
 		if item.Kind != yamldoc.Map {
 			m.wrongType(value{item, "a rule"}, "a map with policy, and operation or pattern")
 			continue
 		}
-		rule, sound := mapping{m.document, item, "a rule"}.approvalRule()
+		rule, sound := object{m.document, item, "a rule"}.approvalRule()
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
-				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that one, or remove it", "the rule is never reached: that of line %d matches all that it does", at.Line)
+				m.Warnf(item.Pos, yamldoc.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)
 				break
 			}
 		}
@@ -78,13 +77,13 @@ func (m mapping) approvalRules() []plan.ApprovalRule {
 	return rules
 }
 
-// approvalRule reads one rule, and whether it has no fault. A key that is not known is an error here: a rule without
-// its pattern would match what nobody meant.
-func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
+// approvalRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
+// pattern would match too many calls.
+func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	before, known := len(*m.List), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			m.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
 		}
 	}
 	var r plan.ApprovalRule
@@ -92,7 +91,7 @@ func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
 	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
 	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
 	if !m.has("policy") {
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
 	}
 	pattern, v := m.text("pattern")
 	if v.Node != nil {
@@ -102,8 +101,9 @@ func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
 	return r, len(*m.List) == before
 }
 
-// checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
-func (m mapping) checkRulePattern(v value, pattern, operation string) {
+// checkRulePattern reports an invalid pattern: a regular expression for commands, a glob of paths for all other
+// operations.
+func (m object) checkRulePattern(v value, pattern, operation string) {
 	pattern, _ = strings.CutPrefix(pattern, "!")
 	if operation != string(sdk.CategoryTerminal) {
 		m.checkGlob(v, pattern)
@@ -111,33 +111,33 @@ func (m mapping) checkRulePattern(v value, pattern, operation string) {
 	}
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		m.Errorf(v.Pos, diagnostic.CodePattern, "write a regular expression as Go and RE2 have it; it is looked for anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
 	case pattern == "":
-		m.Errorf(v.Pos, diagnostic.CodePattern, "say what commands the rule does not match", "%s has nothing after !", v.key)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.key)
 	}
 }
 
-// checkGlob reports a glob that is none, or that fits no path of the project.
-func (m mapping) checkGlob(v value, glob string) {
+// checkGlob reports an invalid glob, or one that matches no path of the project.
+func (m object) checkGlob(v value, glob string) {
 	fault, hint := "", ""
 	switch trimmed := strings.TrimSuffix(glob, "/"); {
 	case !doublestar.ValidatePattern(glob):
-		fault, hint = "is no glob", "* stands for a part of a name, ** for directories, [ab] and {a,b} for one of several"
+		fault, hint = "is not a valid glob", "* stands for a part of a name, ** for directories, [ab] and {a,b} for one of several"
 	case trimmed == "":
-		fault, hint = "names no path", "write a glob such as **/*.go"
+		fault, hint = "is empty", "write a glob such as **/*.go"
 	case trimmed != glob:
-		fault, hint = "ends with a slash, as no path does", fmt.Sprintf("write %s/** for all that lies in it", trimmed)
+		fault, hint = "ends with a slash, which no path does", fmt.Sprintf("write %s/** for all files in it", trimmed)
 	case strings.HasPrefix(glob, "/"):
 		fault, hint = "begins with a slash", "paths are relative to the project, such as docs/**"
 	case path.Clean(glob) != glob || glob == ".." || strings.HasPrefix(glob, "../"):
-		fault, hint = "fits no path", "write it without . and .. as elements, relative to the project"
+		fault, hint = "matches no path", "write it without . and .. as elements, relative to the project"
 	}
 	if fault != "" {
-		m.Errorf(v.Pos, diagnostic.CodePattern, hint, "%s %q %s", v.key, glob, fault)
+		m.Errorf(v.Pos, yamldoc.CodePattern, hint, "%s %q %s", v.key, glob, fault)
 	}
 }
 
-// covers reports whether a rule certainly matches all that a later one does.
+// covers reports whether a rule matches all calls that a later rule matches.
 func covers(earlier, later plan.ApprovalRule) bool {
 	if earlier.Operation != "" && earlier.Operation != later.Operation {
 		return false
@@ -154,7 +154,7 @@ func covers(earlier, later plan.ApprovalRule) bool {
 	}
 }
 
-func (m mapping) protectedPaths() []string {
+func (m object) protectedPaths() []string {
 	items, _ := m.list("protected")
 	var globs []string
 	for _, item := range items {
@@ -163,7 +163,7 @@ func (m mapping) protectedPaths() []string {
 		case item.Kind != yamldoc.Text:
 			m.wrongType(v, "a glob")
 		case strings.HasPrefix(item.Source, "!"):
-			m.Errorf(item.Pos, diagnostic.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
+			m.Errorf(item.Pos, yamldoc.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
 		default:
 			m.checkGlob(v, item.Source)
 			globs = append(globs, item.Source)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -19,129 +18,128 @@ import (
 )
 
 var (
-	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
-	// behind its id.
-	measured   = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
-	measurable = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
+	// checkReference matches the source of a kernel field: checks.<id>.<value>. Its values are checkValues.
+	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
+	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
-// artifact is what a node or its stage says of the node's artifact.
+// artifact is the contract of a node or of its stage.
 type artifact struct {
-	*plan.Artifact         // nil if nothing is said
-	fields         mapping // kernel_fields, for what is wrong with them
+	*plan.Artifact        // nil if absent
+	kernelFields   object // the key kernel_fields, for its faults
 }
 
-// folder reads a file beside the one that names it.
-type folder func(name string) (data []byte, shown, problem string)
+// fileReader reads a file relative to the file that names it. shown is its display name.
+type fileReader func(name string) (data []byte, shown, problem string)
 
-// besidePipeline is the folder of the pipeline file.
-func (c *compiler) besidePipeline(name string) (data []byte, shown, problem string) {
+// readBesidePipeline is the fileReader for the directory of the pipeline file.
+func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
 	if c.pipelineDir == "" {
 		return nil, name, "a shipped pipeline has no files beside it"
 	}
-	return c.fromDisk(c.pipelineDir, name)
+	return c.readFrom(c.pipelineDir, name)
 }
 
-func (c *compiler) fromDisk(dir, name string) (data []byte, shown, problem string) {
+func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem string) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
-	data, problem = diagnostic.ReadFile(name)
-	return data, c.display(name), problem
+	data, problem = yamldoc.ReadFile(name)
+	return data, c.Display(name), problem
 }
 
-// besideStage is the folder of a stage.
-func (c *compiler) besideStage(dir StageDir) folder {
+// stageReader returns the fileReader for the directory of a stage.
+func (c *compiler) stageReader(dir StageDir) fileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {
-			return c.fromDisk(dir.Path, name)
+			return c.readFrom(dir.Path, name)
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, shipped + file, "the file lies outside the stage"
+			return nil, libraryPrefix + file, "the file is outside of the stage"
 		}
 		data, problem = c.readLibrary(file)
-		return data, shipped + file, problem
+		return data, libraryPrefix + file, problem
 	}
 }
 
-// artifact reads the contract for what is put out. Files that it names lie beside.
-func (m mapping) artifact(beside folder) artifact {
-	inner, ok := m.mapping("artifact")
+// artifact reads the contract of an artifact. beside reads the files that it names.
+func (m object) artifact(beside fileReader) artifact {
+	inner, ok := m.objectAt("artifact")
 	if !ok {
 		return artifact{}
 	}
-	inner.unknown(&dialect.Artifact)
+	inner.checkKeys(&dialect.Artifact)
 	if len(inner.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.what)
+		inner.Errorf(inner.node.Pos, yamldoc.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.label)
 	}
 	a := &plan.Artifact{
 		From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict(),
-		Carry: inner.fields("carry"), DefaultsFrom: inner.defaultsFrom(), Heal: inner.heal(), MaxBytes: inner.maxBytes(),
+		Carry: inner.fieldNames("carry"), DefaultsFrom: inner.defaultsFrom(), Heal: inner.artifactRetries(), MaxBytes: inner.maxBytes(),
 	}
 	a.Type, _ = inner.text("type")
 	a.Version, _ = inner.text("version")
 	a.KernelFields = inner.texts("kernel_fields")
-	fields, _ := inner.quietly("kernel_fields")
+	fields, _ := inner.peek("kernel_fields")
 	return artifact{a, fields}
 }
 
-// alternatives names words as such.
-func alternatives(words []string) string {
+// joinOr joins words with commas and or.
+func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// verdict reads which value of a field means which outcome, nil if nothing is said.
-func (m mapping) verdict() *plan.Verdict {
-	inner, ok := m.mapping("verdict")
+// verdict reads the map of a field's values to outcomes; nil if absent.
+func (m object) verdict() *plan.Verdict {
+	inner, ok := m.objectAt("verdict")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Verdict)
-	v := &plan.Verdict{Field: inner.required("field"), Map: map[string]plan.Outcome{}}
-	values, _ := inner.mapping("map")
+	inner.checkKeys(&dialect.Verdict)
+	v := &plan.Verdict{Field: inner.requiredText("field"), Map: map[string]plan.Outcome{}}
+	values, _ := inner.objectAt("map")
 	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
-		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "say which value means which outcome: map: {pass: success, fail: fail}", "verdict has no map")
+		inner.Errorf(inner.node.Pos, yamldoc.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
 	}
 	if values.node == nil {
 		return v
 	}
 	for _, e := range values.node.Entries {
-		v.Map[e.Key] = oneOfOutcomes(values, e)
+		v.Map[e.Key] = readOutcome(values, e)
 	}
 	return v
 }
 
-func oneOfOutcomes(m mapping, e yamldoc.Entry) plan.Outcome {
-	word, at := m.text(e.Key)
+func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
+	outcome, at := m.text(e.Key)
 	outcomes := dialect.Outcomes()
 	switch {
-	case word == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
-		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q means no outcome", e.Key)
-	case at.Node != nil && !slices.Contains(outcomes, word):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, outcomes), "%q is no outcome", word)
+	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
+		m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
+	case at.Node != nil && !slices.Contains(outcomes, outcome):
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
 	}
-	return plan.Outcome(word)
+	return plan.Outcome(outcome)
 }
 
-// schema is the JSON Schema that stands in the map or in a file that it names, nil if there is none or, having said
-// why, none that can be used.
-func (m mapping) schema(beside folder) json.RawMessage {
+// schema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
+// faults are reported.
+func (m object) schema(beside fileReader) json.RawMessage {
 	v := m.get("schema")
 	d, root := m.document, v.Node
 	switch {
 	case v.Node == nil:
 		return nil
 	case v.Kind == yamldoc.Text:
-		data, shown, problem := beside(trimmed(v.Source))
+		data, shown, problem := beside(trimNewlines(v.Source))
 		if problem != "" {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is taken from the folder of this file", "schema %q: %s", trimmed(v.Source), problem)
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", trimNewlines(v.Source), problem)
 			return nil
 		}
 		d.File = shown
 		if root, _ = d.Parse(data); root == nil {
-			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q holds none", trimmed(v.Source))
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "", "schema %q is empty", trimNewlines(v.Source))
 			return nil
 		}
 	case v.Kind != yamldoc.Map && v.Kind != yamldoc.Bool:
@@ -153,14 +151,14 @@ func (m mapping) schema(beside folder) json.RawMessage {
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
-			d.Errorf(locate(root, p.Path), diagnostic.CodeSchema, p.Hint, "schema: %s", p)
+			d.Errorf(locate(root, p.Path), yamldoc.CodeSchema, p.Hint, "schema: %s", p)
 		}
 		return nil
 	}
 	return raw
 }
 
-// locate is the place of a value inside another: of its key, for a member of a map.
+// locate returns the position of a nested value: that of its key, for a member of a map.
 func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	at := n.Pos
 	for _, token := range tokens {
@@ -178,8 +176,8 @@ func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	return at
 }
 
-// over lays what a node says over what its stage says, member by member.
-func (a artifact) over(stage artifact) artifact {
+// withDefaults returns the contract of a node with that of its stage as default, member by member.
+func (a artifact) withDefaults(stage artifact) artifact {
 	if a.Artifact == nil || stage.Artifact == nil {
 		return cmp.Or(a, stage)
 	}
@@ -195,33 +193,33 @@ func (a artifact) over(stage artifact) artifact {
 	if a.Schema != nil {
 		merged.Schema = a.Schema
 	}
-	of := artifact{&merged, stage.fields}
+	result := artifact{&merged, stage.kernelFields}
 	if a.KernelFields != nil {
-		merged.KernelFields, of.fields = a.KernelFields, a.fields
+		merged.KernelFields, result.kernelFields = a.KernelFields, a.kernelFields
 	}
-	return of
+	return result
 }
 
-// checkFields looks for the checks whose values the kernel writes into the artifact.
-func (a artifact) checkFields(checks []plan.Check) {
-	if a.Artifact == nil || a.fields.node == nil {
+// checkKernelFields reports kernel fields with an unknown check or value.
+func (a artifact) checkKernelFields(checks []plan.Check) {
+	if a.Artifact == nil || a.kernelFields.node == nil {
 		return
 	}
 	var ids []string
 	for _, c := range checks {
 		ids = append(ids, c.ID)
 	}
-	for _, e := range a.fields.node.Entries {
-		source, at := trimmed(e.Value.Source), e.Value.Pos
-		parts := measured.FindStringSubmatch(source)
+	for _, e := range a.kernelFields.node.Entries {
+		source, at := trimNewlines(e.Value.Source), e.Value.Pos
+		parts := checkReference.FindStringSubmatch(source)
 		switch {
 		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
 		case parts == nil:
-			a.fields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+alternatives(measurable), "%q is nothing that is measured", source)
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+joinOr(checkValues), "%q is not a value of a check", source)
 		case !slices.Contains(ids, parts[1]):
-			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
-		case !slices.Contains(measurable, parts[2]):
-			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[2], measurable), "a check has no %q", parts[2])
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+		case !slices.Contains(checkValues, parts[2]):
+			a.kernelFields.Errorf(at, yamldoc.CodeCheck, didYouMean(parts[2], checkValues), "a check has no %q", parts[2])
 		}
 	}
 }

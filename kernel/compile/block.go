@@ -4,57 +4,56 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// notOnBlocks are keys of a stage that mean nothing on the node of a block.
-var notOnBlocks = []string{
+// ignoredOnBlocks are keys of a stage without effect on the node of a block.
+var ignoredOnBlocks = []string{
 	"runs", "termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
 
-// block is the authored inside of a parallel node.
+// block is the value of the key parallel.
 type block struct {
-	mapping
+	object
 	providers []plan.BlockProvider
 	stages    []plan.Node
 }
 
-// parallel compiles a parallel node.
-func (c *compiler) parallel(a authored, s scope) *plan.Node {
-	c.blocks = true
-	a.idle(notOnBlocks, "a parallel block", "say it on the stages of the block")
-	a.readIdle()
+// parallelNode compiles a parallel node.
+func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
+	c.hasBlocks = true
+	a.warnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
+	a.checkIgnored()
 	a.runs()
-	a.idle([]string{"inputs"}, "a parallel block", "say it on the stages or the providers of the block")
-	a.refuse("artifact", "say it on the stages of the block", "each provider's stage puts out its own")
-	a.refuse("checks", "say them on the stages of the block", "they measure the work of a stage")
+	a.warnIgnored([]string{"inputs"}, "a parallel block", "write it on the stages or the providers of the block")
+	a.refuse("artifact", "write it on the stages of the block", "each provider's stage makes its own")
+	a.refuse("checks", "write them on the stages of the block", "they measure the work of a stage")
 	a.refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
-	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
-	a.demands(c.text).set(node)
+	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
+	a.requirements(c.text).applyTo(node)
 	node.Description, _ = a.text("description")
-	inner, ok := a.mapping.mapping("parallel")
+	inner, ok := a.objectAt("parallel")
 	if !ok {
 		return nil
 	}
-	inner.what = "block " + strings.TrimPrefix(a.what, a.noun+" ")
-	inner.unknown(&dialect.Block)
-	inner.idle([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
+	inner.label = "block " + strings.TrimPrefix(a.label, a.noun+" ")
+	inner.checkKeys(&dialect.Block)
+	inner.warnIgnored([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
 	node.FailureMode, _ = inner.text("failure_mode")
-	b := block{mapping: inner}
+	b := block{object: inner}
 	c.blockProviders(&b, s)
 	c.blockStages(&b, s)
 	c.checkModels(b)
-	b.checkHidden()
+	b.checkHiddenInputs()
 	node.Providers, node.Stages = b.providers, b.stages
 	return node
 }
 
-// readIdle reads what has no effect on a node that runs no stage: a value of the wrong type is told all the same.
-func (a authored) readIdle() {
+// checkIgnored checks the types of keys without effect on a node without a stage.
+func (a nodeSource) checkIgnored() {
 	for _, key := range []string{"provider", "model", "context", "output_path"} {
 		_, _ = a.text(key)
 	}
@@ -62,78 +61,78 @@ func (a authored) readIdle() {
 	_ = a.termination()
 }
 
-// items is a list that must be there and hold something.
-func (b block) items(key string) []*yamldoc.Node {
+// requiredItems returns a list that must not be empty.
+func (b block) requiredItems(key string) []*yamldoc.Node {
 	items, ok := b.list(key)
 	if len(items) == 0 && (ok || !b.has(key)) {
-		b.Errorf(b.place(b.get(key)).at, diagnostic.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.what, key)
+		b.Errorf(b.location(b.get(key)).pos, yamldoc.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.label, key)
 	}
 	return items
 }
 
-// blockProvider is a provider of a block and where it is named.
+// blockProvider is a provider of a block with the locations of its names.
 type blockProvider struct {
 	plan.BlockProvider
-	nameAt, idAt place
+	nameAt, idAt location
 }
 
-// blockProviders compiles the providers, each a name or a map. The plan keeps the form.
-func (c *compiler) blockProviders(b *block, s scope) {
-	first := map[string]place{}
-	for i, item := range b.items("providers") {
-		p := b.provider(item, i, s.in(ofProvider))
+// blockProviders compiles the providers, each a name or a map. The plan keeps the form as written.
+func (c *compiler) blockProviders(b *block, s inputScope) {
+	first := map[string]location{}
+	for i, item := range b.requiredItems("providers") {
+		p := b.provider(item, i, s.inBlock(providerScope))
 		if p.Name == "" {
 			continue
 		}
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
-			p.nameAt.errorf(diagnostic.CodeProvider, c.missing(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", plainly(p.Name))
+			p.nameAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
-		checkPrompts(p.Name, p.nameAt)
-		b.checkBranch(p, first)
+		refuseCommandProvider(p.Name, p.nameAt)
+		b.checkBranchName(p, first)
 		b.providers = append(b.providers, p.BlockProvider)
 	}
 }
 
-// checkBranch checks the name that the provider has in the block; first are those of the earlier ones.
-func (b block) checkBranch(p blockProvider, first map[string]place) {
+// checkBranchName checks the provider's name in the block. first holds the names of earlier providers.
+func (b block) checkBranchName(p blockProvider, first map[string]location) {
 	id := p.ID()
-	if wrong := branchName(id); wrong != "" {
-		p.idAt.errorf(diagnostic.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.what, wrong)
+	if fault := branchNameFault(id); fault != "" {
+		p.idAt.errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, fault)
 	}
-	folded := strings.ToLower(id) // on some file systems, case alone does not tell directories apart
+	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
-		p.idAt.errorf(diagnostic.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
-			"provider %q stands twice in %s, first in line %d", id, b.what, at.at.Line)
+		p.idAt.errorf(yamldoc.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
+			"provider %q is repeated in %s, first in line %d", id, b.label, at.pos.Line)
 		return
 	}
 	first[folded] = p.idAt
 }
 
-// branchName is validName with what the keys of events need, too.
-func branchName(id string) string {
+// branchNameFault is [nameFault] with the rule for keys of events.
+func branchNameFault(id string) string {
 	if id == "-" {
-		return "is a word of ours"
+		return "is reserved"
 	}
-	return validName(id)
+	return nameFault(id)
 }
 
-// provider reads one provider of a block. It has no name, and the reason is said, if it is none.
-func (b block) provider(n *yamldoc.Node, number int, s scope) blockProvider {
+// provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
+func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider {
 	var p blockProvider
-	what := fmt.Sprintf("provider %d of %s", number+1, b.what)
+	what := fmt.Sprintf("provider %d of %s", number+1, b.label)
 	switch n.Kind {
 	case yamldoc.Text:
-		p.Name = trimmed(n.Source)
-		p.nameAt = place{b.document, n.Pos}
+		p.Name = trimNewlines(n.Source)
+		p.nameAt = location{b.document, n.Pos}
 		p.idAt = p.nameAt
 		if p.Name == "" {
-			p.nameAt.errorf(diagnostic.CodeMissing, "write the name of a provider", "%s has no name", what)
+			p.nameAt.errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
 		}
 	case yamldoc.Map:
-		m := mapping{b.document, n, what}
-		m.unknown(&dialect.BlockProvider)
-		p.Name, p.nameAt, p.idAt = m.required("name"), m.place(m.get("name")), m.place(m.get("as", "name"))
+		m := object{b.document, n, what}
+		m.checkKeys(&dialect.BlockProvider)
+		p.Name, p.nameAt, p.idAt = m.requiredText("name"), m.location(m.get("name")), m.location(m.get("as", "name"))
 		p.As, _ = m.text("as")
 		p.Model, _ = m.text("model")
 		p.Inputs, p.Object = m.inputs(s), true
@@ -143,114 +142,114 @@ func (b block) provider(n *yamldoc.Node, number int, s scope) blockProvider {
 	return p
 }
 
-// blockStages compiles the stages that every provider runs.
-func (c *compiler) blockStages(b *block, s scope) {
-	var list []authored
-	for i, item := range b.items("stages") {
+// blockStages compiles the stages of the block.
+func (c *compiler) blockStages(b *block, s inputScope) {
+	var list []nodeSource
+	for i, item := range b.requiredItems("stages") {
 		if item.Kind != yamldoc.Map {
-			b.wrongType(value{item, "a stage of " + b.what}, "a map")
+			b.wrongType(value{item, "a stage of " + b.label}, "a map")
 			continue
 		}
-		list = append(list, newAuthored(b.document, item, "stage", i, " of "+b.what))
+		list = append(list, newNodeSource(b.document, item, "stage", i, " of "+b.label))
 	}
 	checkRepeated(list)
 	for _, a := range list {
-		if stage := c.blockStage(a, s.in(a.number)); stage != nil {
-			stage.Path = fmt.Sprintf("%d.%d", s.at, a.number)
+		if stage := c.blockStage(a, s.inBlock(a.index)); stage != nil {
+			stage.Path = fmt.Sprintf("%d.%d", s.node, a.index)
 			b.stages = append(b.stages, *stage)
 		}
 	}
 }
 
-// blockStage compiles one stage of a block. Its providers are the block's; the stage.yaml's provider and
-// model do not count here.
-func (c *compiler) blockStage(a authored, s scope) *plan.Node {
-	a.common()
+// blockStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
+// providers.
+func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
+	a.checkCommon()
 	a.refuse("provider", "name it under providers: of the block", "the block's providers run it")
 	a.refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
 	a.refuse("pipeline", "make it a node of its own", "a block runs stages only")
-	a.refuse("transitions", "say them on the block", "edges lead from node to node")
+	a.refuse("transitions", "write them on the block", "edges lead from node to node")
 	a.refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
 	if c.refuseWrapping(a) {
 		return nil
 	}
-	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(ofStage)}
+	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(stagePolicy)}
 	if !a.has("stage", "loop", "prompt") {
 		if !a.has("parallel", "pipeline") {
-			a.nothing("add stage: or prompt:")
+			a.reportEmpty("add stage: or prompt:")
 		}
 		return nil
 	}
-	own, stage, ok := c.work(node, a)
+	nodeSettings, stage, ok := c.stageWork(node, a)
 	if !ok {
 		return nil
 	}
-	a.refuseApproval(own.approval, stage.approval)
-	a.refuseDemands(stage.demands)
-	node.Model = own.model
+	a.refuseApproval(nodeSettings.approval, stage.approval)
+	a.refuseRequirements(stage.requirements)
+	node.Model = nodeSettings.model
 	return node
 }
 
-// refuse reports a key that something cannot have, such as a stage of a block.
-func (m mapping) refuse(key, hint, why string) {
+// refuse reports a key that is not allowed here.
+func (m object) refuse(key, hint, why string) {
 	if m.has(key) {
-		m.Errorf(m.key(key), diagnostic.CodeConflict, hint, "%s cannot have %s: %s", m.what, key, why)
+		m.Errorf(m.keyPos(key), yamldoc.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
 	}
 }
 
-// checkModels warns where the model of a stage goes to providers of different kinds, or to none.
+// checkModels warns of a stage's model that several providers get, or none.
 func (c *compiler) checkModels(b block) {
 	var takers []string
 	for _, p := range b.providers {
 		if p.Model == "" {
-			takers = append(takers, c.canonical(p.Name))
+			takers = append(takers, c.canonicalProvider(p.Name))
 		}
 	}
 	takers = sortedUnique(takers)
 	items, _ := b.list("stages")
 	for _, item := range items {
-		m := mapping{b.document, item, "model"}
+		m := object{b.document, item, "model"}
 		model, at := m.text("model")
 		switch {
 		case at.Node == nil || len(takers) == 1 || len(b.providers) == 0:
 		case len(takers) == 0:
-			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s names its own", model, b.what)
+			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.label)
 		default:
-			m.Warnf(at.Pos, diagnostic.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
+			m.Warnf(at.Pos, yamldoc.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
 				"model %q goes to %s", model, strings.Join(takers, " and "))
 		}
 	}
 }
 
-// checkHidden warns of inputs of a stage that a provider's own go before.
-func (b block) checkHidden() {
+// checkHiddenInputs warns of inputs of a stage that a provider's inputs replace.
+func (b block) checkHiddenInputs() {
 	items, _ := b.list("stages")
 	for _, item := range items {
-		inner, ok := (mapping{b.document, item, "inputs"}).mapping("inputs")
+		inner, ok := (object{b.document, item, "inputs"}).objectAt("inputs")
 		if !ok {
 			continue
 		}
 		for _, e := range inner.node.Entries {
 			for _, p := range b.providers {
 				if _, hides := p.Inputs[e.Key]; hides {
-					inner.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "say it in one of the two places",
-						"inputs.%s has no effect for provider %q, whose own wins", e.Key, p.ID())
+					inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "write it in one of the two places",
+						"inputs.%s has no effect for provider %q, which has its own", e.Key, p.ID())
 				}
 			}
 		}
 	}
 }
 
-// checkReach warns of overrides that blocks do not take: their providers are named in the file.
-func (c *compiler) checkReach() {
-	for _, over := range []struct{ name, word string }{
+// checkBlockOverrides warns of overrides without effect on blocks, whose providers the file names.
+func (c *compiler) checkBlockOverrides() {
+	for _, over := range []struct{ name, value string }{
 		{"--provider", c.Overrides.Provider},
 		{"--model", c.Overrides.Model},
 		{"CLAUDE_PIPELINE_PROVIDER", c.Env.Provider},
 		{"CLAUDE_PIPELINE_MODEL", c.Env.Model},
 	} {
-		if at := c.outside(over.name); over.word != "" && c.blocks {
-			at.Warnf(at.at, diagnostic.CodeNoEffect, "change the file", "%q does not reach into parallel blocks", over.word)
+		if at := c.externalLocation(over.name); over.value != "" && c.hasBlocks {
+			at.Warnf(at.pos, yamldoc.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
 		}
 	}
 }

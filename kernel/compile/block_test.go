@@ -6,11 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The block that the tests of inputs name: stages a and b, providers claude and second.
+// earlierBlock is the start of a pipeline with a block: stages a and b, providers claude and second.
 const earlierBlock = "name: p\nnodes:\n- {id: seed, prompt: x}\n" +
 	"- {id: gen, parallel: {providers: [claude, {name: codex, as: second}], stages: [{id: a, prompt: x}, {id: b, prompt: x}]}}\n"
 
-// U010, D26: what is wrong with a parallel block is said at its place.
+// U010, D26: faults of a parallel block are reported at their positions.
 func TestBlockFaults(t *testing.T) {
 	const head = "name: p\nnodes:\n- id: both\n  parallel:\n"
 	tests := map[string]struct {
@@ -40,23 +40,23 @@ func TestBlockFaults(t *testing.T) {
 			`p.yaml:11:14: error[AP-YAML-101]: name must be text, not a list`,
 		}},
 		"names of providers": {head + "    providers:\n    - codex\n    - codex\n    - {name: claude, as: Codex}\n    - {name: claude, as: a/b}\n    - {name: claude, as: \"-\"}\n    - {name: claude, as: ..}\n    stages: [{id: a, prompt: x}]\n", []string{
-			`p.yaml:7:7: error[AP-YAML-106]: provider "codex" stands twice in block "both", first in line 6 (give it a name of its own: {name: codex, as: second})`,
-			`p.yaml:8:26: error[AP-YAML-106]: provider "Codex" stands twice in block "both", first in line 6 (give it a name of its own: {name: claude, as: second})`,
-			`p.yaml:9:26: error[AP-YAML-105]: provider "a/b" of block "both" holds a slash (names of providers become directory names)`,
-			`p.yaml:10:26: error[AP-YAML-105]: provider "-" of block "both" is a word of ours (names of providers become directory names)`,
-			`p.yaml:11:26: error[AP-YAML-105]: provider ".." of block "both" is no name of a directory (names of providers become directory names)`,
+			`p.yaml:7:7: error[AP-YAML-106]: provider "codex" is repeated in block "both", first in line 6 (give it a name of its own: {name: codex, as: second})`,
+			`p.yaml:8:26: error[AP-YAML-106]: provider "Codex" is repeated in block "both", first in line 6 (give it a name of its own: {name: claude, as: second})`,
+			`p.yaml:9:26: error[AP-YAML-105]: provider "a/b" of block "both" contains a slash (names of providers become directory names)`,
+			`p.yaml:10:26: error[AP-YAML-105]: provider "-" of block "both" is reserved (names of providers become directory names)`,
+			`p.yaml:11:26: error[AP-YAML-105]: provider ".." of block "both" is not a directory name (names of providers become directory names)`,
 		}},
 		"stages": {head + "    providers: [claude]\n    stages:\n    - a\n    - {prompt: x}\n    - {id: b}\n    - {id: b, prompt: x, provider: codex, runs: 0, hooks: x}\n    - {id: c/d, stage: tik}\n    - {id: d, prompt: x, transitions: {}, termination: {type: fixd}}\n", []string{
 			`p.yaml:7:7: error[AP-YAML-101]: a stage of block "both" must be a map, not text`,
 			`p.yaml:8:7: error[AP-YAML-102]: stage 2 of block "both" has no id (add id:)`,
 			`p.yaml:9:7: error[AP-YAML-102]: stage "b" of block "both" has neither stage nor prompt (add stage: or prompt:)`,
-			`p.yaml:10:12: error[AP-YAML-106]: stage id "b" stands twice, first in line 9 (give each stage its own id)`,
+			`p.yaml:10:12: error[AP-YAML-106]: stage id "b" is repeated, first in line 9 (give each stage its own id)`,
 			`p.yaml:10:26: error[AP-YAML-107]: stage "b" of block "both" cannot have provider: the block's providers run it (name it under providers: of the block)`,
 			`p.yaml:10:49: error[AP-YAML-103]: runs must be at least 1, not 0`,
 			`p.yaml:10:52: warning[AP-YAML-301]: unknown key "hooks" in stage "b" of block "both" is ignored`,
-			`p.yaml:11:12: error[AP-YAML-105]: stage id "c/d" holds a slash (ids become directory names)`,
+			`p.yaml:11:12: error[AP-YAML-105]: stage id "c/d" contains a slash (ids become directory names)`,
 			`p.yaml:11:24: error[AP-YAML-201]: unknown stage "tik" (did you mean "tick"? searched .claude/stages/tik/stage.yaml, stages/tik/stage.yaml, scripts/stages/tik/stage.yaml, the shipped stages)`,
-			`p.yaml:12:26: error[AP-YAML-107]: stage "d" of block "both" cannot have transitions: edges lead from node to node (say them on the block)`,
+			`p.yaml:12:26: error[AP-YAML-107]: stage "d" of block "both" cannot have transitions: edges lead from node to node (write them on the block)`,
 			`p.yaml:12:63: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: checks, fixed, judgment, queue)`,
 		}},
 		"blocks and pipelines inside": {head + "    providers: [claude]\n    stages:\n    - {id: a, parallel: {}}\n    - {id: b, pipeline: other, prompt: x}\n", []string{
@@ -77,7 +77,7 @@ func TestBlockFaults(t *testing.T) {
 	}
 }
 
-// U009, U095, U106, D16, D29, D30: what inputs can name, seen from a node, a stage in a block and a provider.
+// U009, U095, U106, D16, D29, D30: inputs of a node, of a stage in a block and of a provider can name other nodes.
 func TestInputsOfBlocks(t *testing.T) {
 	const cross = `error[AP-YAML-205]: Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks.`
 	node := func(inputs string) string { return earlierBlock + "- {id: n, prompt: x, inputs: {" + inputs + "}}\n" }
@@ -102,31 +102,31 @@ func TestInputsOfBlocks(t *testing.T) {
 		"a stage of two blocks":    {earlierBlock + "- {id: twin, parallel: {providers: [claude], stages: [{id: a, prompt: x, inputs: {from_parallel: a}}]}}\n", nil},
 		"a block's id as from":     {node("from: gen"), []string{`p.yaml:5:37: error[AP-YAML-205]: inputs.from names "gen", which is a parallel block (use from_parallel with one of its stages)`}},
 		"a block's stage as from":  {node("from: b"), []string{`p.yaml:5:37: error[AP-YAML-205]: inputs.from names "b", which is a stage of a parallel block (use from_parallel: b)`}},
-		"a later stage as from":    {stage("from: e"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "e", which does not run before this node (move that stage up, or take the output of an earlier one)`}},
-		"itself as from":           {stage("from: d"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "d", which does not run before this node (move that stage up, or take the output of an earlier one)`}},
-		"its own block as from":    {stage("from: rate"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "rate", which does not run before this node (move that node up, or take the output of an earlier one)`}},
+		"a later stage as from":    {stage("from: e"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "e", which does not run before this node (move that stage up, or use the output of an earlier one)`}},
+		"itself as from":           {stage("from: d"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "d", which does not run before this node (move that stage up, or use the output of an earlier one)`}},
+		"its own block as from":    {stage("from: rate"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names "rate", which does not run before this node (move that node up, or use the output of an earlier one)`}},
 		"nothing known as from":    {stage("from: sed"), []string{`p.yaml:10:41: error[AP-YAML-205]: inputs.from names unknown node "sed" (did you mean "seed"? available: c, seed)`}},
-		"a provider's from inside": {provider("from: c"), []string{`p.yaml:7:47: error[AP-YAML-205]: inputs.from names "c", a stage of the block, for all of its stages (say it in the inputs of the stage that reads it)`}},
+		"a provider's from inside": {provider("from: c"), []string{`p.yaml:7:47: error[AP-YAML-205]: inputs.from names "c", a stage of the block, for all of its stages (write it in the inputs of the stage that reads it)`}},
 
 		"its own block":               {stage("from_parallel: c"), []string{`p.yaml:10:50: ` + cross}},
 		"its own block, of itself":    {stage("from_parallel: {stage: d, providers: [claude]}"), []string{`p.yaml:10:58: ` + cross}},
 		"its own block, named":        {stage("from_parallel: {stage: nosuch, block: rate}"), []string{`p.yaml:10:58: ` + cross}},
 		"its own block, of providers": {provider("from_parallel: [b, {stage: c}]"), []string{`p.yaml:7:68: ` + cross}},
 		"its own block, of the node": {earlierBlock + "- {id: rate, inputs: {from_parallel: c}, parallel: {providers: [claude], stages: [{id: c, prompt: x}]}}\n", []string{
-			`p.yaml:5:14: warning[AP-YAML-303]: inputs has no effect on a parallel block (say it on the stages or the providers of the block)`,
+			`p.yaml:5:14: warning[AP-YAML-303]: inputs has no effect on a parallel block (write it on the stages or the providers of the block)`,
 			`p.yaml:5:38: ` + cross,
 		}},
 		"unknown stage":           {node("from_parallel: c"), []string{`p.yaml:5:46: error[AP-YAML-205]: from_parallel names unknown stage "c" (did you mean "a"? available: a, b)`}},
 		"unknown stage of a map":  {stage("from_parallel: {stage: q}"), []string{`p.yaml:10:58: error[AP-YAML-205]: from_parallel names unknown stage "q" (did you mean "a"? available: a, b)`}},
 		"unknown block":           {node("from_parallel: {stage: a, block: gem}"), []string{`p.yaml:5:64: error[AP-YAML-205]: from_parallel names unknown block "gem" (did you mean "gen"?)`}},
 		"a block without it":      {node("from_parallel: {stage: c, block: gen}"), []string{`p.yaml:5:54: error[AP-YAML-205]: block "gen" has no stage "c" (did you mean "a"? available: a, b)`}},
-		"a node for a block":      {node("from_parallel: {stage: a, block: seed}"), []string{`p.yaml:5:64: error[AP-YAML-205]: from_parallel names node "seed", which is no parallel block (use inputs.from)`}},
+		"a node for a block":      {node("from_parallel: {stage: a, block: seed}"), []string{`p.yaml:5:64: error[AP-YAML-205]: from_parallel names node "seed", which is not a parallel block (use inputs.from)`}},
 		"a block for a stage":     {node("from_parallel: gen"), []string{`p.yaml:5:46: error[AP-YAML-205]: from_parallel names "gen", which is a block (name one of its stages: a, b)`}},
-		"a node for a stage":      {node("from_parallel: seed"), []string{`p.yaml:5:46: error[AP-YAML-205]: from_parallel names node "seed", which is no stage of a parallel block (use inputs.from)`}},
+		"a node for a stage":      {node("from_parallel: seed"), []string{`p.yaml:5:46: error[AP-YAML-205]: from_parallel names node "seed", which is not a stage of a parallel block (use inputs.from)`}},
 		"a later block's stage":   {node("from_parallel: z") + later, []string{`p.yaml:5:46: error[AP-YAML-205]: from_parallel names stage "z" of a block that does not run before this node (move that block up)`}},
 		"a later block":           {node("from_parallel: {stage: a, block: after}") + later, []string{`p.yaml:5:64: error[AP-YAML-205]: from_parallel names "after", which does not run before this node (move that block up)`}},
 		"unknown provider":        {node("from_parallel: {stage: a, providers: [claude, secnd, codex]}"), []string{`p.yaml:5:77: error[AP-YAML-205]: block "gen" has no provider "secnd" (did you mean "second"? available: claude, second)`, `p.yaml:5:84: error[AP-YAML-205]: block "gen" has no provider "codex" (available: claude, second)`}},
-		"no providers":            {node("from_parallel: {stage: a, providers: []}"), []string{`p.yaml:5:68: error[AP-YAML-102]: providers of from_parallel names nobody (leave the key out for all of them)`}},
+		"no providers":            {node("from_parallel: {stage: a, providers: []}"), []string{`p.yaml:5:68: error[AP-YAML-102]: providers of from_parallel is empty (leave the key out for all of them)`}},
 		"providers of wrong type": {node("from_parallel: {stage: a, providers: [[claude]]}"), []string{`p.yaml:5:69: error[AP-YAML-101]: a provider must be text, not a list`}},
 		"words": {node("from_parallel: {stag: a, select: newest}"), []string{
 			`p.yaml:5:46: error[AP-YAML-102]: from_parallel has no stage (add stage:)`,

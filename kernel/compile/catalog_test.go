@@ -6,7 +6,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// catalog is a fixed set of components, with the facts of the shipped ones.
+// catalog is a fixed set of components like the shipped ones.
 type catalog struct{}
 
 var providerFacts = map[string]struct{ name, model string }{

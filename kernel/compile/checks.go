@@ -8,131 +8,130 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 var (
-	checkID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	// checkTypes are the dialect's names for types of the action.
+	checkIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	// checkTypes maps the dialect's check types to those of the hook action check.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
 
-// checks reads the checks of a node: those of its stage, less the ones for which the node has others, then its own; nil for
-// none. s is nil where it runs no stage.
-func (c *compiler) checks(a authored, s *stage) []plan.Check {
-	own := a.checkList(a.what)
-	all := own
+// checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
+// It returns nil for no checks. s is nil for a node without a stage.
+func (c *compiler) checks(a nodeSource, s *stage) []plan.Check {
+	nodeChecks := a.checkObjects(a.label)
+	merged := nodeChecks
 	if s != nil {
 		ids := map[string]bool{}
-		for _, m := range own {
-			ids[m.written("id")] = true
+		for _, m := range nodeChecks {
+			ids[m.source("id")] = true
 		}
-		all = slices.DeleteFunc(s.checkList("the stage "+s.dir.Name), func(m mapping) bool { return ids[m.written("id")] })
-		all = slices.Concat(all, own)
+		merged = slices.DeleteFunc(s.checkObjects("the stage "+s.dir.Name), func(m object) bool { return ids[m.source("id")] })
+		merged = slices.Concat(merged, nodeChecks)
 	}
-	return c.readChecks(all)
+	return c.readChecks(merged)
 }
 
-// readChecks reads checks as they stand in files.
-func (c *compiler) readChecks(all []mapping) []plan.Check {
+// readChecks reads the checks and reports repeated ids.
+func (c *compiler) readChecks(all []object) []plan.Check {
 	if len(all) == 0 {
 		return nil
 	}
 	if _, ok := c.Catalog.HookAction(plan.ActionCheck); !ok {
-		all[0].Errorf(all[0].node.Pos, diagnostic.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
+		all[0].Errorf(all[0].node.Pos, yamldoc.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
 	}
 	checks := make([]plan.Check, 0, len(all))
 	first := map[string]yamldoc.Pos{}
 	for _, m := range all {
-		check := m.check()
-		id := m.place(m.get("id")).at
+		check := m.readCheck()
+		id := m.location(m.get("id")).pos
 		if at, twice := first[check.ID]; twice && check.ID != "" {
-			m.Errorf(id, diagnostic.CodeRepeated, "give each check its own id", "check id %q stands twice, first in line %d", check.ID, at.Line)
+			m.Errorf(id, yamldoc.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)
 		}
 		first[check.ID] = id
 		checks = append(checks, check)
-		c.checkTexts[&checks[len(checks)-1]] = m // the list has room for all and does not move
+		c.checkSources[&checks[len(checks)-1]] = m // the slice has enough capacity and does not move
 	}
 	return checks
 }
 
-// written is a text as it stands in the file, "" where there is none: what is wrong with it is said by whoever reads it.
-func (m mapping) written(key string) string {
+// source returns the text of a key as written; "" for none. It reports no faults: other readers do.
+func (m object) source(key string) string {
 	if v := m.node.Get(key); v != nil {
 		return v.Source
 	}
 	return ""
 }
 
-// checkList are the checks as they stand in a file.
-func (m mapping) checkList(what string) []mapping {
+// checkObjects returns the objects of the key checks.
+func (m object) checkObjects(what string) []object {
 	items, _ := m.list("checks")
-	list := make([]mapping, 0, len(items))
+	list := make([]object, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
 			m.wrongType(value{item, "a check"}, "a map")
 			continue
 		}
-		list = append(list, mapping{m.document, item, fmt.Sprintf("check %d of %s", i+1, what)})
+		list = append(list, object{m.document, item, fmt.Sprintf("check %d of %s", i+1, what)})
 	}
 	return list
 }
 
-// check reads one check.
-func (m mapping) check() plan.Check {
-	c := plan.Check{ID: m.required("id"), Timeout: m.secondsOr("timeout", "the action's own limit")}
-	if c.ID != "" && !checkID.MatchString(c.ID) {
-		m.Errorf(m.get("id").Pos, diagnostic.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
+// readCheck reads one check.
+func (m object) readCheck() plan.Check {
+	c := plan.Check{ID: m.requiredText("id"), Timeout: m.secondsOr("timeout", "the action's own limit")}
+	if c.ID != "" && !checkIDPattern.MatchString(c.ID) {
+		m.Errorf(m.get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
 	c.At = oneOf[string](m, "at", &dialect.Check)
 	c.FilesFrom, _ = m.text("files_from")
-	c.Optional = m.flag("optional")
-	m.required("type")
+	c.Optional = m.boolean("optional")
+	m.requiredText("type")
 	if m.has("run") && m.has("command") {
-		m.Errorf(m.key("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.what)
+		m.Errorf(m.keyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
 	}
-	config, own := yamldoc.Node{Kind: yamldoc.Map}, dialect.OwnCheckKeys() // everything else belongs to the hook action check
+	config, kernelKeys := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
 	for _, e := range m.node.Entries {
-		if slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-") {
+		if slices.Contains(kernelKeys, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
 		}
-		config.Entries = append(config.Entries, plainCheck(e))
+		config.Entries = append(config.Entries, translateCheckEntry(e))
 	}
 	c.Config = config.JSON()
 	return c
 }
 
-// plainCheck is a member of a check in the words of the action.
-func plainCheck(e yamldoc.Entry) yamldoc.Entry {
+// translateCheckEntry translates a member of a check to the key and value of the hook action.
+func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 	switch e.Key {
 	case "run":
 		e.Key = "command"
 	case "type":
-		if name, known := checkTypes[trimmed(e.Value.Source)]; known && e.Value.Kind == yamldoc.Text {
+		if name, known := checkTypes[trimNewlines(e.Value.Source)]; known && e.Value.Kind == yamldoc.Text {
 			e.Value = &yamldoc.Node{Pos: e.Value.Pos, Kind: yamldoc.Text, Source: name}
 		}
 	}
 	return e
 }
 
-var commandName = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
+var commandReference = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
-// fillCommands replaces the commands in the checks of all nodes of the plan, and in what they wrap, now that all that says them is known. An
-// embedded plan is the same wherever its file is embedded, its commands are not: one that names any is copied.
+// fillCommands replaces the references to commands in all nodes of the plan. Embedded plans are shared, but their
+// commands differ; those with references are copied.
 func (c *compiler) fillCommands(root *plan.Plan) {
-	c.fillIn(root, root, "")
+	c.fillCommandsIn(root, root, "")
 }
 
-func (c *compiler) fillIn(root, p *plan.Plan, outer string) {
+func (c *compiler) fillCommandsIn(root, p *plan.Plan, outer string) {
 	fill := func(n *plan.Node) {
 		if !hasCommands(*n) {
 			return
 		}
 		commands := root.CommandsOf(&plan.Node{Path: outer + n.Path, Commands: n.Commands})
-		n.Checks, n.Wraps = c.filled(n, commands), c.filledWraps(n.Wraps, commands)
+		n.Checks, n.Wraps = c.checksWithCommands(n, commands), c.wrapsWithCommands(n.Wraps, commands)
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -140,18 +139,18 @@ func (c *compiler) fillIn(root, p *plan.Plan, outer string) {
 		for j := range n.Stages {
 			fill(&n.Stages[j])
 		}
-		if n.Plan != nil && holdsCommands(n.Plan) {
-			n.Plan = copied(n.Plan)
-			c.fillIn(root, n.Plan, outer+n.Path+".")
+		if n.Plan != nil && planHasCommands(n.Plan) {
+			n.Plan = copyPlan(n.Plan)
+			c.fillCommandsIn(root, n.Plan, outer+n.Path+".")
 		}
 	}
 }
 
-// hasCommands reports whether a node has texts in which commands may be named.
+// hasCommands reports whether a node has texts that may reference commands.
 func hasCommands(n plan.Node) bool { return len(n.Checks) > 0 || n.Wraps != nil && n.Wraps.Run != "" }
 
-// holdsCommands reports whether a node of the plan, or of those that it embeds, has such texts.
-func holdsCommands(p *plan.Plan) bool {
+// planHasCommands reports whether a node of the plan, or of an embedded plan, has such texts.
+func planHasCommands(p *plan.Plan) bool {
 	for n := range p.All() {
 		if hasCommands(*n) || slices.ContainsFunc(n.Stages, hasCommands) {
 			return true
@@ -160,18 +159,18 @@ func holdsCommands(p *plan.Plan) bool {
 	return false
 }
 
-// copied is a plan whose nodes can be changed.
-func copied(p *plan.Plan) *plan.Plan {
-	own := *p
-	own.Nodes = slices.Clone(p.Nodes)
-	for i := range own.Nodes {
-		own.Nodes[i].Stages = slices.Clone(own.Nodes[i].Stages)
+// copyPlan returns a copy of the plan whose nodes can be changed.
+func copyPlan(p *plan.Plan) *plan.Plan {
+	duplicate := *p
+	duplicate.Nodes = slices.Clone(p.Nodes)
+	for i := range duplicate.Nodes {
+		duplicate.Nodes[i].Stages = slices.Clone(duplicate.Nodes[i].Stages)
 	}
-	return &own
+	return &duplicate
 }
 
-// filled are the checks of a node with its commands in them.
-func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check {
+// checksWithCommands returns the checks of a node with the references replaced.
+func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) []plan.Check {
 	checks := slices.Clone(n.Checks)
 	for i := range checks {
 		var config map[string]any
@@ -180,19 +179,19 @@ func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check
 		if !bytes.Contains(checks[i].Config, []byte("${COMMANDS.")) || decoder.Decode(&config) != nil {
 			continue
 		}
-		m := c.checkTexts[&n.Checks[i]]
-		if name := unnamed(checks[i].Config, commands); checks[i].Optional && name != "" {
-			checks[i].LeftOut = fmt.Sprintf("no command %q is named", name)
-			m.Warnf(m.node.Pos, diagnostic.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
+		m := c.checkSources[&n.Checks[i]]
+		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
+			checks[i].LeftOut = fmt.Sprintf("there is no command %q", name)
+			m.Warnf(m.node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
 				"check %q is left out: %s", checks[i].ID, checks[i].LeftOut)
 			continue
 		}
 		for key, v := range config {
-			at := m.place(m.get(key))
+			at := m.location(m.get(key))
 			if key == "command" {
-				at = m.place(m.get("command", "run"))
+				at = m.location(m.get("command", "run"))
 			}
-			config[key] = withCommands(v, commands, at)
+			config[key] = replaceCommands(v, commands, at)
 		}
 		if text, err := json.Marshal(config); err == nil {
 			checks[i].Config = text
@@ -201,19 +200,19 @@ func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check
 	return checks
 }
 
-// filledWraps is what a node wraps, with its commands in it; nil for nothing.
-func (c *compiler) filledWraps(w *plan.Wraps, commands map[string]string) *plan.Wraps {
+// wrapsWithCommands returns the wraps of a node with the references replaced; nil for none.
+func (c *compiler) wrapsWithCommands(w *plan.Wraps, commands map[string]string) *plan.Wraps {
 	if w == nil || w.Run == "" {
 		return w
 	}
-	own := *w
-	own.Run, _ = withCommands(w.Run, commands, c.wrapTexts[w]).(string)
-	return &own
+	filled := *w
+	filled.Run, _ = replaceCommands(w.Run, commands, c.wrapsLocations[w]).(string)
+	return &filled
 }
 
-// unnamed is the first command that a check names and that is none, or empty; "" where all are there.
-func unnamed(config json.RawMessage, commands map[string]string) string {
-	for _, reference := range commandName.FindAllSubmatch(config, -1) {
+// missingCommand returns the first referenced command that is missing or empty; "" for none.
+func missingCommand(config json.RawMessage, commands map[string]string) string {
+	for _, reference := range commandReference.FindAllSubmatch(config, -1) {
 		if name := string(reference[1]); strings.TrimSpace(commands[name]) == "" {
 			return name
 		}
@@ -221,29 +220,29 @@ func unnamed(config json.RawMessage, commands map[string]string) string {
 	return ""
 }
 
-// withCommands replaces ${COMMANDS.<key>} in every text of a value.
-func withCommands(v any, commands map[string]string, at place) any {
+// replaceCommands replaces ${COMMANDS.<key>} in every text of a value.
+func replaceCommands(v any, commands map[string]string, at location) any {
 	switch v := v.(type) {
 	case string:
-		return commandName.ReplaceAllStringFunc(v, func(reference string) string {
-			name := commandName.FindStringSubmatch(reference)[1]
+		return commandReference.ReplaceAllStringFunc(v, func(reference string) string {
+			name := commandReference.FindStringSubmatch(reference)[1]
 			command, known := commands[name]
 			if !known {
 				var names []string
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
+				at.errorf(yamldoc.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})
 	case []any:
 		for i := range v {
-			v[i] = withCommands(v[i], commands, at)
+			v[i] = replaceCommands(v[i], commands, at)
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = withCommands(v[key], commands, at)
+			v[key] = replaceCommands(v[key], commands, at)
 		}
 	}
 	return v

@@ -4,47 +4,46 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// compiler is one compilation.
+// compiler holds the state of one compilation.
 type compiler struct {
 	Request
-	diagnostics diagnostic.List
-	stages      map[StageDir]*stage // nil for one whose file is broken
+	diagnostics yamldoc.Diagnostics
+	stages      map[StageDir]*stage // nil for a stage with a broken file
 	library     []string
 
-	// Of the pipeline file that is being compiled, and of those that embed it.
-	pipelineDir string   // "" for a shipped one
-	text        []byte   // its bytes
-	open        []opened // the outermost first
-	mode        string   // the strictest so far
+	// These are the values of the pipeline file that is being compiled.
+	pipelineDir  string    // "" for a shipped pipeline
+	text         []byte    // content of the file
+	includeStack []include // the files being compiled, the outermost first
+	mode         string    // the strictest mode of these files
 
-	checkTexts map[*plan.Check]mapping // as they stand in the file
-	wrapTexts  map[*plan.Wraps]place   // where their commands stand
+	checkSources   map[*plan.Check]object   // the YAML of each check
+	wrapsLocations map[*plan.Wraps]location // locations of the commands
 
-	done    map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
-	sizes   map[*plan.Plan]int    // numbers of nodes
-	blocks  bool                  // there are parallel blocks
-	alone   bool                  // a stage runs alone
-	looking bool                  // at files, without a run to come
+	embeddedPlans map[string]*plan.Plan // by path; nil for a file without a plan
+	sizes         map[*plan.Plan]int    // numbers of nodes
+	hasBlocks     bool                  // the pipeline has a parallel block
+	singleStage   bool                  // a stage runs alone
+	validateOnly  bool                  // the plan is not for a run
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}, wrapTexts: map[*plan.Wraps]place{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]object{}, wrapsLocations: map[*plan.Wraps]location{}}
 }
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
 
-// head is a plan without nodes.
-func (c *compiler) head(source string, data []byte) *plan.Plan {
+// newPlan returns a plan without nodes.
+func (c *compiler) newPlan(source string, data []byte) *plan.Plan {
 	sum := sha256.Sum256(data)
 	now := c.Now.UTC().Format(time.RFC3339)
 	return &plan.Plan{
@@ -52,13 +51,13 @@ func (c *compiler) head(source string, data []byte) *plan.Plan {
 		CompiledAt:   now,
 		Source:       plan.Source{Path: source, SHA256: hex.EncodeToString(sum[:])},
 		Session:      plan.Session{Name: c.Session, CreatedAt: now},
-		Pipeline:     plan.Pipeline{Overrides: c.overrides()},
+		Pipeline:     plan.Pipeline{Overrides: c.planOverrides()},
 		Dependencies: plan.Dependencies{JQ: true, YQ: true, Tmux: true},
 		Nodes:        []plan.Node{},
 	}
 }
 
-// finish turns a plan into the result, or into the error if anything is wrong with it.
+// finish returns the result with the plan, or the diagnostics if there is an error.
 func (c *compiler) finish(p *plan.Plan) (*Result, error) {
 	ds := c.diagnostics.Sorted()
 	if ds.HasErrors() {
@@ -68,41 +67,41 @@ func (c *compiler) finish(p *plan.Plan) (*Result, error) {
 	return &Result{Plan: p, Warnings: ds, Library: sortedUnique(c.library)}, nil
 }
 
-// needsQueue says whether a termination of the nodes, or of what is inside them, is a queue.
+// needsQueue reports whether a node, or a node inside of it, has the termination queue.
 func needsQueue(nodes []plan.Node) bool {
 	return slices.ContainsFunc(nodes, func(n plan.Node) bool {
 		return n.Termination.Type() == plan.TypeQueue || needsQueue(n.Stages) || n.Plan != nil && n.Plan.Dependencies.BD
 	})
 }
 
-// stage loads the stage of a node, once for each folder. It returns nil, having said why, if there is
-// no usable one.
-func (c *compiler) stage(name string, at place) *stage {
+// lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
+// not exist or is not usable.
+func (c *compiler) lookupStage(name string, at location) *stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(diagnostic.CodeStage, missing.Hint(), "unknown stage %q", name)
+		at.errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
-	return c.loaded(dir)
+	return c.cachedStage(dir)
 }
 
-// loaded is the stage in a folder, nil for one that cannot be used.
-func (c *compiler) loaded(dir StageDir) *stage {
+// cachedStage returns the stage in a directory; nil if it is not usable.
+func (c *compiler) cachedStage(dir StageDir) *stage {
 	s, known := c.stages[dir]
 	if !known {
-		s = c.load(dir)
+		s = c.loadStage(dir)
 		c.stages[dir] = s
 	}
 	return s
 }
 
-// load reads a stage's stage.yaml.
-func (c *compiler) load(dir StageDir) *stage {
-	data, problem := c.readStage(dir)
-	d := c.document(c.stageFile(dir))
+// loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
+func (c *compiler) loadStage(dir StageDir) *stage {
+	data, problem := c.readStageFile(dir)
+	d := c.document(c.StageFile(dir))
 	if problem != "" {
-		d.Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		d.Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
 	m, ok := parse(d, data)
@@ -111,24 +110,13 @@ func (c *compiler) load(dir StageDir) *stage {
 	}
 	s := newStage(dir, m, data)
 	s.checkWraps()
-	s.artifact = m.artifact(c.besideStage(dir))
+	s.artifact = m.artifact(c.stageReader(dir))
 	return s
 }
 
-// stageFile is the display name of a stage's stage.yaml.
-func (c *compiler) stageFile(dir StageDir) string {
-	if dir.Library {
-		return shipped + path.Join(dir.Path, "stage.yaml")
-	}
-	return c.display(filepath.Join(dir.Path, "stage.yaml"))
-}
-
-func (c *compiler) readStage(dir StageDir) (data []byte, problem string) {
+func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
-		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
+		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
 	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
 }
-
-// closeQuietly closes a file that was only read.
-func closeQuietly(f fs.File) { _ = f.Close() }

@@ -11,9 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// layered compiles a pipeline, or a loop of stage s for "", over settings that name provider codex, a
-// delay of 7 and two commands. The stage says what is given.
-func layered(t *testing.T, pipeline, stage string, change func(*compile.Request)) (*compile.Result, error) {
+// compileWithDefaults compiles a pipeline, or for "" a loop of stage s. The settings have provider codex, a delay
+// of 7 and two commands.
+func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*compile.Request)) (*compile.Result, error) {
 	t.Helper()
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, ".claude/stages/s/stage.yaml"), []byte("name: s\n"+stage))
@@ -37,7 +37,7 @@ func layered(t *testing.T, pipeline, stage string, change func(*compile.Request)
 	return compile.Pipeline(req)
 }
 
-// U005, U012, REQUIREMENTS C4: files of settings say what stage and pipeline leave open, and no more.
+// U005, U012, REQUIREMENTS C4: configuration files set only values that stage and pipeline leave open.
 func TestDefaultsOfSettings(t *testing.T) {
 	type said struct {
 		Provider, Model string
@@ -64,7 +64,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		{"the settings say nothing", "{name: p, nodes: [{id: a, prompt: go, delay: 2}]}", "", func(r *compile.Request) { r.Defaults = compile.Defaults{} }, said{"claude", "opus", 2, "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := layered(t, tt.pipeline, tt.stage, tt.change)
+			r, err := compileWithDefaults(t, tt.pipeline, tt.stage, tt.change)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,9 +84,9 @@ func TestDefaultsOfSettings(t *testing.T) {
 	}
 }
 
-// A stage of a block takes the delay, and of providers nothing: the block names them.
+// A stage of a block gets the default delay but not the default provider: the block names its providers.
 func TestDefaultsOfSettingsInBlocks(t *testing.T) {
-	r, err := layered(t, "{name: p, nodes: [{id: b, parallel: {providers: [mock], stages: [{id: a, prompt: go}, {id: c, prompt: go, delay: 1}]}}]}", "", nil)
+	r, err := compileWithDefaults(t, "{name: p, nodes: [{id: b, parallel: {providers: [mock], stages: [{id: a, prompt: go}, {id: c, prompt: go, delay: 1}]}}]}", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +96,14 @@ func TestDefaultsOfSettingsInBlocks(t *testing.T) {
 	}
 }
 
-// U301: a provider of the settings that does not exist is told where it is written, once, if it is needed.
+// U301: an unknown provider of a configuration file is reported at its position, once, and only if it is used.
 func TestUnknownProviderOfSettings(t *testing.T) {
 	misspell := func(r *compile.Request) { r.Defaults.Provider = "cluade" }
-	_, err := layered(t, "{name: p, nodes: [{id: a, prompt: go}, {id: b, prompt: go}]}", "", misspell)
+	_, err := compileWithDefaults(t, "{name: p, nodes: [{id: a, prompt: go}, {id: b, prompt: go}]}", "", misspell)
 	if err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.HasPrefix(err.Error(), `config.yaml:2:3: error[AP-YAML-203]: unknown provider: cluade`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := layered(t, "{name: p, nodes: [{id: a, prompt: go, provider: mock}]}", "", misspell); err != nil {
+	if _, err := compileWithDefaults(t, "{name: p, nodes: [{id: a, prompt: go, provider: mock}]}", "", misspell); err != nil {
 		t.Errorf("where nobody needs it: %v", err)
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// library has one good stage and the stages that a test adds.
+// library returns one good stage and the stages of a test.
 func library(stages map[string]string) fstest.MapFS {
 	files := fstest.MapFS{
 		"stages/tick/stage.yaml": {Data: []byte("name: tick\n")},
@@ -28,7 +27,7 @@ func library(stages map[string]string) fstest.MapFS {
 	return files
 }
 
-// diagnose compiles text as p.yaml and returns the rendered lines, of faults or of warnings.
+// diagnose compiles text as p.yaml and returns the rendered faults or warnings.
 func diagnose(t *testing.T, text string, stages map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +36,7 @@ func diagnose(t *testing.T, text string, stages map[string]string) []string {
 		Roots: compile.Roots{Project: dir, Library: library(stages)}, File: "p.yaml", Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
-	var found diagnostic.List
+	var found yamldoc.Diagnostics
 	switch {
 	case err == nil:
 		found = result.Warnings
@@ -63,7 +62,7 @@ func TestDiagnostics(t *testing.T) {
 			want: []string{
 				`p.yaml:1:1: error[AP-YAML-102]: the file has no name (add name:)`,
 				`p.yaml:4:12: error[AP-YAML-201]: unknown stage "tik" (did you mean "tick"? searched .claude/stages/tik/stage.yaml, stages/tik/stage.yaml, scripts/stages/tik/stage.yaml, the shipped stages)`,
-				`p.yaml:5:9: error[AP-YAML-106]: node id "a" stands twice, first in line 3 (give each node its own id)`,
+				`p.yaml:5:9: error[AP-YAML-106]: node id "a" is repeated, first in line 3 (give each node its own id)`,
 				`p.yaml:7:15: error[AP-YAML-203]: unknown provider: claud (did you mean "claude"? available: claude, codex, mock)`,
 				`p.yaml:8:11: error[AP-YAML-103]: runs must be at least 1, not 0`,
 			},
@@ -71,7 +70,7 @@ func TestDiagnostics(t *testing.T) {
 		"syntax":       {yaml: "name: [unclosed\nnodes:\n", want: []string{`p.yaml:2:1: error[AP-YAML-001]: did not find expected ',' or ']'`}},
 		"not UTF-8":    {yaml: "name: caf\xe9\n", want: []string{`p.yaml:1:10: error[AP-YAML-002]: byte 0xe9 is not UTF-8 (save the file as UTF-8)`}},
 		"tab":          {yaml: "name: x\nnodes:\n\t- id: a\n", want: []string{`p.yaml:3:1: error[AP-YAML-003]: a tab is used for indentation (indent with spaces)`}},
-		"same key":     {yaml: "name: a\nnodes: []\nname: b\n", want: []string{`p.yaml:2:8: warning[AP-YAML-304]: the pipeline has no nodes and completes at once (add a node)`, `p.yaml:3:1: error[AP-YAML-004]: key "name" stands twice, first in line 1 (keep one of the two)`}},
+		"same key":     {yaml: "name: a\nnodes: []\nname: b\n", want: []string{`p.yaml:2:8: warning[AP-YAML-304]: the pipeline has no nodes and completes at once (add a node)`, `p.yaml:3:1: error[AP-YAML-004]: key "name" is repeated, first in line 1 (keep one of the two)`}},
 		"documents":    {yaml: "name: a\nnodes: [{id: a, prompt: x}]\n---\nname: b\n", want: []string{`p.yaml:3:1: error[AP-YAML-005]: the file holds more than one YAML document (keep one document for each file)`}},
 		"too large":    {yaml: strings.Repeat("#", yamldoc.MaxBytes+1), want: []string{`p.yaml:1:1: error[AP-YAML-006]: the file has 1048577 bytes, more than the 1048576 allowed (split the file or move long prompts into files)`}},
 		"too deep":     {yaml: "name: a\nx-a: " + deep + "\nnodes: [{id: a, prompt: x}]\n", want: []string{`p.yaml:2:106: error[AP-YAML-006]: the document is nested more than 100 levels deep`}},
@@ -87,26 +86,26 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:4:3: error[AP-YAML-102]: node 1 has no id (add id:)`,
 				`p.yaml:5:3: error[AP-YAML-102]: node "b" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
 				`p.yaml:6:3: error[AP-YAML-102]: node "c" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
-				`p.yaml:7:18: error[AP-YAML-102]: wraps of node "d" names neither a pipeline nor a command (add pipeline: <name>, or run: <command>)`,
+				`p.yaml:7:18: error[AP-YAML-102]: wraps of node "d" has neither a pipeline nor a command (add pipeline: <name>, or run: <command>)`,
 			},
 		},
 		"what has no effect is of its type": {
 			yaml: "name: a\nnodes:\n- {id: a, parallel: {providers: [mock], stages: [{id: s, prompt: x}]}, runs: [], provider: [x], delay: soon, termination: fixed}\n- {id: b, pipeline: inner, model: {a: 1}, output_path: [x], consensus: many}\n",
 			want: []string{
-				`p.yaml:3:72: warning[AP-YAML-303]: runs has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:72: warning[AP-YAML-303]: runs has no effect on a parallel block (write it on the stages of the block)`,
 				`p.yaml:3:78: error[AP-YAML-101]: runs must be a number, not a list`,
-				`p.yaml:3:82: warning[AP-YAML-303]: provider has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:82: warning[AP-YAML-303]: provider has no effect on a parallel block (write it on the stages of the block)`,
 				`p.yaml:3:92: error[AP-YAML-101]: provider must be text, not a list`,
-				`p.yaml:3:97: warning[AP-YAML-303]: delay has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:97: warning[AP-YAML-303]: delay has no effect on a parallel block (write it on the stages of the block)`,
 				`p.yaml:3:104: error[AP-YAML-101]: delay must be a number, not text`,
-				`p.yaml:3:110: warning[AP-YAML-303]: termination has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:110: warning[AP-YAML-303]: termination has no effect on a parallel block (write it on the stages of the block)`,
 				`p.yaml:3:123: error[AP-YAML-101]: termination must be a map, not text`,
 				`p.yaml:4:21: error[AP-YAML-206]: unknown pipeline "inner" (searched inner, .claude/pipelines/inner, .claude/pipelines/inner.yaml, inner.yaml, scripts/pipelines/inner, scripts/pipelines/inner.yaml, the shipped pipelines)`,
-				`p.yaml:4:28: warning[AP-YAML-303]: model has no effect on a node that runs a pipeline (say it in the pipeline)`,
+				`p.yaml:4:28: warning[AP-YAML-303]: model has no effect on a node that runs a pipeline (write it in the pipeline)`,
 				`p.yaml:4:35: error[AP-YAML-101]: model must be text, not a map (put the text in quotes if it holds a colon or braces)`,
-				`p.yaml:4:43: warning[AP-YAML-303]: output_path has no effect on a node that runs a pipeline (say it in the pipeline)`,
+				`p.yaml:4:43: warning[AP-YAML-303]: output_path has no effect on a node that runs a pipeline (write it in the pipeline)`,
 				`p.yaml:4:56: error[AP-YAML-101]: output_path must be text, not a list`,
-				`p.yaml:4:61: warning[AP-YAML-303]: consensus has no effect on a node that runs a pipeline (say it in the pipeline)`,
+				`p.yaml:4:61: warning[AP-YAML-303]: consensus has no effect on a node that runs a pipeline (write it in the pipeline)`,
 			},
 		},
 		"empty name": {yaml: "name: \"\"\nnodes: [{id: a, prompt: x}]\n", want: []string{`p.yaml:1:1: error[AP-YAML-102]: the file has no name (add name:)`}},
@@ -141,9 +140,9 @@ func TestDiagnostics(t *testing.T) {
 			yaml: "name: a\nnodes:\n- {prompt: x}\n- {id: .., prompt: x}\n- {id: a/b, prompt: x}\n- {id: \"a\\u0007\", prompt: x}\n- {id: " + strings.Repeat("n", 129) + ", prompt: x}\n- {id: größe 1.0, prompt: x}\n",
 			want: []string{
 				`p.yaml:3:3: error[AP-YAML-102]: node 1 has no id (add id:)`,
-				`p.yaml:4:8: error[AP-YAML-105]: node id ".." is no name of a directory (ids become directory names)`,
-				`p.yaml:5:8: error[AP-YAML-105]: node id "a/b" holds a slash (ids become directory names)`,
-				`p.yaml:6:8: error[AP-YAML-105]: node id "a\a" holds a control character (ids become directory names)`,
+				`p.yaml:4:8: error[AP-YAML-105]: node id ".." is not a directory name (ids become directory names)`,
+				`p.yaml:5:8: error[AP-YAML-105]: node id "a/b" contains a slash (ids become directory names)`,
+				`p.yaml:6:8: error[AP-YAML-105]: node id "a\a" contains a control character (ids become directory names)`,
 				`p.yaml:7:8: error[AP-YAML-105]: node id "` + strings.Repeat("n", 129) + `" is too long (ids become directory names)`,
 			},
 		},
@@ -154,7 +153,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:4:24: error[AP-YAML-107]: node "b" cannot have pipeline beside stage or prompt (make two nodes of it)`,
 				`p.yaml:5:22: error[AP-YAML-107]: node "c" cannot have parallel beside stage or prompt (make two nodes of it)`,
 				`p.yaml:6:11: error[AP-YAML-107]: node "d" cannot have pipeline beside parallel (make two nodes of it)`,
-				`p.yaml:7:18: error[AP-YAML-201]: unknown stage "../tick" (a stage's name is not empty and holds no slash)`,
+				`p.yaml:7:18: error[AP-YAML-201]: unknown stage "../tick" (a stage name must not be empty and must not contain a slash)`,
 				`p.yaml:8:21: error[AP-YAML-101]: parallel must be a map, not a list`,
 				`p.yaml:9:21: error[AP-YAML-101]: pipeline must be text, not a map (put the text in quotes if it holds a colon or braces)`,
 			},
@@ -162,12 +161,12 @@ func TestDiagnostics(t *testing.T) {
 		"patterns of secrets": {
 			yaml: "name: a\npolicy: {secrets: {patterns: ['acme-[0-9]+', 'x(', '', [a], 'y*'], more: 1}}\nnodes:\n- id: a\n  prompt: x\n  policy:\n    secrets:\n      patterns:\n      - '(?=z)'\n- {id: b, prompt: x, policy: {secrets: {patterns: a}}}\n",
 			want: []string{
-				`p.yaml:2:46: error[AP-YAML-220]: a pattern of a secret is none: missing closing ) (patterns are RE2: no look-around and no back references; write them in single quotes)`,
-				`p.yaml:2:52: error[AP-YAML-220]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:46: error[AP-YAML-220]: invalid pattern of a secret: missing closing ) (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:2:52: error[AP-YAML-220]: a pattern of a secret matches the empty text (write the prefix or the length of the secret)`,
 				`p.yaml:2:56: error[AP-YAML-101]: a pattern in patterns must be text, not a list`,
-				`p.yaml:2:61: error[AP-YAML-220]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:61: error[AP-YAML-220]: a pattern of a secret matches the empty text (write the prefix or the length of the secret)`,
 				`p.yaml:2:68: warning[AP-YAML-301]: unknown key "more" in secrets is ignored`,
-				`p.yaml:9:9: error[AP-YAML-220]: a pattern of a secret is none: invalid or unsupported Perl syntax (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:9:9: error[AP-YAML-220]: invalid pattern of a secret: invalid or unsupported Perl syntax (patterns are RE2: no look-around and no back references; write them in single quotes)`,
 				`p.yaml:10:51: error[AP-YAML-101]: patterns must be a list, not text`,
 			},
 		},
@@ -176,8 +175,8 @@ func TestDiagnostics(t *testing.T) {
 			want: []string{
 				`p.yaml:3:16: error[AP-YAML-104]: unknown mode "airgaped" (did you mean "airgapped"? available: airgapped, burst, local-only, open)`,
 				`p.yaml:3:52: error[AP-YAML-101]: allowed_commands must be a list, not text`,
-				`p.yaml:7:12: error[AP-YAML-107]: mode holds for a whole pipeline (say it in the pipeline's policy)`,
-				`p.yaml:7:51: error[AP-YAML-104]: "./go" is no name of a program (write the name of a program, without a path or arguments)`,
+				`p.yaml:7:12: error[AP-YAML-107]: mode applies to a whole pipeline (write it in the pipeline's policy)`,
+				`p.yaml:7:51: error[AP-YAML-104]: "./go" is not the name of a program (write the name of a program, without a path or arguments)`,
 				`p.yaml:7:57: error[AP-YAML-101]: a command must be the name of a program, not a list`,
 				`p.yaml:7:88: error[AP-YAML-103]: command_timeout must be more than 0 seconds, not 0 (leave the key out for the provider's own limit)`,
 				`p.yaml:7:110: error[AP-YAML-103]: max_result_tokens must be a whole number up to 1000000000, not 1.5`,
@@ -187,18 +186,18 @@ func TestDiagnostics(t *testing.T) {
 		"a model elsewhere": { // K4
 			yaml: "name: a\ndefaults: {provider: claude}\npolicy: {mode: local-only}\nnodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, provider: mock}\n- {id: c, prompt: x, provider: codex}\n- {id: d, parallel: {providers: [mock, claude], stages: [{id: e, prompt: x}]}}\n",
 			want: []string{
-				`p.yaml:2:22: error[AP-YAML-219]: provider claude asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
-				`p.yaml:7:32: error[AP-YAML-219]: provider codex asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
-				`p.yaml:8:40: error[AP-YAML-219]: provider claude asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
+				`p.yaml:2:22: error[AP-YAML-219]: provider claude uses a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
+				`p.yaml:7:32: error[AP-YAML-219]: provider codex uses a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
+				`p.yaml:8:40: error[AP-YAML-219]: provider claude uses a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
 			},
 		},
 		"inputs": {
 			yaml: "name: a\nnodes:\n- {id: one, prompt: x}\n- {id: two, prompt: x, inputs: {from: on}}\n- {id: three, prompt: x, inputs: {from: three, select: newest}}\n- {id: four, prompt: x, inputs: {from: five, from_parallel: one, form: one}}\n- {id: five, prompt: x, inputs: {from: four, select: history}}\n",
 			want: []string{
 				`p.yaml:4:39: error[AP-YAML-205]: inputs.from names unknown node "on" (did you mean "one"?)`,
-				`p.yaml:5:41: error[AP-YAML-205]: inputs.from names "three", which does not run before this node (move that node up, or take the output of an earlier one)`,
+				`p.yaml:5:41: error[AP-YAML-205]: inputs.from names "three", which does not run before this node (move that node up, or use the output of an earlier one)`,
 				`p.yaml:5:56: error[AP-YAML-104]: unknown select "newest" (available: all, history, latest)`,
-				`p.yaml:6:40: error[AP-YAML-205]: inputs.from names "five", which does not run before this node (move that node up, or take the output of an earlier one)`,
+				`p.yaml:6:40: error[AP-YAML-205]: inputs.from names "five", which does not run before this node (move that node up, or use the output of an earlier one)`,
 				`p.yaml:6:61: error[AP-YAML-205]: from_parallel needs an earlier parallel block, and there is none (use inputs.from)`,
 				`p.yaml:6:66: warning[AP-YAML-301]: unknown key "form" in inputs is ignored (did you mean "from"?)`,
 			},
@@ -215,7 +214,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:5:89: error[AP-YAML-103]: consensus must be at least 1, not 0.5`,
 				`p.yaml:6:28: error[AP-YAML-103]: runs must be a whole number up to 1000000000, not 1e12`,
 				`p.yaml:7:54: error[AP-YAML-101]: consensus must be a number, not text`,
-				`p.yaml:8:29: error[AP-YAML-007]: ".inf" is no finite number or boolean (put it in quotes if it is text)`,
+				`p.yaml:8:29: error[AP-YAML-007]: ".inf" is not a finite number or boolean (put it in quotes if it is text)`,
 			},
 		},
 		"termination words": {
@@ -239,7 +238,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:2:37: error[AP-YAML-103]: stage_timeout must be more than 0 seconds, not -1 (leave the key out for no limit)`,
 				`p.yaml:2:55: error[AP-YAML-101]: idle_timeout must be a number, not text`,
 				`p.yaml:2:68: error[AP-YAML-104]: unknown recovery "rerum" (did you mean "rerun"? available: ask, fail, rerun)`,
-				`p.yaml:2:81: error[AP-YAML-104]: "A=b" is no name of an environment variable (list the names of variables, without values)`,
+				`p.yaml:2:81: error[AP-YAML-104]: "A=b" is not the name of an environment variable (list the names of variables, without values)`,
 				`p.yaml:2:105: error[AP-YAML-103]: attempts must be at least 1, not 0`,
 				`p.yaml:2:121: error[AP-YAML-103]: a pause in backoff must be at least 0 seconds, not -1`,
 				`p.yaml:2:125: error[AP-YAML-101]: a pause in backoff must be a number, not text`,
@@ -297,7 +296,7 @@ func TestDiagnostics(t *testing.T) {
 				`library:stages/broken/stage.yaml:1:11: error[AP-YAML-101]: provider must be text, not a map (put the text in quotes if it holds a colon or braces)`,
 				`library:stages/broken/stage.yaml:2:8: error[AP-YAML-103]: delay must be at least 0, not -2`,
 				`library:stages/broken/stage.yaml:3:15: error[AP-YAML-101]: check_before must be true or false, not text`,
-				`library:stages/broken/stage.yaml:4:11: error[AP-YAML-102]: artifact in the file says nothing (add type: or schema:, or remove the key)`,
+				`library:stages/broken/stage.yaml:4:11: error[AP-YAML-102]: artifact in the file is empty (add type: or schema:, or remove the key)`,
 				`library:stages/broken/stage.yaml:5:9: error[AP-YAML-202]: stage "broken" has no prompt file; looked for /nowhere/x.md, prompts/prompt.md, prompt.md (write stages/broken/prompt.md or set prompt:)`,
 				`library:stages/empty/stage.yaml:1:1: error[AP-YAML-008]: the file is empty`,
 			},
@@ -329,8 +328,8 @@ func TestAliasBomb(t *testing.T) {
 func TestUnreadableFile(t *testing.T) {
 	req := compile.Request{Roots: compile.Roots{Project: t.TempDir()}, File: "gone.yaml", Catalog: catalog{}}
 	_, err := compile.Pipeline(req)
-	want := diagnostic.List{{File: "gone.yaml", Line: 1, Column: 1, Code: diagnostic.CodeRead, Message: "the file cannot be read: no such file or directory"}}
-	var got diagnostic.List
+	want := yamldoc.Diagnostics{{File: "gone.yaml", Line: 1, Column: 1, Code: yamldoc.CodeRead, Message: "the file cannot be read: no such file or directory"}}
+	var got yamldoc.Diagnostics
 	if !errors.As(err, &got) || cmp.Diff(want, got) != "" {
 		t.Errorf("got %v, want %v", err, want)
 	}
@@ -353,8 +352,8 @@ func TestOverridesAreNamed(t *testing.T) {
 	}{
 		"flag":        {func(r *compile.Request) { r.Overrides.Provider = "gemini" }, `--provider: error[AP-YAML-203]: unknown provider: gemini (available: claude, codex, mock)`},
 		"environment": {func(r *compile.Request) { r.Env.Provider = "codx" }, `CLAUDE_PIPELINE_PROVIDER: error[AP-YAML-203]: unknown provider: codx (did you mean "codex"? available: claude, codex, mock)`},
-		"nobody": {func(*compile.Request) {}, `p.yaml:2:9: error[AP-YAML-203]: no provider is named (name one: provider: <name>, or --provider=<name>; available: claude, codex, mock)` + "\n" +
-			`p.yaml:2:29: error[AP-YAML-203]: no provider is named (name one: provider: <name>, or --provider=<name>; available: claude, codex, mock)`},
+		"nobody": {func(*compile.Request) {}, `p.yaml:2:9: error[AP-YAML-203]: no provider is set (set one: provider: <name>, or --provider=<name>; available: claude, codex, mock)` + "\n" +
+			`p.yaml:2:29: error[AP-YAML-203]: no provider is set (set one: provider: <name>, or --provider=<name>; available: claude, codex, mock)`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,11 +1,11 @@
 // Package compile turns the YAML of a pipeline, or of one stage, into a plan.
 //
-// It reads the pipeline file, the stage.yaml of each stage that the pipeline names, and looks whether
-// their prompts exist; it writes nothing, starts nothing, reads no environment and no clock. All
-// faults of all files are reported at once, each with file, line and column ([diagnostic.List]); warnings
-// come back beside the plan. What each key means is written in docs/pipelines.md.
+// It reads the pipeline file, the stage.yaml of each stage that the pipeline names, and checks that their prompts
+// exist. It writes nothing, starts nothing, and reads no environment and no clock. All faults of all files are
+// reported at once, each with file, line and column ([yamldoc.Diagnostics]); warnings come back beside the plan.
+// docs/pipelines.md explains each key.
 //
-// Start with [Pipeline], [Stage] for a bare loop, and [Roots] for where things are looked up. Inside,
-// package yamltree reads YAML, a mapping reads the keys of one map, and one file stands for each part
-// of the dialect: termination, provider, inputs, policy, prompt.
+// Start with [Pipeline], [Stage] for a stage that runs alone, and [Roots] for the directories that are searched.
+// Inside, package yamldoc parses YAML, type object reads the keys of one map, and each part of the dialect has its
+// own file.
 package compile

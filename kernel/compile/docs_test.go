@@ -37,12 +37,12 @@ func TestCodesAreDocumented(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	if diff := cmp.Diff(list(readText(t, "../diagnostic/code.go")), list(readText(t, errorsReference))); diff != "" {
+	if diff := cmp.Diff(list(readText(t, "../yamldoc/code.go")), list(readText(t, errorsReference))); diff != "" {
 		t.Errorf("codes in code.go and in %s (-code +documented):\n%s", errorsReference, diff)
 	}
 }
 
-// The examples of the references, each with its path in the first line, compile without a word.
+// The examples of the references, each with its path in the first line, compile without a diagnostic.
 func TestDocumentedExamples(t *testing.T) {
 	for _, page := range []string{reference, hooksReference} {
 		t.Run(filepath.Base(page), func(t *testing.T) { compileExamples(t, readText(t, page)) })

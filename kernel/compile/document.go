@@ -3,45 +3,44 @@ package compile
 import (
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// start is the beginning of a file, the place of faults that concern all of it.
+// start is the location of faults of a whole file.
 var start = yamldoc.Pos{Line: 1, Column: 1}
 
-// document is one source of values.
-type document = diagnostic.Document
+// document is a source of values with the list of its diagnostics.
+type document = yamldoc.Document
 
-// parse reads the document's map. It returns false, having said why, if there is none.
-func parse(d document, data []byte) (mapping, bool) {
+// parse returns the document's root object. It returns false and reports a fault if there is none.
+func parse(d document, data []byte) (object, bool) {
 	root, ok := d.Parse(data)
 	switch {
 	case !ok:
 	case root == nil:
-		d.Errorf(start, diagnostic.CodeRead, "", "the file is empty")
+		d.Errorf(start, yamldoc.CodeRead, "", "the file is empty")
 	case root.Kind != yamldoc.Map:
-		d.Errorf(root.Pos, diagnostic.CodeType, "", "the file must hold a map, not %s", root.Kind)
+		d.Errorf(root.Pos, yamldoc.CodeType, "", "the file must hold a map, not %s", root.Kind)
 	default:
-		return mapping{d, root, "the file"}, true
+		return object{d, root, "the file"}, true
 	}
-	return mapping{}, false
+	return object{}, false
 }
 
-// place is a position in a document: where a value came from.
-type place struct {
+// location is a position in a document.
+type location struct {
 	document
-	at yamldoc.Pos
+	pos yamldoc.Pos
 }
 
-// String is file:line:column, or the name alone of what is no file.
-func (p place) String() string {
-	if p.at.Line == 0 {
+// String returns file:line:column, or the name alone for a value of no file.
+func (p location) String() string {
+	if p.pos.Line == 0 {
 		return p.File
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.pos.Line, p.pos.Column)
 }
 
-func (p place) errorf(code diagnostic.Code, hint, format string, args ...any) {
-	p.Errorf(p.at, code, hint, format, args...)
+func (p location) errorf(code yamldoc.Code, hint, format string, args ...any) {
+	p.Errorf(p.pos, code, hint, format, args...)
 }

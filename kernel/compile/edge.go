@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -13,18 +12,18 @@ import (
 
 var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
 
-// edge is one of the transitions of a node, as it stands in the file.
+// edge is one transition of a node as written.
 type edge struct {
-	mapping // of the long form; without a node in the short one
+	object // the long form; node is nil for the short form
 	plan.Edge
 	outcome plan.Outcome
-	toAt    place
+	toAt    location
 }
 
-// transitions reads the edges of a node, in the order of the file. whole is false, having said why, where some of them
-// could not be read.
-func (a authored) transitions() (edges []edge, whole bool) {
-	inner, ok := a.mapping.mapping("transitions")
+// transitions reads the edges of a node, in the order of the file. whole is false if an edge is not readable; the
+// fault is reported.
+func (a nodeSource) transitions() (edges []edge, whole bool) {
+	inner, ok := a.objectAt("transitions")
 	if !ok {
 		return nil, !a.has("transitions")
 	}
@@ -32,7 +31,7 @@ func (a authored) transitions() (edges []edge, whole bool) {
 	outcomes := dialect.Transitions.Names()
 	for _, entry := range inner.node.Entries {
 		if !slices.Contains(outcomes, entry.Key) {
-			inner.Errorf(entry.KeyPos, diagnostic.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
+			inner.Errorf(entry.KeyPos, yamldoc.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}
@@ -43,30 +42,30 @@ func (a authored) transitions() (edges []edge, whole bool) {
 	return edges, whole
 }
 
-// edge reads one of the transitions; To is "", having said why, where there is no target.
-func (m mapping) edge(entry yamldoc.Entry) edge {
-	e := edge{outcome: plan.Outcome(entry.Key), toAt: place{m.document, entry.Value.Pos}}
+// edge reads one transition. To is "" if there is no target; the fault is reported.
+func (m object) edge(entry yamldoc.Entry) edge {
+	e := edge{outcome: plan.Outcome(entry.Key), toAt: location{m.document, entry.Value.Pos}}
 	switch entry.Value.Kind {
 	case yamldoc.Map:
-		e.mapping = mapping{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
-		e.unknown(&dialect.Edge)
-		e.To = e.required("to")
-		e.toAt = e.place(e.get("to"))
+		e.object = object{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
+		e.checkKeys(&dialect.Edge)
+		e.To = e.requiredText("to")
+		e.toAt = e.location(e.get("to"))
 		e.Limit, _ = e.count("limit")
 		e.Feedback, _ = e.text("feedback")
-		e.OnLimit = oneOf[string](e.mapping, "on_limit", &dialect.Edge)
+		e.OnLimit = oneOf[string](e.object, "on_limit", &dialect.Edge)
 	case yamldoc.List:
 		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write where it leads: the id of a node, or "+alternatives(targets), "the edge for %s leads nowhere", entry.Key)
+			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e
 }
 
-// planned are the edges as the plan has them, nil for none.
-func planned(edges []edge) map[plan.Outcome]plan.Edge {
+// planEdges returns the edges of the plan; nil for none.
+func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 	if len(edges) == 0 {
 		return nil
 	}
@@ -77,42 +76,42 @@ func planned(edges []edge) map[plan.Outcome]plan.Edge {
 	return m
 }
 
-// checkTarget looks for the node that the edge of node number at leads to. It returns false, having said why, if there
-// is none.
+// checkTarget checks the target of the edge of node number at. It returns false and reports a fault if the target
+// does not exist.
 func (e edge) checkTarget(at int, ids []string) bool {
 	target := slices.Index(ids, e.To)
-	word := slices.Contains(targets, e.To)
+	keyword := slices.Contains(targets, e.To)
 	switch {
 	case e.To == "":
 		return false // already reported
-	case word && target >= 0:
-		e.toAt.Warnf(e.toAt.at, diagnostic.CodeAmbiguous, "give the node another id", "%s is a word of transitions here, not the node with that id", e.To)
-	case !word && target < 0:
-		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
+	case keyword && target >= 0:
+		e.toAt.Warnf(e.toAt.pos, yamldoc.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
+	case !keyword && target < 0:
+		e.toAt.errorf(yamldoc.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
 	}
-	if word || target > at {
+	if keyword || target > at {
 		e.checkForward()
 	}
 	return true
 }
 
-// checkForward reports what is said of counting on an edge that is not counted.
+// checkForward reports keys that have no meaning on an edge that leads forward.
 func (e edge) checkForward() {
 	if e.node == nil {
 		return
 	}
 	for _, key := range []string{"limit", "on_limit"} {
 		if e.has(key) {
-			e.Errorf(e.key(key), diagnostic.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
+			e.Errorf(e.keyPos(key), yamldoc.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
 		}
 	}
 	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
-		e.Warnf(e.key("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent gets it", e.To)
+		e.Warnf(e.keyPos("feedback"), yamldoc.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
 	}
 }
 
-// checkLimit holds the edge's limit against the most that the policy allows at its node.
+// checkLimit checks the edge's limit against the maximum of the node's policy.
 func (e edge) checkLimit(most plan.Cycles) {
 	if e.Limit <= most.Max {
 		return
@@ -121,13 +120,13 @@ func (e edge) checkLimit(most plan.Cycles) {
 	if most.Max < plan.MaxCycles {
 		hint = "or raise cycles.max in the policy"
 	}
-	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
+	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, yamldoc.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
-// checkSkipEdge reports the edge for skip of a node with skip_when that does not lead forward: it would be skipped for
-// the same reason again.
+// checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be
+// skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		e.toAt.errorf(diagnostic.CodeConflict, "lead it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+		e.toAt.errorf(yamldoc.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
 	}
 }

@@ -6,99 +6,98 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Bounds of embedding: a few small files can stand for more nodes than any run could work through.
+// A few small files can embed each other to a huge number of nodes; these bounds limit it.
 const (
 	maxEmbedding = 10     // files in a chain, the outermost included
-	maxNodes     = 10_000 // of a pipeline and all that it embeds
+	maxNodes     = 10_000 // of a pipeline with all embedded pipelines
 )
 
-// notOnPipelines are keys of a stage that mean nothing on a node that embeds a pipeline.
-var notOnPipelines = []string{
+// ignoredOnPipelines are keys of a stage without effect on a node that embeds a pipeline.
+var ignoredOnPipelines = []string{
 	"termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
 
-// opened is a pipeline file that is being compiled.
-type opened struct {
-	path  string // absolute, without symbolic links: the file's identity
-	shown string // in messages
+// include is a pipeline file that is being compiled.
+type include struct {
+	path    string // absolute, without symbolic links; identifies the file
+	display string // name in messages
 }
 
-// embed compiles a node that stands for a whole pipeline.
-func (c *compiler) embed(a authored, s scope) *plan.Node {
-	a.idle(notOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
-	a.readIdle()
+// embedNode compiles a node that embeds a pipeline.
+func (c *compiler) embedNode(a nodeSource, s inputScope) *plan.Node {
+	a.warnIgnored(ignoredOnPipelines, "a node that runs a pipeline", "write it in the pipeline")
+	a.checkIgnored()
 	for _, key := range []string{"artifact", "checks", "steps"} {
-		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
+		a.refuse(key, "write it in the pipeline, on the node that does the work", "the nodes of the pipeline do the work")
 	}
 	name, at := a.text("pipeline")
 	if at.Node == nil {
 		return nil
 	}
-	wants, node := a.demands(c.text), c.pipelineNode(a, s, name, a.place(at))
+	wants, node := a.requirements(c.text), c.pipelineNode(a, s, name, a.location(at))
 	if node != nil {
-		wants.set(node)
+		wants.applyTo(node)
 	}
 	return node
 }
 
-// pipelineNode is a node that stands for the pipeline with the name, which is said at a place; nil, having said why, if
-// there is no usable one.
-func (c *compiler) pipelineNode(a authored, s scope, name string, at place) *plan.Node {
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
+// pipelineNode returns a node that embeds the named pipeline. It returns nil and reports a fault at a location if
+// the pipeline is not usable.
+func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at location) *plan.Node {
+	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
-	if n, said := a.count("runs"); said.Node != nil {
+	if n, count := a.count("runs"); count.Node != nil {
 		node.Runs = n
-		if n > 1 && len(c.open) > 1 {
-			a.place(said).errorf(diagnostic.CodeCircle, "let the outer one have the runs",
-				"a pipeline that is itself within one cannot have %d runs: only the outermost can repeat", n)
+		if n > 1 && len(c.includeStack) > 1 {
+			a.location(count).errorf(yamldoc.CodeCircle, "write the runs on the outermost node",
+				"an embedded pipeline cannot embed another with %d runs: only the outermost pipeline can repeat one", n)
 		}
 	}
 	node.Ref = name
-	if node.Plan = c.embedded(name, at); node.Plan == nil {
+	if node.Plan = c.embeddedPlan(name, at); node.Plan == nil {
 		return nil
 	}
 	return node
 }
 
-// embedded compiles the pipeline that a node names, once for each file. It returns nil, having said why,
-// if there is no usable one.
-func (c *compiler) embedded(name string, at place) *plan.Plan {
+// embeddedPlan compiles the pipeline that a node names, once for each file. It returns nil and reports a fault if
+// there is no usable one.
+func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 	file, err := c.findPipeline(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(diagnostic.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
+		at.errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
 		return nil
 	}
 	path := realPath(file)
-	switch i := slices.IndexFunc(c.open, func(o opened) bool { return o.path == path }); {
+	switch i := slices.IndexFunc(c.includeStack, func(o include) bool { return o.path == path }); {
 	case i >= 0:
-		at.errorf(diagnostic.CodeCircle, "take one of these nodes out", "pipelines embed each other in a circle: %s", c.chain(i, file))
+		at.errorf(yamldoc.CodeCircle, "remove one of these nodes", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
 		return nil
-	case len(c.open) == maxEmbedding:
-		at.errorf(diagnostic.CodeCircle, "embed fewer", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.chain(0, file))
+	case len(c.includeStack) == maxEmbedding:
+		at.errorf(yamldoc.CodeCircle, "embed fewer pipelines", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
 		return nil
 	}
-	p, known := c.done[path]
+	p, known := c.embeddedPlans[path]
 	if !known {
 		p = c.embedFile(file)
-		c.done[path] = p
+		c.embeddedPlans[path] = p
 	}
 	return p
 }
 
-// embedFile compiles a file as it is embedded: by its own name, without what the command line says over
-// the outermost file.
+// embedFile compiles an embedded file under its own name and without the overrides of the command line.
 func (c *compiler) embedFile(file string) *plan.Plan {
 	data, problem := c.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
-	p := c.file(file, data, nil)
+	p := c.compileFile(file, data, nil)
 	if p == nil {
 		return nil
 	}
@@ -107,18 +106,18 @@ func (c *compiler) embedFile(file string) *plan.Plan {
 	return p
 }
 
-// chain names the open files from number i on, and file.
-func (c *compiler) chain(i int, file string) string {
+// includeChain lists the files being compiled from number i on, then file.
+func (c *compiler) includeChain(i int, file string) string {
 	var names []string
-	for _, o := range c.open[i:] {
-		names = append(names, o.shown)
+	for _, o := range c.includeStack[i:] {
+		names = append(names, o.display)
 	}
-	return strings.Join(append(names, c.display(file)), " → ")
+	return strings.Join(append(names, c.Display(file)), " → ")
 }
 
-// checkSize counts the nodes of a file, those that it embeds included. It returns false, having said why,
-// if they are too many.
-func (c *compiler) checkSize(p *plan.Plan, m mapping) bool {
+// checkNodeCount counts the nodes of a file and of its embedded pipelines. It returns false and reports a fault if
+// there are too many.
+func (c *compiler) checkNodeCount(p *plan.Plan, m object) bool {
 	total, embeds := len(p.Nodes), false
 	for _, n := range p.Nodes {
 		total += len(n.Stages)
@@ -128,13 +127,13 @@ func (c *compiler) checkSize(p *plan.Plan, m mapping) bool {
 	}
 	c.sizes[p] = total
 	if embeds && total > maxNodes {
-		m.Errorf(m.node.Pos, diagnostic.CodeSize, "embed fewer pipelines", "the pipeline and those that it embeds have %d nodes, more than the %d allowed", total, maxNodes)
+		m.Errorf(m.node.Pos, yamldoc.CodeSize, "embed fewer pipelines", "the pipeline and its embedded pipelines have %d nodes, more than the %d allowed", total, maxNodes)
 		return false
 	}
 	return true
 }
 
-// realPath is the path without symbolic links, or as it is if they cannot be followed.
+// realPath returns the path without symbolic links; the path itself if they cannot be resolved.
 func realPath(file string) string {
 	if path, err := filepath.EvalSymlinks(file); err == nil {
 		return path

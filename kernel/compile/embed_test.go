@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 )
 
-// embedding compiles p.yaml of a folder with the given pipeline files.
-func embedding(t *testing.T, files map[string]string) (string, *compile.Result, error) {
+// compileFiles compiles p.yaml of a directory with the pipeline files.
+func compileFiles(t *testing.T, files map[string]string) (string, *compile.Result, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -24,8 +24,8 @@ func embedding(t *testing.T, files map[string]string) (string, *compile.Result, 
 	return dir, r, err
 }
 
-// chain is n pipelines, each in the one before, the first in p.yaml.
-func chain(n int) map[string]string {
+// pipelineChain returns n pipelines, each embedded in the one before; the first is p.yaml.
+func pipelineChain(n int) map[string]string {
 	files := map[string]string{"p.yaml": "name: p\nnodes: [{id: a, pipeline: f1.yaml}]\n"}
 	for i := 1; i < n; i++ {
 		files[fmt.Sprintf("f%d.yaml", i)] = fmt.Sprintf("name: f\nnodes: [{id: a, pipeline: f%d.yaml}]\n", i+1)
@@ -35,22 +35,22 @@ func chain(n int) map[string]string {
 }
 
 func TestDepthOfEmbedding(t *testing.T) {
-	_, r, err := embedding(t, chain(9))
+	_, r, err := compileFiles(t, pipelineChain(9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := r.Plan.Find("0" + strings.Repeat(".0", 9)); n == nil || n.Prompt != "x" {
 		t.Errorf("the innermost node is %+v", n)
 	}
-	_, _, err = embedding(t, chain(10))
+	_, _, err = compileFiles(t, pipelineChain(10))
 	want := "f9.yaml:2:27: error[AP-YAML-207]: pipelines embed each other more than 10 files deep: p.yaml → f1.yaml → f2.yaml → " +
-		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer)"
+		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer pipelines)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
-// Five files of twenty nodes each stand for 3.2 million, which is found out without making them.
+// Five files of twenty nodes each stand for 3.2 million nodes. The compiler counts them without making them.
 func TestSizeOfEmbedding(t *testing.T) {
 	files := map[string]string{}
 	for i, name := range []string{"p", "f1", "f2", "f3", "f4"} {
@@ -64,8 +64,8 @@ func TestSizeOfEmbedding(t *testing.T) {
 		}
 		files[name+".yaml"] = text
 	}
-	_, _, err := embedding(t, files)
-	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and those that it embeds have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
+	_, _, err := compileFiles(t, files)
+	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and its embedded pipelines have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -73,13 +73,13 @@ func TestSizeOfEmbedding(t *testing.T) {
 
 // A file is the same under each of its names.
 func TestCircleThroughALink(t *testing.T) {
-	dir, _, _ := embedding(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
+	dir, _, _ := compileFiles(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
 	if err := os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))
 	_, err := compile.Pipeline(compile.Request{Roots: compile.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
-	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (take one of these nodes out)"
+	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (remove one of these nodes)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

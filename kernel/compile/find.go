@@ -11,34 +11,34 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Roots are the places where pipelines and stages are looked up. The zero value finds nothing.
+// Roots are the directories with pipelines and stages. The zero value finds nothing.
 type Roots struct {
 	// Project is the absolute path of the project that the run works on.
 	Project string
-	// Engine is $AGENT_PIPELINES_ROOT: a folder with scripts/pipelines and scripts/stages. A
-	// relative path is taken from the project; may be empty.
+	// Engine is $AGENT_PIPELINES_ROOT: a directory with scripts/pipelines and scripts/stages. A relative path is
+	// relative to the project. Optional.
 	Engine string
-	// Library holds the shipped stages as stages/<name>/stage.yaml and pipelines as pipelines/<name>.yaml; may be nil.
+	// Library holds the shipped stages/<name>/stage.yaml and pipelines/<name>.yaml. Optional.
 	Library fs.FS
 }
 
-// NotFoundError says that a pipeline or stage is in none of the places.
+// NotFoundError reports a pipeline or stage that does not exist.
 type NotFoundError struct {
 	What     string   // "pipeline" or "stage"
-	Name     string   // as asked for
-	Searched []string // the paths that were tried, in order
-	Nearest  string   // the most similar name that exists, may be empty
+	Name     string   // as requested
+	Searched []string // the searched paths, in order
+	Nearest  string   // the most similar existing name; may be empty
 }
 
-// Error says what was not found and where it was looked for.
+// Error names the pipeline or stage.
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("%s %q not found", e.What, e.Name)
 }
 
-// Hint is the nearest name and the places that were searched.
+// Hint returns the nearest name and the searched paths.
 func (e *NotFoundError) Hint() string {
 	var hints []string
 	if e.Nearest != "" {
@@ -47,20 +47,19 @@ func (e *NotFoundError) Hint() string {
 	if len(e.Searched) > 0 {
 		hints = append(hints, "searched "+strings.Join(e.Searched, ", "))
 	} else {
-		hints = append(hints, "a "+e.What+"'s name is not empty and holds no slash")
+		hints = append(hints, "a "+e.What+" name must not be empty and must not contain a slash")
 	}
 	return strings.Join(hints, " ")
 }
 
-// FindPipeline returns the absolute path of a pipeline file, given its path or its name. The first
-// of these wins, each as it is and with .yaml behind it (a path only as it is): the path itself from
-// the project, .claude/pipelines, $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines; then a shipped
-// one by its name, whose path begins with "library:" and is for [Roots.ReadPipeline]. The error is a
-// [*NotFoundError].
+// FindPipeline returns the absolute path of a pipeline file, by path or by name. A name is tried with and without
+// .yaml, a path as it is. The first match wins: the path relative to the project, .claude/pipelines,
+// $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines, the library. The path of a shipped pipeline begins
+// with "library:"; [Roots.ReadPipeline] reads it. The error is a [*NotFoundError].
 func (r Roots) FindPipeline(name string) (string, error) { return r.findPipeline(name, "") }
 
-// findPipeline is [Roots.FindPipeline] for a name that a pipeline file in the folder beside says: that
-// folder comes behind .claude/pipelines.
+// findPipeline is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, beside, is searched
+// after .claude/pipelines.
 func (r Roots) findPipeline(name, beside string) (string, error) {
 	missing := &NotFoundError{What: "pipeline", Name: name}
 	if name != "" {
@@ -68,16 +67,16 @@ func (r Roots) findPipeline(name, beside string) (string, error) {
 			if isFile(file) {
 				return file, nil
 			}
-			missing.Searched = append(missing.Searched, r.display(file))
+			missing.Searched = append(missing.Searched, r.Display(file))
 		}
 		if r.Library != nil && !strings.Contains(name, "/") {
 			if file := path.Join("pipelines", strings.TrimSuffix(name, ".yaml")+".yaml"); isLibraryFile(r.Library, file) {
-				return shipped + file, nil
+				return libraryPrefix + file, nil
 			}
 			missing.Searched = append(missing.Searched, "the shipped pipelines")
 		}
 	}
-	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelines(beside))
+	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelineNames(beside))
 	return "", missing
 }
 
@@ -88,7 +87,7 @@ func (r Roots) pipelineFiles(name, beside string) []string {
 	files := []string{filepath.Join(r.Project, name)}
 	for _, dir := range r.pipelineDirs(beside) {
 		for _, file := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".yaml")} {
-			if !slices.Contains(files, file) { // two of the folders may be one
+			if !slices.Contains(files, file) { // two of the directories may be the same
 				files = append(files, file)
 			}
 		}
@@ -96,15 +95,15 @@ func (r Roots) pipelineFiles(name, beside string) []string {
 	return files
 }
 
-// shipped stands before the path of a file of the library, in plans and messages, too.
-const shipped = "library:"
+// libraryPrefix begins the path of a library file, also in plans and messages.
+const libraryPrefix = "library:"
 
-// ReadPipeline reads the pipeline file at a path that [Roots.FindPipeline] has returned; problem says in words why it
+// ReadPipeline reads the pipeline file at a path of [Roots.FindPipeline]. problem is "" or the reason why it
 // cannot be read.
 func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
-	name, ok := strings.CutPrefix(file, shipped)
+	name, ok := strings.CutPrefix(file, libraryPrefix)
 	if !ok {
-		return diagnostic.ReadFile(file)
+		return yamldoc.ReadFile(file)
 	}
 	return r.readLibrary(name)
 }
@@ -112,39 +111,40 @@ func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
 // readLibrary reads a file of the library.
 func (r Roots) readLibrary(name string) (data []byte, problem string) {
 	if r.Library == nil {
-		return nil, "this program ships nothing"
+		return nil, "this program has no library"
 	}
 	f, err := r.Library.Open(name)
 	if err != nil {
-		return nil, diagnostic.Problem(err)
+		return nil, yamldoc.ReadProblem(err)
 	}
-	defer closeQuietly(f)
-	return diagnostic.Read(f)
+	defer func() { _ = f.Close() }() // it was only read
+	return yamldoc.ReadAll(f)
 }
 
-// absolute is the path of a pipeline file from the project; that of a shipped one stays as it is.
-func (r Roots) absolute(file string) string {
-	if filepath.IsAbs(file) || strings.HasPrefix(file, shipped) {
+// absolutePath returns the absolute path of a pipeline file; that of a library file is unchanged.
+func (r Roots) absolutePath(file string) string {
+	if filepath.IsAbs(file) || strings.HasPrefix(file, libraryPrefix) {
 		return file
 	}
 	return filepath.Join(r.Project, file)
 }
 
-// folderOf is the folder of a pipeline file, "" for a shipped one, beside which nothing of the user's lies.
-func folderOf(file string) string {
-	if strings.HasPrefix(file, shipped) {
+// pipelineFolder returns the directory of a pipeline file; "" for a library file, which has no user files beside
+// it.
+func pipelineFolder(file string) string {
+	if strings.HasPrefix(file, libraryPrefix) {
 		return ""
 	}
 	return filepath.Dir(file)
 }
 
 // Pipelines lists the names of the pipelines that [Roots.FindPipeline] finds, sorted.
-func (r Roots) Pipelines() []string { return r.pipelines("") }
+func (r Roots) Pipelines() []string { return r.pipelineNames("") }
 
-func (r Roots) pipelines(beside string) []string {
+func (r Roots) pipelineNames(beside string) []string {
 	var names []string
 	for _, dir := range r.pipelineDirs(beside) {
-		entries, _ := os.ReadDir(dir) // a folder that does not exist holds no pipelines
+		entries, _ := os.ReadDir(dir) // a missing directory has no pipelines
 		for _, e := range entries {
 			if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !e.IsDir() {
 				names = append(names, name)
@@ -152,7 +152,7 @@ func (r Roots) pipelines(beside string) []string {
 		}
 	}
 	if r.Library != nil {
-		entries, _ := fs.ReadDir(r.Library, "pipelines") // a library without pipelines has none
+		entries, _ := fs.ReadDir(r.Library, "pipelines") // the library may lack pipelines
 		for _, e := range entries {
 			names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 		}
@@ -165,48 +165,47 @@ func (r Roots) pipelineDirs(beside string) []string {
 	if beside != "" {
 		dirs = append(dirs, beside)
 	}
-	for _, scripts := range r.scripts() {
+	for _, scripts := range r.scriptDirs() {
 		dirs = append(dirs, filepath.Join(scripts, "pipelines"))
 	}
 	return dirs
 }
 
-// scripts are the scripts folders of the engine and the project, once if they are the same.
-func (r Roots) scripts() []string {
-	own := filepath.Join(r.Project, "scripts")
+// scriptDirs returns the scripts directories of the engine and the project, without repetition.
+func (r Roots) scriptDirs() []string {
+	project := filepath.Join(r.Project, "scripts")
 	if r.Engine == "" {
-		return []string{own}
+		return []string{project}
 	}
 	engine := r.Engine
 	if !filepath.IsAbs(engine) {
 		engine = filepath.Join(r.Project, engine)
 	}
-	if engine = filepath.Join(engine, "scripts"); engine != own {
-		return []string{engine, own}
+	if engine = filepath.Join(engine, "scripts"); engine != project {
+		return []string{engine, project}
 	}
-	return []string{own}
+	return []string{project}
 }
 
-// StageDir is where a stage lies: a folder on disk or in the library.
+// StageDir is the directory of a stage, on disk or in the library.
 type StageDir struct {
 	Name    string
 	Path    string // absolute on disk, slash-separated from the root of the library
 	Library bool
 }
 
-// FindStage returns the folder that holds a stage's stage.yaml. The first of these wins:
-// .claude/stages/<name>, stages/<name> beside the pipeline (not for pipelineDir ""),
-// $AGENT_PIPELINES_ROOT/scripts/stages/<name>, scripts/stages/<name>, the library. The error is a
-// [*NotFoundError].
+// FindStage returns the directory of a stage's stage.yaml. The first match wins: .claude/stages/<name>,
+// stages/<name> beside the pipeline (unless pipelineDir is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
+// scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	missing := &NotFoundError{What: "stage", Name: name}
-	if validName(name) == "" {
+	if nameFault(name) == "" {
 		for _, parent := range r.stageDirs(pipelineDir) {
 			file := filepath.Join(parent, name, "stage.yaml")
 			if isFile(file) {
 				return StageDir{Name: name, Path: filepath.Dir(file)}, nil
 			}
-			missing.Searched = append(missing.Searched, r.display(file))
+			missing.Searched = append(missing.Searched, r.Display(file))
 		}
 		if r.Library != nil {
 			file := path.Join("stages", name, "stage.yaml")
@@ -220,10 +219,9 @@ func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	return StageDir{}, missing
 }
 
-// StagesNamed returns every folder that holds a stage of the name, the one that [Roots.FindStage] returns first; none for a
-// name that no stage has.
+// StagesNamed returns every directory of a stage of that name, the one of [Roots.FindStage] first; nil for none.
 func (r Roots) StagesNamed(name string) []StageDir {
-	if validName(name) != "" {
+	if nameFault(name) != "" {
 		return nil
 	}
 	var all []StageDir
@@ -232,22 +230,22 @@ func (r Roots) StagesNamed(name string) []StageDir {
 			all = append(all, StageDir{Name: name, Path: filepath.Dir(file)})
 		}
 	}
-	if folder := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(folder, "stage.yaml")) {
-		all = append(all, StageDir{Name: name, Path: folder, Library: true})
+	if dir := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(dir, "stage.yaml")) {
+		all = append(all, StageDir{Name: name, Path: dir, Library: true})
 	}
 	return all
 }
 
-// StageFile is how plans and messages name the stage.yaml of a folder.
+// StageFile returns the name of a stage's stage.yaml in plans and messages.
 func (r Roots) StageFile(dir StageDir) string {
 	if dir.Library {
-		return shipped + path.Join(dir.Path, "stage.yaml")
+		return libraryPrefix + path.Join(dir.Path, "stage.yaml")
 	}
-	return r.display(filepath.Join(dir.Path, "stage.yaml"))
+	return r.Display(filepath.Join(dir.Path, "stage.yaml"))
 }
 
-// PipelinesNamed returns the path of every pipeline file of the name (as in [Roots.Pipelines]) as [Roots.FindPipeline] does,
-// that which it returns first.
+// PipelinesNamed returns the path of every pipeline file of a name of [Roots.Pipelines], the one of
+// [Roots.FindPipeline] first.
 func (r Roots) PipelinesNamed(name string) []string {
 	var all []string
 	for _, dir := range r.pipelineDirs("") {
@@ -256,7 +254,7 @@ func (r Roots) PipelinesNamed(name string) []string {
 		}
 	}
 	if file := path.Join("pipelines", name+".yaml"); r.Library != nil && isLibraryFile(r.Library, file) {
-		all = append(all, shipped+file)
+		all = append(all, libraryPrefix+file)
 	}
 	return all
 }
@@ -265,7 +263,7 @@ func (r Roots) PipelinesNamed(name string) []string {
 func (r Roots) Stages(pipelineDir string) []string {
 	var names []string
 	for _, parent := range r.stageDirs(pipelineDir) {
-		entries, _ := os.ReadDir(parent) // a folder that does not exist holds no stages
+		entries, _ := os.ReadDir(parent) // a missing directory has no stages
 		for _, e := range entries {
 			if isFile(filepath.Join(parent, e.Name(), "stage.yaml")) {
 				names = append(names, e.Name())
@@ -273,7 +271,7 @@ func (r Roots) Stages(pipelineDir string) []string {
 		}
 	}
 	if r.Library != nil {
-		entries, _ := fs.ReadDir(r.Library, "stages") // a library without stages has none
+		entries, _ := fs.ReadDir(r.Library, "stages") // the library may lack stages
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
@@ -286,15 +284,15 @@ func (r Roots) stageDirs(pipelineDir string) []string {
 	if pipelineDir != "" {
 		dirs = append(dirs, filepath.Join(pipelineDir, "stages"))
 	}
-	for _, scripts := range r.scripts() {
+	for _, scripts := range r.scriptDirs() {
 		dirs = append(dirs, filepath.Join(scripts, "stages"))
 	}
 	return dirs
 }
 
-// display is a path as it stands in plans and messages: relative to the project, with slashes, where
-// it lies inside it.
-func (r Roots) display(file string) string {
+// Display returns the name of a file in plans and messages: for a file in the project the relative path with
+// slashes.
+func (r Roots) Display(file string) string {
 	if relative, err := filepath.Rel(r.Project, file); err == nil && filepath.IsLocal(relative) {
 		return filepath.ToSlash(relative)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 )
 
-// lookupRoots lays out files in a folder with project/ and engine/.
+// lookupRoots writes files to a directory with project/ and engine/.
 func lookupRoots(t *testing.T, files ...string) (dir string, roots compile.Roots) {
 	t.Helper()
 	dir = t.TempDir()
@@ -22,7 +22,7 @@ func lookupRoots(t *testing.T, files ...string) (dir string, roots compile.Roots
 }
 
 func TestFindPipeline(t *testing.T) {
-	places := []string{ // in the order of the lookup
+	places := []string{ // in the order of the search
 		"project/x",
 		"project/.claude/pipelines/x", "project/.claude/pipelines/x.yaml",
 		"engine/scripts/pipelines/x", "engine/scripts/pipelines/x.yaml",
@@ -68,14 +68,14 @@ func TestPipelineNotFound(t *testing.T) {
 	if diff := cmp.Diff([]string{"ideate", "refine"}, roots.Pipelines()); diff != "" {
 		t.Errorf("Pipelines (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"", "x", "x/y/z"} { // nothing, a folder, below a file
+	for _, name := range []string{"", "x", "x/y/z"} { // empty, a directory, below a file
 		if got, err := roots.FindPipeline(name); err == nil {
 			t.Errorf("FindPipeline(%q) = %q", name, got)
 		}
 	}
 }
 
-// A shipped pipeline is found last, by its name alone.
+// A shipped pipeline is found last, and only by its name.
 func TestFindShippedPipeline(t *testing.T) {
 	dir, roots := lookupRoots(t, "project/.claude/pipelines/own.yaml", "project/scripts/pipelines/both.yaml")
 	roots.Library = fstest.MapFS{
@@ -95,7 +95,7 @@ func TestFindShippedPipeline(t *testing.T) {
 	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
 		t.Errorf("problem %q", problem)
 	}
-	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program ships nothing" {
+	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program has no library" {
 		t.Errorf("problem %q", problem)
 	}
 	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {

@@ -14,13 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// FuzzPipeline compiles any pipeline file with any other file, which is a stage and a pipeline that can be
-// embedded: it never panics, each diagnostic has a
-// place inside the file that it names, and a plan survives its JSON.
+// FuzzPipeline compiles any pipeline file with any other file, used as a stage and as an embedded pipeline. It
+// never panics, each diagnostic has a position inside of its file, and a plan survives its JSON.
 func FuzzPipeline(f *testing.F) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -41,7 +40,7 @@ func FuzzPipeline(f *testing.F) {
 	}
 	f.Add([]byte("name: p\nnodes: [{id: a, pipeline: sub.yaml}]\n"), []byte("name: s\nnodes: [{id: a, pipeline: p.yaml}]\n"))
 	f.Add([]byte(earlierBlock+"- {id: n, prompt: x, inputs: {from_parallel: [a, {stage: b, block: gen, providers: [second]}]}}\n"), []byte{})
-	for _, policy := range []string{careful, careless} {
+	for _, policy := range []string{validApprovals, faultyApprovals} {
 		f.Add([]byte("name: p\npolicy:\n"+policy+"nodes: [{id: a, stage: s}]\n"), []byte{})
 	}
 	for _, pipeline := range []string{agentLoop, edges} {
@@ -75,7 +74,7 @@ func FuzzPipeline(f *testing.F) {
 	})
 }
 
-// The new keys in one pipeline, after the loop of DIALECT B3.
+// agentLoop uses the newer keys in one pipeline, after the loop of DIALECT B3.
 const agentLoop = `name: agent-loop
 commands: {test: go test ./...}
 guardrails: {max_runtime_seconds: 7200}
@@ -120,7 +119,7 @@ nodes:
     transitions: {success: done, reject: {to: plan, limit: 3}}
 `
 
-// Edges between nodes of all kinds, some of them wrong.
+// edges has edges between nodes of all kinds, some of them wrong.
 const edges = `name: edges
 nodes:
   - {id: a, prompt: x, transitions: {fail: c, success: b, skip: next, on: d}}
@@ -136,7 +135,7 @@ const contractStage = "termination: {type: checks, max: 2}\nprompt: prompt\nrole
 func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[string][]byte) {
 	t.Helper()
 	if err != nil {
-		var ds diagnostic.List
+		var ds yamldoc.Diagnostics
 		if !errors.As(err, &ds) || !ds.HasErrors() {
 			t.Fatalf("an error without diagnostics: %v", err)
 		}
@@ -161,11 +160,11 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 	}
 }
 
-func checkPlaces(t *testing.T, ds diagnostic.List, texts map[string][]byte) {
+func checkPlaces(t *testing.T, ds yamldoc.Diagnostics, texts map[string][]byte) {
 	t.Helper()
 	for _, d := range ds {
 		if strings.HasPrefix(d.File, "--") && d.Line == 0 && d.Code != "" && d.Message != "" {
-			continue // of a flag
+			continue // the file is a flag
 		}
 		text, known := texts[d.File]
 		if lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2; !known || d.Line < 1 || d.Line > lines || d.Column < 1 || d.Code == "" || d.Message == "" {

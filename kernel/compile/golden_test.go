@@ -20,10 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 
-// TestGolden compiles the archives of testdata/plan. Their files are laid out in an empty folder:
-// project/ is the project, engine/ $AGENT_PIPELINES_ROOT, library/ the shipped stages. The comment
-// says what to compile, one setting a line (see [parseGolden]); the parts plan.json, diagnostics and
-// library are what must come out.
+// TestGolden compiles the archives of testdata/plan in an empty directory: project/ is the project, engine/
+// $AGENT_PIPELINES_ROOT, library/ the shipped stages. The comment has one setting per line (see [parseGolden]).
+// The parts plan.json, diagnostics and library are the expected results.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -45,14 +44,14 @@ func TestGolden(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(parts(want), parts(got)); diff != "" {
+			if diff := cmp.Diff(partTexts(want), partTexts(got)); diff != "" {
 				t.Errorf("run with -update and review the change if it is meant (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// layOut writes the files of a case into dir and splits them from the golden parts.
+// layOut writes the files of a case into dir and returns the golden parts apart.
 func layOut(t *testing.T, dir string, archive *txtar.Archive) (kept, want []txtar.File) {
 	t.Helper()
 	for _, f := range archive.Files {
@@ -76,7 +75,7 @@ func writeFile(t *testing.T, name string, data []byte) {
 	}
 }
 
-// compileGolden returns the golden parts as they come out now, with <DIR> for dir.
+// compileGolden returns the current golden parts, with <DIR> for dir.
 func compileGolden(t *testing.T, dir string, archive *txtar.Archive) []txtar.File {
 	t.Helper()
 	result, err := parseGolden(t, dir, string(archive.Comment))()
@@ -195,7 +194,7 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	}
 }
 
-// indented is the plan as JSON without HTML escapes.
+// indented returns the plan as JSON without HTML escapes.
 func indented(t *testing.T, result *compile.Result) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -208,7 +207,7 @@ func indented(t *testing.T, result *compile.Result) string {
 	return b.String()
 }
 
-func parts(files []txtar.File) map[string]string {
+func partTexts(files []txtar.File) map[string]string {
 	m := map[string]string{}
 	for _, f := range files {
 		m[f.Name] = string(f.Data)

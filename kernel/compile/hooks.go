@@ -9,67 +9,66 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// defaultQuestion is what a confirm without a message asks.
+// defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// hookFile is what the hooks of one pipeline file are compiled with.
-type hookFile struct {
+// hookCompiler compiles the hooks of one pipeline file.
+type hookCompiler struct {
 	*compiler
-	data []byte     // the file's bytes
-	list []authored // its nodes
+	data    []byte       // content of the file
+	sources []nodeSource // its nodes
 }
 
-// hooks compiles the hooks of a pipeline file, those that other keys stand for included, nil for none. asks
-// says of each node of the list whether a person has to approve it.
-func (c *compiler) hooks(m mapping, data []byte, list []authored, asks []approval) []plan.Hook {
-	f := hookFile{c, data, list}
-	written := f.written(m)
-	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.supervision(m, list, asks)...)
+// hooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
+// the nodes, by index.
+func (c *compiler) hooks(m object, data []byte, list []nodeSource, approvals []approval) []plan.Hook {
+	f := hookCompiler{c, data, list}
+	written := f.readHooks(m)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, approvals)...)
 	var all []plan.Hook
 	for _, point := range plan.HookPoints {
 		all = append(all, written[point]...)
 	}
 	if len(all) > plan.MaxHooks {
-		m.Errorf(m.place(m.get("hooks", "nodes", "stages")).at, diagnostic.CodeSize, "let one hook do more",
+		m.Errorf(m.location(m.get("hooks", "nodes", "stages")).pos, yamldoc.CodeSize, "let one hook do more",
 			"the pipeline has %d hooks, more than the %d allowed", len(all), plan.MaxHooks)
 	}
-	return numbered(all)
+	return numberHooks(all)
 }
 
-// numbered gives the hooks their numbers.
-func numbered(hooks []plan.Hook) []plan.Hook {
+// numberHooks sets the numbers of the hooks.
+func numberHooks(hooks []plan.Hook) []plan.Hook {
 	for i := range hooks {
 		hooks[i].Number = i + 1
 	}
 	return hooks
 }
 
-// written reads the key hooks.
-func (f hookFile) written(m mapping) map[plan.HookPoint][]plan.Hook {
+// readHooks reads the key hooks.
+func (f hookCompiler) readHooks(m object) map[plan.HookPoint][]plan.Hook {
 	hooks := map[plan.HookPoint][]plan.Hook{}
-	inner, ok := m.mapping("hooks")
+	inner, ok := m.objectAt("hooks")
 	if !ok {
 		return hooks
 	}
 	for _, e := range inner.node.Entries {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
-			hooks[point] = f.point(inner, point, e.KeyPos)
+			hooks[point] = f.pointHooks(inner, point, e.KeyPos)
 		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
 }
 
-// point compiles the list of one point. What is never called is left out, with a warning.
-func (f hookFile) point(m mapping, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
+// pointHooks compiles the hooks of one point. Hooks that are never called are dropped with a warning.
+func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
 	items, _ := m.list(string(point))
 	var hooks []plan.Hook
 	for i, item := range items {
@@ -77,40 +76,42 @@ func (f hookFile) point(m mapping, point plan.HookPoint, at yamldoc.Pos) []plan.
 			m.wrongType(value{item, "a hook"}, "a map")
 			continue
 		}
-		e := mapping{m.document, item, fmt.Sprintf("hook %d of %s", i+1, point)}
+		e := object{m.document, item, fmt.Sprintf("hook %d of %s", i+1, point)}
 		hooks = append(hooks, f.hook(e, point))
 	}
 	switch {
 	case len(items) == 0:
-	case atSession(point) && len(f.open) > 1:
-		m.Warnf(at, diagnostic.CodeNoEffect, "write it in the pipeline that is started", "%s has no effect in a pipeline within another", point)
+	case isSessionPoint(point) && len(f.includeStack) > 1:
+		m.Warnf(at, yamldoc.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
 		return nil
-	case atProvider(point) && !slices.ContainsFunc(f.list, func(a authored) bool { return a.has("parallel") }):
-		m.Warnf(at, diagnostic.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
+	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a nodeSource) bool { return a.has("parallel") }):
+		m.Warnf(at, yamldoc.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
 	}
 	return hooks
 }
 
-func atSession(p plan.HookPoint) bool  { return strings.HasPrefix(string(p), "session_") }
-func atStage(p plan.HookPoint) bool    { return strings.HasPrefix(string(p), "stage_") }
-func atProvider(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "parallel_provider_") }
+func isSessionPoint(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "session_") }
+func isStagePoint(p plan.HookPoint) bool   { return strings.HasPrefix(string(p), "stage_") }
+func isProviderPoint(p plan.HookPoint) bool {
+	return strings.HasPrefix(string(p), "parallel_provider_")
+}
 
-// hook compiles one entry.
-func (f hookFile) hook(e mapping, point plan.HookPoint) plan.Hook {
-	h := plan.Hook{Point: point, Stage: f.stageOfHook(e, point), At: place{e.document, e.node.Pos}.String()}
+// hook compiles one hook.
+func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
+	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), At: location{e.document, e.node.Pos}.String()}
 	h.Condition = f.condition(e)
 	h.Message, _ = e.text("message")
-	h.AcceptFeedback = e.flag("accept_feedback")
+	h.AcceptFeedback = e.boolean("accept_feedback")
 	h.Timeout = e.secondsOr("timeout", "the action's own limit")
 	h.OnTimeout, h.OnError = oneOf[plan.Fallback](e, "on_timeout", &dialect.Hook), oneOf[plan.Fallback](e, "on_error", &dialect.Hook)
-	h.Action = f.action(e)
-	own := dialect.OwnKeys(h.Action)
+	h.Action = f.actionName(e)
+	kernelKeys := dialect.KernelActionKeys(h.Action)
 	switch {
-	case own != nil:
-		e.checkOwn(point, h.Action, own)
+	case kernelKeys != nil:
+		e.checkKernelAction(point, h.Action, kernelKeys)
 	case h.Action != "":
-		h.Config = e.others(dialect.Hook.Names())
-		e.checkPlugins(point)
+		h.Config = e.otherMembers(dialect.Hook.Names())
+		e.checkPluginAction(point)
 	}
 	if h.Action == plan.ActionConfirm && h.Message == "" {
 		h.Message = defaultQuestion
@@ -118,26 +119,26 @@ func (f hookFile) hook(e mapping, point plan.HookPoint) plan.Hook {
 	return h
 }
 
-// action is the canonical name of the entry's action, "", having said why, if there is none.
-func (f hookFile) action(e mapping) string {
+// actionName returns the canonical name of the hook's action. It returns "" and reports a fault if there is none.
+func (f hookCompiler) actionName(e object) string {
 	name, at := e.text("action")
 	switch {
-	case !e.says("action"):
-		e.Errorf(e.node.Pos, diagnostic.CodeMissing, "add action:", "%s has no action", e.what)
-	case dialect.OwnKeys(name) != nil || at.Node == nil:
+	case !e.isSet("action"):
+		e.Errorf(e.node.Pos, yamldoc.CodeMissing, "add action:", "%s has no action", e.label)
+	case dialect.KernelActionKeys(name) != nil || at.Node == nil:
 		return name
 	default:
 		if canonical, ok := f.Catalog.HookAction(name); ok {
 			return canonical
 		}
 		known := append(f.Catalog.HookActions(), plan.ActionPause, plan.ActionConfirm)
-		e.Errorf(at.Pos, diagnostic.CodeAction, f.missing(sdk.KindHookAction, name, known), "unknown hook action %q", name)
+		e.Errorf(at.Pos, yamldoc.CodeAction, f.missingHint(sdk.KindHookAction, name, known), "unknown hook action %q", name)
 	}
 	return ""
 }
 
-// condition is the entry's condition, checked.
-func (f hookFile) condition(e mapping) string {
+// condition returns the checked condition of the hook.
+func (f hookCompiler) condition(e object) string {
 	text, at := e.text("condition")
 	if at.Node == nil {
 		return ""
@@ -147,8 +148,8 @@ func (f hookFile) condition(e mapping) string {
 	return text
 }
 
-// checkCondition reports what is wrong with the condition at a place in the file with these bytes.
-func (m mapping) checkCondition(err error, at value, data []byte) {
+// checkCondition reports err, the error of a condition. data is the content of the file.
+func (m object) checkCondition(err error, at value, data []byte) {
 	var fault *condition.Error
 	if !errors.As(err, &fault) {
 		return
@@ -157,49 +158,49 @@ func (m mapping) checkCondition(err error, at value, data []byte) {
 	if fault.Line > 1 {
 		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
 	}
-	m.Errorf(at.At(data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
+	m.Errorf(at.At(data, fault.Offset), yamldoc.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }
 
-// checkOwn checks an entry whose action is one of the kernel's.
-func (m mapping) checkOwn(point plan.HookPoint, action string, own []string) {
+// checkKernelAction checks a hook with an action of the kernel.
+func (m object) checkKernelAction(point plan.HookPoint, action string, own []string) {
 	if point == plan.PointSessionEnd {
-		m.Errorf(m.get("action").Pos, diagnostic.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.what, action)
+		m.Errorf(m.get("action").Pos, yamldoc.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.label, action)
 	}
 	noun := map[string]string{plan.ActionPause: "pause", plan.ActionConfirm: "question"}[action]
 	for _, e := range m.node.Entries {
 		switch {
 		case slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-"):
 		case e.Key == "accept_feedback":
-			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+			m.Errorf(e.KeyPos, yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 		case slices.Contains(dialect.Hook.Names(), e.Key):
-			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for a person", noun, e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeConflict, "remove it", "a %s has no %s: it waits for the user", noun, e.Key)
 		default:
 			hint := ""
 			if near := nearest.Name(e.Key, own); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			m.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.what)
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.label)
 		}
 	}
 }
 
-// checkPlugins checks an entry whose action is a plugin's.
-func (m mapping) checkPlugins(point plan.HookPoint) {
+// checkPluginAction checks a hook with an action of a plugin.
+func (m object) checkPluginAction(point plan.HookPoint) {
 	if m.has("accept_feedback") {
-		m.Errorf(m.key("accept_feedback"), diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+		m.Errorf(m.keyPos("accept_feedback"), yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 	}
 	if point != plan.PointSessionEnd {
 		return
 	}
 	for _, key := range []string{"on_timeout", "on_error"} {
 		if word, at := m.text(key); word == string(plan.FallbackPause) {
-			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
+			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
 		}
 	}
 }
 
-// others are the members of the map that are none of the known ones, as an object; nil if there are none.
-func (m mapping) others(known []string) []byte {
+// otherMembers returns the members of the map that are not known, as a JSON object; nil for none.
+func (m object) otherMembers(known []string) []byte {
 	rest := yamldoc.Node{Kind: yamldoc.Map}
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {

@@ -12,7 +12,7 @@ import (
 
 const twoNodes = "name: a\nnodes:\n- {id: one, prompt: x}\n- id: both\n  parallel: {providers: [mock], stages: [{id: in, prompt: x}]}\nhooks:\n"
 
-// U243, U248, K14: what is wrong with hooks is said where it stands, all of it at once. The hooks begin in line 7.
+// U243, U248, K14: all faults of hooks are reported at once, at their positions. The hooks begin in line 7.
 func TestHookDiagnostics(t *testing.T) {
 	const variables = "the variables are event, iteration, provider, session, stage, status)"
 	const words = " (available: abort, continue, pause)"
@@ -41,12 +41,12 @@ func TestHookDiagnostics(t *testing.T) {
 				"  iteration_start: [{action: pause, stage: inn}, {action: pause, stage: in}, {action: pause, stage: [one]}]\n" +
 				"  parallel_provider_end: [{action: pause, stage: one}, {action: pause, stage: both}]\n",
 			[]string{
-				`p.yaml:7:42: error[AP-YAML-107]: hook 1 of session_start cannot have stage: it is called once for the session (remove it, or write the hook at stage_start or stage_end)`,
+				`p.yaml:7:42: error[AP-YAML-107]: hook 1 of session_start cannot have stage: it is called once per session (remove it, or write the hook at stage_start or stage_end)`,
 				`p.yaml:8:40: error[AP-YAML-209]: "in" is a stage inside block "both", for which stage_start is not called (use parallel_provider_start or iteration_start, or name the block)`,
 				`p.yaml:9:38: error[AP-YAML-209]: hook 1 of stage_end names unknown stage "oen" (did you mean "one"? available: both, one)`,
 				`p.yaml:10:44: error[AP-YAML-209]: hook 1 of iteration_start names unknown stage "inn" (did you mean "in"? available: both, in, one)`,
 				`p.yaml:10:101: error[AP-YAML-101]: stage must be text, not a list`,
-				`p.yaml:11:50: warning[AP-YAML-303]: parallel_provider_end is not called for node "one", which is no parallel block`,
+				`p.yaml:11:50: warning[AP-YAML-303]: parallel_provider_end is not called for node "one", which is not a parallel block`,
 			},
 		},
 		"conditions": {
@@ -64,12 +64,12 @@ func TestHookDiagnostics(t *testing.T) {
 			"  stage_end:\n  - {action: pause, timeout: 3, on_timeout: continue, accept_feedback: true, mesage: x, x-mine: 1}\n" +
 				"  - {action: confirm, on_error: abort, timeout: 5, accept_feedbak: true, url: x}\n",
 			[]string{
-				`p.yaml:8:21: error[AP-YAML-107]: a pause has no timeout: it waits for a person (remove it)`,
-				`p.yaml:8:33: error[AP-YAML-107]: a pause has no on_timeout: it waits for a person (remove it)`,
+				`p.yaml:8:21: error[AP-YAML-107]: a pause has no timeout: it waits for the user (remove it)`,
+				`p.yaml:8:33: error[AP-YAML-107]: a pause has no on_timeout: it waits for the user (remove it)`,
 				`p.yaml:8:55: error[AP-YAML-107]: only a confirm takes feedback (write action: confirm)`,
 				`p.yaml:8:78: error[AP-YAML-301]: unknown key "mesage" in hook 1 of stage_end (did you mean "message"?)`,
-				`p.yaml:9:23: error[AP-YAML-107]: a question has no on_error: it waits for a person (remove it)`,
-				`p.yaml:9:40: error[AP-YAML-107]: a question has no timeout: it waits for a person (remove it)`,
+				`p.yaml:9:23: error[AP-YAML-107]: a question has no on_error: it waits for the user (remove it)`,
+				`p.yaml:9:40: error[AP-YAML-107]: a question has no timeout: it waits for the user (remove it)`,
 				`p.yaml:9:52: error[AP-YAML-301]: unknown key "accept_feedbak" in hook 2 of stage_end (did you mean "accept_feedback"?)`,
 				`p.yaml:9:74: error[AP-YAML-301]: unknown key "url" in hook 2 of stage_end`,
 			},
@@ -115,7 +115,7 @@ func TestHookDiagnostics(t *testing.T) {
 
 const points = "iteration_end, iteration_start, parallel_provider_end, parallel_provider_start, session_end, session_start, stage_end, stage_start"
 
-// What concerns people in keys other than hooks.
+// Faults of require_human_approval, supervised and accept_feedback.
 func TestApprovalDiagnostics(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml string
@@ -129,11 +129,11 @@ func TestApprovalDiagnostics(t *testing.T) {
 			`p.yaml:2:13: warning[AP-YAML-303]: supervised has no effect on a pipeline of one node: it asks after every node but the last (write require_human_approval: true on the node)`,
 		}},
 		"supervised all the same": {"name: a\nsupervised: true\nnodes: [{id: a, prompt: x, require_human_approval: false}, {id: b, prompt: x, require_human_approval: false}]\n", []string{
-			`p.yaml:3:52: warning[AP-YAML-303]: node "a" is asked about all the same: the pipeline is supervised`,
+			`p.yaml:3:52: warning[AP-YAML-303]: require_human_approval: false has no effect on node "a": the pipeline is supervised`,
 		}},
 		"inside a block": {"name: a\nnodes:\n- id: b\n  parallel:\n    providers: [mock]\n    stages:\n    - {id: x, prompt: x, require_human_approval: true}\n    - {id: y, stage: tick, require_human_approval: true}\n", []string{
-			`p.yaml:7:26: error[AP-YAML-107]: stage "x" of block "b" cannot have require_human_approval: a person is asked after the block (say it on the block)`,
-			`p.yaml:8:28: error[AP-YAML-107]: stage "y" of block "b" cannot have require_human_approval: a person is asked after the block (say it on the block)`,
+			`p.yaml:7:26: error[AP-YAML-107]: stage "x" of block "b" cannot have require_human_approval: the user is asked after the block (write it on the block)`,
+			`p.yaml:8:28: error[AP-YAML-107]: stage "y" of block "b" cannot have require_human_approval: the user is asked after the block (write it on the block)`,
 		}},
 		"points that are never reached": {"name: a\nnodes: [{id: a, pipeline: inner.yaml}]\nhooks:\n  iteration_end: [{action: pause, stage: a}]\n  parallel_provider_start: [{action: pause}]\n  parallel_provider_end: []\n", []string{
 			`p.yaml:2:27: error[AP-YAML-206]: unknown pipeline "inner.yaml" (searched inner.yaml, .claude/pipelines/inner.yaml, .claude/pipelines/inner.yaml.yaml, inner.yaml.yaml, scripts/pipelines/inner.yaml, scripts/pipelines/inner.yaml.yaml, the shipped pipelines)`,
@@ -160,7 +160,7 @@ func TestApprovalDiagnostics(t *testing.T) {
 		})
 	}
 	got := fmt.Sprint(diagnose(t, "name: a\nnodes: [{id: b, parallel: {providers: [mock], stages: [{id: x, stage: asking}]}}]\n", map[string]string{"asking": "require_human_approval: true\n"}))
-	if want := `p.yaml:2:71: error[AP-YAML-107]: the stage of stage "x" of block "b" wants a person's approval, and inside a block nobody is asked (say require_human_approval: true on the block and false here)`; !strings.Contains(got, want) {
+	if want := `p.yaml:2:71: error[AP-YAML-107]: the stage of stage "x" of block "b" needs the user's approval, but nobody is asked inside a block (write require_human_approval: true on the block and false here)`; !strings.Contains(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

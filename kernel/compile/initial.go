@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// inputExtensions are the files that a directory named as initial input stands for.
+// inputExtensions are the extensions of the files that a directory as initial input stands for.
 var inputExtensions = []string{".md", ".yaml", ".json", ".txt"}
 
 // pattern is one initial input as written: a file, a directory or a glob.
 type pattern struct {
 	text string
-	at   place
+	at   location
 }
 
-// initialInputs expands the patterns to absolute paths of files, sorted, each once. A pattern without
-// a file is a warning. It returns nil if there are no patterns and an empty list if none matches.
+// initialInputs expands the patterns to absolute paths of files, sorted, without repetition. A pattern without a
+// file is a warning. It returns nil for no patterns, an empty list for no matches.
 func (c *compiler) initialInputs(patterns []pattern) []string {
 	if len(patterns) == 0 {
 		return nil
@@ -28,15 +28,15 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 	for _, p := range patterns {
 		found := expand(c.Project, p.text)
 		if len(found) == 0 {
-			p.at.Warnf(p.at.at, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
+			p.at.Warnf(p.at.pos, yamldoc.CodeNoInput, "", "initial input %q matches no file", p.text)
 		}
 		files = append(files, found...)
 	}
 	return sortedUnique(files)
 }
 
-// expand returns the files that a pattern stands for: of a directory, those below it with a known
-// extension.
+// expand returns the files of a pattern. A directory stands for the files below it with an extension of
+// inputExtensions.
 func expand(project, pattern string) []string {
 	path := pattern
 	if !filepath.IsAbs(path) {
@@ -54,7 +54,7 @@ func expand(project, pattern string) []string {
 		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && isFile(file) && !entry.IsDir() {
 			files = append(files, file)
 		}
-		return nil // what cannot be read is no input
+		return nil // unreadable files are no inputs
 	})
 	return files
 }

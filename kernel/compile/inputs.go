@@ -3,19 +3,18 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// inputs checks the inputs of what stands at s and copies them as they are written.
-func (m mapping) inputs(s scope) plan.Inputs {
-	inner, ok := m.mapping("inputs")
+// inputs checks the inputs at s and returns them as written.
+func (m object) inputs(s inputScope) plan.Inputs {
+	inner, ok := m.objectAt("inputs")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Inputs)
+	inner.checkKeys(&dialect.Inputs)
 	inner.checkFrom(s)
 	inner.checkSelect()
 	inner.checkParallel(s)
@@ -28,12 +27,12 @@ func (m mapping) inputs(s scope) plan.Inputs {
 	return inputs
 }
 
-// withTexts is a value whose scalars are text as [mapping.text] reads it: where ids stand, 1 is "1".
+// withTexts returns the value with all scalars as text, as [object.text] reads them: the id 1 is "1".
 func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	c := *n
 	switch n.Kind {
 	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
-		return &yamldoc.Node{Pos: n.Pos, Kind: yamldoc.Text, Source: trimmed(n.Source)}
+		return &yamldoc.Node{Pos: n.Pos, Kind: yamldoc.Text, Source: trimNewlines(n.Source)}
 	case yamldoc.List:
 		c.Items = make([]*yamldoc.Node, len(n.Items))
 		for i, item := range n.Items {
@@ -48,49 +47,49 @@ func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	return &c
 }
 
-func (m mapping) checkSelect() {
+func (m object) checkSelect() {
 	oneOf[string](m, "select", &dialect.Inputs)
 }
 
-// checkFrom looks for the node whose outputs are wanted: inside a block first among the stages that the
-// same provider ran before, then among the earlier nodes of the pipeline.
-func (m mapping) checkFrom(s scope) {
+// checkFrom checks the node that inputs.from names. In a block, the earlier stages of the same provider come
+// first, then the earlier nodes of the pipeline.
+func (m object) checkFrom(s inputScope) {
 	from, at := m.text("from")
 	if at.Node == nil {
 		return
 	}
 	var before []string
 	if s.inside && s.stage > 0 {
-		before = s.own().stages[:s.stage]
+		before = s.ownBlock().stages[:s.stage]
 	}
 	if slices.Contains(before, from) {
 		return
 	}
-	earlier := node(s.earlier(), from)
+	earlier := findOutline(s.earlier(), from)
 	if earlier != nil && earlier.block == nil {
 		return
 	}
-	hint, wrong := s.whyNot(from, earlier)
-	if wrong == "" {
-		wrong = "names unknown node %q"
-		hint = didYouMean(from, slices.Concat(before, stageNodes(s.earlier())))
+	hint, format := s.fromFault(from, earlier)
+	if format == "" {
+		format = "names unknown node %q"
+		hint = didYouMean(from, slices.Concat(before, nonBlockIDs(s.earlier())))
 	}
-	m.Errorf(at.Pos, diagnostic.CodeInputs, hint, "inputs.from "+wrong, from)
+	m.Errorf(at.Pos, yamldoc.CodeInputs, hint, "inputs.from "+format, from)
 }
 
-// whyNot says why inputs.from cannot name something that exists, in a format for the name; "" if there
-// is no such thing.
-func (s scope) whyNot(from string, earlier *outline) (hint, wrong string) {
+// fromFault returns why inputs.from cannot name an existing node or stage, as a format for its name; "" if none
+// exists.
+func (s inputScope) fromFault(from string, earlier *outline) (hint, format string) {
 	const later = "names %q, which does not run before this node"
 	switch {
 	case earlier != nil:
 		return "use from_parallel with one of its stages", "names %q, which is a parallel block"
-	case s.inside && s.stage == ofProvider && slices.Contains(s.own().stages, from):
-		return "say it in the inputs of the stage that reads it", "names %q, a stage of the block, for all of its stages"
-	case s.inside && slices.Contains(s.own().stages, from):
-		return "move that stage up, or take the output of an earlier one", later
-	case node(s.nodes[s.at:], from) != nil:
-		return "move that node up, or take the output of an earlier one", later
+	case s.inside && s.stage == providerScope && slices.Contains(s.ownBlock().stages, from):
+		return "write it in the inputs of the stage that reads it", "names %q, a stage of the block, for all of its stages"
+	case s.inside && slices.Contains(s.ownBlock().stages, from):
+		return "move that stage up, or use the output of an earlier one", later
+	case findOutline(s.nodes[s.node:], from) != nil:
+		return "move that node up, or use the output of an earlier one", later
 	}
 	for _, o := range s.earlier() {
 		if o.block != nil && slices.Contains(o.block.stages, from) {
@@ -100,8 +99,8 @@ func (s scope) whyNot(from string, earlier *outline) (hint, wrong string) {
 	return "", ""
 }
 
-// stageNodes are the ids of the nodes that are no blocks.
-func stageNodes(nodes []outline) []string {
+// nonBlockIDs returns the ids of the nodes without a parallel block.
+func nonBlockIDs(nodes []outline) []string {
 	var ids []string
 	for _, o := range nodes {
 		if o.block == nil {

@@ -6,66 +6,65 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// holder is what a policy is said of.
-type holder int
+// policyOwner is the kind of object that a policy belongs to.
+type policyOwner int
 
 const (
-	ofPipeline holder = iota
-	ofNode
-	ofStage // inside a block
+	pipelinePolicy policyOwner = iota
+	nodePolicy
+	stagePolicy // inside a block
 )
 
-// atMost is count with an upper bound.
-func (m mapping) atMost(most int, key string) (int, value) {
+// atMost is [object.count] with an upper bound.
+func (m object) atMost(most int, key string) (int, value) {
 	n, at := m.count(key)
 	if at.Node != nil && n > most {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
 		return 0, value{}
 	}
 	return n, at
 }
 
-// cycles reads how often counted edges may be taken, nil if nothing is said.
-func (m mapping) cycles() *plan.Cycles {
-	inner, ok := m.mapping("cycles")
+// cycles reads the limits of counted edges; nil if absent.
+func (m object) cycles() *plan.Cycles {
+	inner, ok := m.objectAt("cycles")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Cycles)
+	inner.checkKeys(&dialect.Cycles)
 	c := &plan.Cycles{}
 	var at value
 	c.Default, at = inner.atMost(plan.MaxCycles, "default")
 	c.Max, _ = inner.atMost(plan.MaxCycles, "max")
 	c.Session, _ = inner.count("session")
 	if c.Max > 0 && c.Default > c.Max {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "default must be at most max, which is %d, not %s", c.Max, at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "", "default must be at most max, which is %d, not %s", c.Max, at.Source)
 	}
 	n, at := inner.count("identical")
 	if at.Node != nil && n < 2 {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out, and they are not compared", "identical must be at least 2 passes, not %s", at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out to disable the comparison", "identical must be at least 2 passes, not %s", at.Source)
 	}
 	c.Identical = n
 	return c
 }
 
-// budget reads how many tokens prompts may have, nil if nothing is said.
-func (m mapping) budget(of holder) *plan.Budget {
-	inner, ok := m.mapping("budget")
+// budget reads the token budget of prompts; nil if absent.
+func (m object) budget(owner policyOwner) *plan.Budget {
+	inner, ok := m.objectAt("budget")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Budget)
-	if of != ofPipeline && inner.has("shares") {
-		inner.Errorf(inner.key("shares"), diagnostic.CodeConflict, "say them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
+	inner.checkKeys(&dialect.Budget)
+	if owner != pipelinePolicy && inner.has("shares") {
+		inner.Errorf(inner.keyPos("shares"), yamldoc.CodeConflict, "write them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
 	}
-	b := &plan.Budget{Total: inner.total()}
-	shares, _ := inner.mapping("shares")
+	b := &plan.Budget{Total: inner.budgetTotal()}
+	shares, _ := inner.objectAt("shares")
 	if shares.node == nil || len(shares.node.Entries) == 0 {
 		return b
 	}
@@ -77,23 +76,23 @@ func (m mapping) budget(of holder) *plan.Budget {
 		sum += n
 	}
 	if sum > 100 {
-		inner.Errorf(shares.node.Pos, diagnostic.CodeRange, "", "the shares add up to %d percent, more than 100", sum)
+		inner.Errorf(shares.node.Pos, yamldoc.CodeRange, "", "the shares add up to %d percent, more than 100", sum)
 	}
 	return b
 }
 
-// total is the budget's whole: a number of tokens, or model for what the provider's model takes in.
-func (m mapping) total() json.RawMessage {
+// budgetTotal returns a number of tokens, or "model" for the context window of the provider's model.
+func (m object) budgetTotal() json.RawMessage {
 	v := m.get("total")
 	switch {
 	case v.Node == nil && !m.has("total"):
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add total: a number of tokens, or model", "%s has no total", m.what)
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add total: a number of tokens, or model", "%s has no total", m.label)
 		return nil
-	case v.Kind == yamldoc.Text && trimmed(v.Source) == "model":
+	case v.Kind == yamldoc.Text && trimNewlines(v.Source) == "model":
 		return json.RawMessage(`"model"`)
 	case v.Kind == yamldoc.Text:
-		if _, ok := numeric(v.Node); !ok {
-			m.Errorf(v.Pos, diagnostic.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
+		if _, ok := parseNumber(v.Node); !ok {
+			m.Errorf(v.Pos, yamldoc.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
 			return nil
 		}
 	}
@@ -104,32 +103,32 @@ func (m mapping) total() json.RawMessage {
 	return json.RawMessage(strconv.Itoa(n))
 }
 
-// checkShares looks for the nodes that shares are for.
-func (m mapping) checkShares(list []authored) {
-	policy, _ := m.quietly("policy")
-	budget, _ := policy.quietly("budget")
-	shares, ok := budget.quietly("shares")
+// checkShares reports shares of unknown nodes.
+func (m object) checkShares(list []nodeSource) {
+	policy, _ := m.peek("policy")
+	budget, _ := policy.peek("budget")
+	shares, ok := budget.peek("shares")
 	if !ok {
 		return
 	}
-	ids := idsOf(list)
+	ids := nodeIDs(list)
 	for _, e := range shares.node.Entries {
 		if !slices.Contains(ids, e.Key) {
-			shares.Errorf(e.KeyPos, diagnostic.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
+			shares.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
 		}
 	}
 }
 
-// quietly is a nested map whose faults are reported elsewhere.
-func (m mapping) quietly(key string) (mapping, bool) {
+// peek returns a nested map without reporting faults.
+func (m object) peek(key string) (object, bool) {
 	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
-		return mapping{m.document, n, key}, true
+		return object{m.document, n, key}, true
 	}
-	return mapping{}, false
+	return object{}, false
 }
 
-// idsOf are the ids of nodes, without those that are missing.
-func idsOf(list []authored) []string {
+// nodeIDs returns the ids of nodes, without empty ones.
+func nodeIDs(list []nodeSource) []string {
 	var ids []string
 	for _, a := range list {
 		if a.id != "" {
@@ -139,13 +138,13 @@ func idsOf(list []authored) []string {
 	return ids
 }
 
-// cost reads what attempts may consume, nil if nothing is said.
-func (m mapping) cost() *plan.Cost {
-	inner, ok := m.mapping("cost")
+// cost reads the limits of dollars and tokens; nil if absent.
+func (m object) cost() *plan.Cost {
+	inner, ok := m.objectAt("cost")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Cost)
+	inner.checkKeys(&dialect.Cost)
 	c := &plan.Cost{MaxUSD: inner.positive("max_usd"), WarnUSD: inner.positive("warn_usd"), ReserveUSD: inner.positive("reserve_usd")}
 	tokens, _ := inner.count("max_tokens")
 	reserve, _ := inner.count("reserve_tokens")
@@ -156,63 +155,63 @@ func (m mapping) cost() *plan.Cost {
 	return c
 }
 
-// positive is a number above 0, 0 if there is none.
-func (m mapping) positive(key string) float64 {
+// positive returns a number above 0; 0 if absent.
+func (m object) positive(key string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for none", "%s must be more than 0, not %s", key, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
 		return 0
 	}
 	return n
 }
 
-// checkBelow reports a number that must not be above another; 0 is none.
-func (m mapping) checkBelow(key string, n float64, bound string, most float64, why string) {
+// checkBelow reports a number above its bound. A bound of 0 is no bound.
+func (m object) checkBelow(key string, n float64, bound string, most float64, why string) {
 	if most > 0 && n > most {
-		m.Errorf(m.get(key).Pos, diagnostic.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
+		m.Errorf(m.get(key).Pos, yamldoc.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
 	}
 }
 
-// escalation reads what happens when a person is needed, nil if nothing is said.
-func (m mapping) escalation() *plan.Escalation {
-	inner, ok := m.mapping("escalation")
+// escalation reads the policy of escalations; nil if absent.
+func (m object) escalation() *plan.Escalation {
+	inner, ok := m.objectAt("escalation")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Escalation)
+	inner.checkKeys(&dialect.Escalation)
 	e := &plan.Escalation{
 		OnLimit: oneOf[string](inner, "on_limit", &dialect.Escalation),
 		Timeout: inner.secondsOr("timeout", "a day"), Poll: inner.secondsOr("poll", "5 seconds"),
 		OnTimeout: oneOf[string](inner, "on_timeout", &dialect.Escalation),
 	}
-	if wait := inner.flag("wait"); inner.has("wait") {
+	if wait := inner.boolean("wait"); inner.has("wait") {
 		e.Wait = &wait
 	}
 	return e
 }
 
-// isRequired reads whether every way to the end leads through a node.
-func (m mapping) isRequired(of holder) bool {
-	if of != ofNode && m.has("required") {
-		hint := map[holder]string{ofPipeline: "say it in the policy of a node", ofStage: "say it in the policy of the block"}[of]
-		m.Errorf(m.key("required"), diagnostic.CodeConflict, hint, "required is said of nodes")
+// isRequired reports whether every path to the end must pass through the node.
+func (m object) isRequired(owner policyOwner) bool {
+	if owner != nodePolicy && m.has("required") {
+		hint := map[policyOwner]string{pipelinePolicy: "write it in the policy of a node", stagePolicy: "write it in the policy of the block"}[owner]
+		m.Errorf(m.keyPos("required"), yamldoc.CodeConflict, hint, "required is a key of nodes")
 		return false
 	}
-	return m.flag("required")
+	return m.boolean("required")
 }
 
-// runLimit is the guardrail of a run: that of guardrails, or policy.timeout, which means the same.
-func (m mapping) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan.Guardrails {
+// runLimit returns the guardrail of a run, from guardrails or policy.timeout, which mean the same.
+func (m object) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan.Guardrails {
 	if policy == nil || policy.Timeout == 0 {
 		return guardrails
 	}
-	inner, _ := m.quietly("policy")
-	at := inner.place(inner.get("timeout"))
+	inner, _ := m.peek("policy")
+	at := inner.location(inner.get("timeout"))
 	switch {
 	case guardrails == nil:
 		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, At: at.String()}
 	case guardrails.MaxRuntimeSeconds != policy.Timeout:
-		at.errorf(diagnostic.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
+		at.errorf(yamldoc.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
 			policy.Timeout, guardrails.MaxRuntimeSeconds)
 	}
 	return guardrails

@@ -5,23 +5,23 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// loop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
-func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
-	s := c.load(dir)
+// stageLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
+func (c *compiler) stageLoop(dir StageDir, loop Loop) *plan.Plan {
+	s := c.loadStage(dir)
 	if s == nil {
 		return nil
 	}
-	c.alone = true
-	if s.wraps.said() {
-		return c.wrapAlone(s)
+	c.singleStage = true
+	if s.wraps.isSet() {
+		return c.singleStageWraps(s)
 	}
-	p := c.head(s.File, s.data)
+	p := c.newPlan(s.File, s.data)
 	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
-	p.Pipeline.Commands = c.commands(nil)
+	p.Pipeline.Commands = c.mergeCommands(nil)
 	p.Session.Inputs = c.initialInputs(c.flagPatterns())
 	p.Dependencies.Tmux = !s.noTmux
 	p.Nodes = append(p.Nodes, plan.Node{
@@ -31,79 +31,79 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		Ref:         dir.Name,
 		Termination: c.loopTermination(s, loop),
 		Description: s.description,
-		Provider:    c.provider(settings{mapping: s.mapping}, s.settings, settings{}),
-		PromptPath:  c.promptOf(s),
+		Provider:    c.provider(settings{object: s.object}, s.settings, settings{}),
+		PromptPath:  c.findPrompt(s),
 		Context:     s.context,
 		OutputPath:  s.outputPath,
 		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
 		Guardrails:  s.guardrails,
 		Role:        s.role,
-		Artifact:    c.aloneArtifact(s),
+		Artifact:    c.singleStageArtifact(s),
 		Commands:    s.commands,
-		Requires:    s.demands.requires,
+		Requires:    s.requirements.requires,
 	})
-	c.checkNamed(p)
-	c.limitRun(p)
-	c.checkAlone(s)
+	c.checkFlags(p)
+	c.setRunTimeout(p)
+	c.checkSingleStage(s)
 	switch {
-	case s.approval.asks:
-		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
+	case s.approval.required:
+		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, s.approval.at)})
 	case slices.Contains(c.Overrides.Iterate, dir.Name):
-		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, c.outside("--iterate"))})
+		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, c.externalLocation("--iterate"))})
 	}
 	return p
 }
 
-// checkAlone warns of what makes no difference to a stage that runs alone.
-func (c *compiler) checkAlone(s *stage) {
+// checkSingleStage warns of keys and flags without effect on a stage that runs alone.
+func (c *compiler) checkSingleStage(s *stage) {
 	switch {
 	case !s.has("checks"):
-	case c.looking:
-		c.readChecks(s.checkList("the stage"))
+	case c.validateOnly:
+		c.readChecks(s.checkObjects("the stage"))
 	default:
-		s.Warnf(s.key("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
+		s.Warnf(s.keyPos("checks"), yamldoc.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
-	if s.demands.skipWhen != "" && !c.looking {
-		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
+	if s.requirements.skipWhen != "" && !c.validateOnly {
+		s.Warnf(s.requirements.skipWhenAt.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
-	if at := c.outside("--supervised"); c.Overrides.Supervised {
-		at.Warnf(at.at, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
+	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
+		at.Warnf(at.pos, yamldoc.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
 	}
 }
 
-// loopTermination is the stage's termination with the command's maximum. check_before, which only
-// loops know, travels with it.
+// loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
+// loops have, is part of it.
 func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
-	own := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
-	delete(own.values, "max")
-	delete(own.values, "iterations")
+	stageTermination := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
+	delete(stageTermination.values, "max")
+	delete(stageTermination.values, "iterations")
 	if loop.Max < 0 {
-		c.outside("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+		c.externalLocation("max").errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
 	count := loop.Max
 	if count == 0 {
 		count = DefaultLoopMax
 	}
-	t := mergeTermination(own, termination{}, runs{count: count})
+	t := mergeTermination(stageTermination, termination{}, runCount{count: count})
 	if s.checkBefore {
 		t["check_before"] = true
 	}
-	c.checkTermination(t, own, termination{})
-	if t.Type() == plan.TypeChecks && !c.looking {
-		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks to end by")
+	c.checkTermination(t, stageTermination, termination{})
+	if t.Type() == plan.TypeChecks && !c.validateOnly {
+		s.termination.typeAt.errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
 	return t
 }
 
-// aloneArtifact is the artifact of a stage that runs alone, in which nothing is measured.
-func (c *compiler) aloneArtifact(s *stage) *plan.Artifact {
+// singleStageArtifact returns the artifact of a stage that runs alone, without fields of checks.
+func (c *compiler) singleStageArtifact(s *stage) *plan.Artifact {
 	if s.artifact.Artifact == nil || len(s.artifact.KernelFields) == 0 {
 		return s.artifact.Artifact
 	}
-	if at := s.artifact.fields; !c.looking {
-		at.Warnf(at.node.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
+	if at := s.artifact.kernelFields; !c.validateOnly {
+		at.Warnf(at.node.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
 	}
-	own := *s.artifact.Artifact
-	own.KernelFields = nil
-	return &own
+	contract := *s.artifact.Artifact
+	contract.KernelFields = nil
+	return &contract
 }

@@ -1,32 +1,72 @@
 package compile
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// maxNameBytes leaves room for the prefix "parallel-NN-" within the 255 bytes of a file name.
+// maxNameBytes keeps file names with the prefix "parallel-NN-" below the limit of 255 bytes.
 const maxNameBytes = 128
 
-// plainly is a name for the messages whose words scripts of the Bash engine know, in which it has no quotes.
-func plainly(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
+// unquoted returns an escaped name without quotes. Scripts match the messages of the Bash engine, which have no
+// quotes.
+func unquoted(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
 
-// validName says what is wrong with a name that becomes part of a directory name, "" if nothing is.
-// Letters of any script are allowed.
-func validName(name string) string {
+// nameFault returns the fault of a name that becomes part of a directory name; "" for a valid name. Letters of any
+// script are allowed.
+func nameFault(name string) string {
 	switch {
 	case name == "":
 		return "is empty"
 	case name == "." || name == "..":
-		return "is no name of a directory"
+		return "is not a directory name"
 	case len(name) > maxNameBytes:
 		return "is too long"
 	case strings.ContainsAny(name, `/\`):
-		return "holds a slash"
+		return "contains a slash"
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return "holds a control character"
+		return "contains a control character"
 	default:
 		return ""
 	}
+}
+
+// didYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change the slice.
+func didYouMean(name string, candidates []string) string {
+	candidates = sortedUnique(slices.Clone(candidates))
+	near := nearest.Name(name, candidates)
+	switch {
+	case near != "" && len(candidates) > 1:
+		return fmt.Sprintf("did you mean %q? available: %s", near, strings.Join(candidates, ", "))
+	case near != "":
+		return fmt.Sprintf("did you mean %q?", near)
+	case len(candidates) == 0:
+		return "none is available"
+	default:
+		return "available: " + strings.Join(candidates, ", ")
+	}
+}
+
+// missingHint returns the hint for a component that does not exist.
+func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
+	hint := didYouMean(name, candidates)
+	if a, ok := c.Catalog.(Adviser); ok {
+		if advice := a.Advice(kind, name); advice != "" {
+			return advice + "; " + hint
+		}
+	}
+	return hint
+}
+
+// sortedUnique sorts in place and removes repetitions and empty strings.
+func sortedUnique(list []string) []string {
+	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -19,8 +19,8 @@ import (
 
 var parityDir = flag.String("parity-dir", "", "folder of the recorded corpus: corpus-bash/ and cases/")
 
-// diverges are recorded plans that are not ours on purpose, by the ids of the corpus.
-var diverges = map[string]string{
+// knownDifferences are recorded plans that differ on purpose, by the ids of the corpus.
+var knownDifferences = map[string]string{
 	"o2":    "D10: --provider beats the nodes' own",
 	"o3":    "D10: CLAUDE_PIPELINE_PROVIDER beats the nodes' own",
 	"b9":    "D26: runs: 0 is refused",
@@ -48,8 +48,8 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// compareRecorded returns the kinds of the nodes that it compared, none for a record that is no plan of a
-// pipeline or is ours to refuse.
+// compareRecorded returns the kinds of the compared nodes; none for a record without a plan, or with a pipeline
+// that this compiler refuses.
 func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -60,7 +60,7 @@ func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	if recorded.Version != plan.Version || diverges[recorded.Session.Name] != "" {
+	if recorded.Version != plan.Version || knownDifferences[recorded.Session.Name] != "" {
 		return nil
 	}
 	project := filepath.Join(*parityDir, root)
@@ -83,7 +83,7 @@ func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(normalised(t, data), normalised(t, ours)); diff != "" {
+	if diff := cmp.Diff(normalizedPlan(t, data), normalizedPlan(t, ours)); diff != "" {
 		t.Errorf("%s (-recorded +ours):\n%s", file, diff)
 	}
 	var kinds []plan.Kind
@@ -115,20 +115,20 @@ func TestParityErrors(t *testing.T) {
 	}
 }
 
-// normalised drops times, the initial inputs, which the Bash engine added when it ran, and what it ignored: a
-// stage's commands (D25) and guardrails (D23).
-func normalised(t *testing.T, data []byte) map[string]any {
+// normalizedPlan removes times, the initial inputs that the Bash engine added at run time, and the values that it
+// ignored: commands (D25) and guardrails (D23) of stages.
+func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var p map[string]any
 	if err := json.Unmarshal(data, &p); err != nil {
 		t.Fatal(err)
 	}
-	normalise(p)
+	normalize(p)
 	return p
 }
 
-// normalise works through a plan, the stages of its blocks and the plans that it embeds.
-func normalise(p map[string]any) {
+// normalize changes a plan with the stages of its blocks and its embedded plans.
+func normalize(p map[string]any) {
 	delete(p, "compiled_at")
 	if pipeline, ok := p["pipeline"].(map[string]any); ok {
 		delete(pipeline, "guardrails")
@@ -143,11 +143,11 @@ func normalise(p map[string]any) {
 			if n, ok := n.(map[string]any); ok {
 				delete(n, "commands")
 				delete(n, "guardrails")
-				normalise(n)
+				normalize(n)
 			}
 		}
 	}
 	if inner, ok := p["plan"].(map[string]any); ok {
-		normalise(inner)
+		normalize(inner)
 	}
 }

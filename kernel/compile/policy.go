@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -13,13 +12,13 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
-func (m mapping) policy(of holder) *plan.Policy {
-	inner, ok := m.mapping("policy")
+// policy reads the policy of a pipeline, a node or a stage of a block; nil if absent.
+func (m object) policy(owner policyOwner) *plan.Policy {
+	inner, ok := m.objectAt("policy")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Policy)
+	inner.checkKeys(&dialect.Policy)
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
@@ -29,9 +28,9 @@ func (m mapping) policy(of holder) *plan.Policy {
 	p.Recovery = oneOf[plan.Recovery](inner, "recovery", &dialect.Policy)
 	p.Context = oneOf[string](inner, "context", &dialect.Policy)
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
-	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
-	p.Required = inner.isRequired(of)
-	p.Mode, p.Tools, p.Secrets = inner.mode(of), inner.tools(), inner.secrets()
+	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(owner), inner.cost(), inner.escalation()
+	p.Required = inner.isRequired(owner)
+	p.Mode, p.Tools, p.Secrets = inner.mode(owner), inner.tools(), inner.secrets()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}
@@ -41,49 +40,49 @@ func (m mapping) policy(of holder) *plan.Policy {
 	return p
 }
 
-// oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
-func oneOf[W ~string](m mapping, key string, of *dialect.Object) W {
-	word, at := m.text(key)
-	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
+// oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
+func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
+	choice, at := m.text(key)
+	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, choice) {
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(choice, known), "unknown %s %q", key, choice)
 		return ""
 	}
-	return W(word)
+	return W(choice)
 }
 
-// guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
-func (m mapping) guardrails() *plan.Guardrails {
-	inner, ok := m.mapping("guardrails")
+// guardrails reads the time limit of a pipeline, a node or a stage; nil if absent.
+func (m object) guardrails() *plan.Guardrails {
+	inner, ok := m.objectAt("guardrails")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Guardrails)
+	inner.checkKeys(&dialect.Guardrails)
 	limit := inner.seconds("max_runtime_seconds")
 	if limit == 0 {
 		return nil
 	}
-	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.place(inner.get("max_runtime_seconds")).String()}
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.location(inner.get("max_runtime_seconds")).String()}
 }
 
-// seconds returns a duration above 0, 0 if there is none: then there is no limit.
-func (m mapping) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
+// seconds returns a duration above 0; 0 means no limit.
+func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
 
-// secondsOr returns a duration above 0, 0 if there is none: then there is what without says.
-func (m mapping) secondsOr(key, without string) float64 {
+// secondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
+func (m object) secondsOr(key, without string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
 		return 0
 	}
 	return n
 }
 
-func (m mapping) retry() *plan.Retry {
-	inner, ok := m.mapping("retry")
+func (m object) retry() *plan.Retry {
+	inner, ok := m.objectAt("retry")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Retry)
+	inner.checkKeys(&dialect.Retry)
 	r := &plan.Retry{}
 	r.Attempts, _ = inner.count("attempts")
 	r.Step, _ = inner.count("step")
@@ -91,42 +90,42 @@ func (m mapping) retry() *plan.Retry {
 	r.OnStageRetry = oneOf[string](inner, "on_stage_retry", &dialect.Retry)
 	pauses, _ := inner.list("backoff")
 	for _, pause := range pauses {
-		n, ok := numeric(pause)
+		n, ok := parseNumber(pause)
 		switch {
 		case !ok:
 			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
 		case n < 0:
-			inner.Errorf(pause.Pos, diagnostic.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
+			inner.Errorf(pause.Pos, yamldoc.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
 		}
 		r.Backoff = append(r.Backoff, n)
 	}
 	return r
 }
 
-// feedback reads how often a person may send a stage back, nil if nothing is said.
-func (m mapping) feedback() *plan.Feedback {
-	inner, ok := m.mapping("feedback")
+// feedback reads how often the user may send a stage back; nil if absent.
+func (m object) feedback() *plan.Feedback {
+	inner, ok := m.objectAt("feedback")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Feedback)
-	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.flag("enabled")}
+	inner.checkKeys(&dialect.Feedback)
+	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.boolean("enabled")}
 	most, at := inner.count("max")
 	if most > plan.MaxFeedback {
-		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
+		inner.Errorf(at.Pos, yamldoc.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
 	}
 	f.Max = most
 	return f
 }
 
-// checkEnv accepts inherit, minimal or a list of names of variables.
-func (m mapping) checkEnv(v value) bool {
-	words := dialect.Policy.Words("env")
+// checkEnv checks for inherit, minimal or a list of names of variables.
+func (m object) checkEnv(v value) bool {
+	choices := dialect.Policy.Words("env")
 	switch {
-	case v.Kind == yamldoc.Text && slices.Contains(words, v.Source):
+	case v.Kind == yamldoc.Text && slices.Contains(choices, v.Source):
 		return true
 	case v.Kind == yamldoc.Text:
-		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, words)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, yamldoc.CodeWord, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamldoc.List:
 		m.wrongType(v, "inherit, minimal or a list of names")
@@ -134,7 +133,7 @@ func (m mapping) checkEnv(v value) bool {
 	}
 	for _, name := range v.Items {
 		if name.Kind != yamldoc.Text || !variableName.MatchString(name.Source) {
-			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
+			m.Errorf(name.Pos, yamldoc.CodeWord, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
 			return false
 		}
 	}

@@ -6,36 +6,36 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// usualPrompts are where a stage's prompt lies if prompt: names none that exists.
-var usualPrompts = []string{"prompts/prompt.md", "prompt.md"}
+// defaultPrompts are the prompt files of a stage without an existing file under prompt.
+var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
-// promptOf finds a stage's prompt file and returns its path for the plan. It returns "", having said
-// why, if there is none, and warns if it is not the one that the stage names.
-func (c *compiler) promptOf(s *stage) string {
+// findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none;
+// another file than the named one is a warning.
+func (c *compiler) findPrompt(s *stage) string {
 	if s.promptPath != "" {
 		return s.promptPath
 	}
 	wanted := promptFiles(s.prompt)
-	files := slices.Concat(wanted, usualPrompts)
+	files := slices.Concat(wanted, defaultPrompts)
 	for i, file := range files {
 		if s.promptPath = c.stagePath(s.dir, file); s.promptPath == "" {
 			continue
 		}
 		if s.prompt != "" && i >= len(wanted) {
-			s.promptAt.Warnf(s.promptAt.at, diagnostic.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+			s.promptAt.Warnf(s.promptAt.pos, yamldoc.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
 		}
 		return s.promptPath
 	}
-	s.promptAt.errorf(diagnostic.CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
+	s.promptAt.errorf(yamldoc.CodePrompt, "write "+path.Join(c.Display(s.dir.Path), "prompt.md")+" or set prompt:",
 		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(files, ", "))
 	return ""
 }
 
-// promptFiles are the files that prompt: may mean, in order. A bare name also looks into prompts/;
-// the extension may be left out.
+// promptFiles returns the files that the key prompt may mean, in order. A name without a slash is also searched in
+// prompts/; the extension is optional.
 func promptFiles(prompt string) []string {
 	if prompt == "" {
 		return nil
@@ -54,8 +54,8 @@ func promptFiles(prompt string) []string {
 	return files
 }
 
-// stagePath is the plan's path of a file of a stage, "" if there is no such file. A file of the
-// library counts only inside its stage and is noted for copying.
+// stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of the library must
+// be inside its stage, and is added to the stages to copy.
 func (c *compiler) stagePath(dir StageDir, file string) string {
 	absolute := file
 	switch {
@@ -72,5 +72,5 @@ func (c *compiler) stagePath(dir StageDir, file string) string {
 	if !isFile(absolute) {
 		return ""
 	}
-	return c.display(absolute)
+	return c.Display(absolute)
 }

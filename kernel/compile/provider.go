@@ -4,49 +4,46 @@ import (
 	"cmp"
 	"reflect"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// choice is a provider and a model before they are resolved. An empty model means the provider's
-// default.
-type choice struct {
+// providerChoice is a provider and a model before they are resolved. An empty model is the provider's default.
+type providerChoice struct {
 	provider, model string
-	at              place // where the provider was named
+	at              location // location of the provider's name
 }
 
-// provider resolves the provider and model of a node. Of the files, the node beats its stage, which
-// beats the pipeline's defaults, which beat the files of settings; the environment beats the files, the
-// command line everything.
+// provider resolves the provider and model of a node. The order is: command line, environment, node, stage,
+// defaults of the pipeline, configuration files.
 func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
-	chosen := c.fromFiles(node, stage, defaults)
-	chosen = c.overridden(chosen, choice{c.Env.Provider, c.Env.Model, c.outside("CLAUDE_PIPELINE_PROVIDER")})
-	chosen = c.overridden(chosen, choice{c.Overrides.Provider, c.Overrides.Model, c.outside("--provider")})
+	chosen := c.providerFromFiles(node, stage, defaults)
+	chosen = c.overrideProvider(chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
+	chosen = c.overrideProvider(chosen, providerChoice{c.Overrides.Provider, c.Overrides.Model, c.externalLocation("--provider")})
 	c.checkMismatch(chosen, node, stage)
 	name, model, ok := c.Catalog.Provider(chosen.provider)
 	switch {
 	case ok:
 		c.checkMode(name, chosen.at)
-		checkPrompts(name, chosen.at)
+		refuseCommandProvider(name, chosen.at)
 		p := &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
-		if c.alone && name != chosen.provider {
+		if c.singleStage && name != chosen.provider {
 			p.Alias = chosen.provider
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.errorf(diagnostic.CodeProvider, "name one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is named")
+		chosen.at.errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
-		chosen.at.errorf(diagnostic.CodeProvider, c.missing(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", plainly(chosen.provider))
+		chosen.at.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
 	}
 	return nil
 }
 
-// fromFiles follows the Bash engine: a node or stage that names a provider but no model gets that
-// provider's default model, not the pipeline's. What the pipeline's files leave open the files of settings
-// say.
-func (c *compiler) fromFiles(node, stage, defaults settings) choice {
-	chosen := choice{model: cmp.Or(node.model, stage.model)}
+// providerFromFiles returns the choice of the files. As in the Bash engine, a node or stage with a provider but no
+// model gets the provider's default model, not that of the pipeline.
+func (c *compiler) providerFromFiles(node, stage, defaults settings) providerChoice {
+	chosen := providerChoice{model: cmp.Or(node.model, stage.model)}
 	for _, s := range []settings{node, stage, defaults} {
 		if s.provider != "" {
 			chosen.provider, chosen.at = s.provider, s.providerAt
@@ -57,49 +54,51 @@ func (c *compiler) fromFiles(node, stage, defaults settings) choice {
 		chosen.model = cmp.Or(chosen.model, defaults.model)
 	}
 	if d := c.Defaults; chosen.provider == "" && d.Provider != "" {
-		chosen.provider, chosen.at = d.Provider, place{c.document(d.File), d.At}
+		chosen.provider, chosen.at = d.Provider, location{c.document(d.File), d.At}
 	}
 	if chosen.provider == "" {
-		chosen.provider, chosen.at = c.DefaultProvider, node.place(value{})
+		chosen.provider, chosen.at = c.DefaultProvider, node.location(value{})
 	}
 	return chosen
 }
 
-// checkMismatch warns where a node changes its stage's provider but not the model that the stage
-// names beside it: the Bash engine hands the one to the other, and so do we.
-func (c *compiler) checkMismatch(chosen choice, node, stage settings) {
-	changed := node.provider != "" && stage.provider != "" && c.canonical(node.provider) != c.canonical(stage.provider)
+// checkMismatch warns of a node that changes its stage's provider but not the model beside it. The model goes to
+// the new provider, as in the Bash engine.
+func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
+	changed := node.provider != "" && stage.provider != "" && c.canonicalProvider(node.provider) != c.canonicalProvider(stage.provider)
 	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
-		node.providerAt.Warnf(node.providerAt.at, diagnostic.CodeMismatch, "name the model beside the provider",
+		node.providerAt.Warnf(node.providerAt.pos, yamldoc.CodeMismatch, "name the model beside the provider",
 			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
 	}
 }
 
-// overridden lays an override over a choice. A provider that differs from the chosen one brings its
-// own model: a model that was meant for another provider would be refused by it.
-func (c *compiler) overridden(chosen, over choice) choice {
-	if over.provider != "" && c.canonical(over.provider) != c.canonical(chosen.provider) {
+// overrideProvider applies an override to a choice. Another provider also replaces the model, which it would
+// refuse.
+func (c *compiler) overrideProvider(chosen, over providerChoice) providerChoice {
+	if over.provider != "" && c.canonicalProvider(over.provider) != c.canonicalProvider(chosen.provider) {
 		return over
 	}
 	chosen.model = cmp.Or(over.model, chosen.model)
 	return chosen
 }
 
-func (c *compiler) canonical(provider string) string {
+func (c *compiler) canonicalProvider(provider string) string {
 	if name, _, ok := c.Catalog.Provider(provider); ok {
 		return name
 	}
 	return provider
 }
 
-// outside is the place of a value that came from no file.
-func (c *compiler) outside(name string) place { return place{document: c.document(name)} }
+// externalLocation returns the location of a flag or an environment variable.
+func (c *compiler) externalLocation(name string) location {
+	return location{document: c.document(name)}
+}
 
-// overrides is what the plan records of them: the command line's word, else the environment's; nil
-// if neither said anything.
-func (c *compiler) overrides() *plan.Overrides {
+// planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
+// none.
+func (c *compiler) planOverrides() *plan.Overrides {
 	o := c.Overrides
-	said := plan.Overrides{
+	overrides := plan.Overrides{
 		Provider: cmp.Or(o.Provider, c.Env.Provider),
 		Model:    cmp.Or(o.Model, c.Env.Model),
 		Context:  cmp.Or(o.Context, c.Env.Context),
@@ -110,13 +109,13 @@ func (c *compiler) overrides() *plan.Overrides {
 		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
 	}
 	for id, d := range o.Timeouts {
-		if said.Timeouts == nil {
-			said.Timeouts = map[string]float64{}
+		if overrides.Timeouts == nil {
+			overrides.Timeouts = map[string]float64{}
 		}
-		said.Timeouts[id] = d.Seconds()
+		overrides.Timeouts[id] = d.Seconds()
 	}
-	if reflect.ValueOf(said).IsZero() {
+	if reflect.ValueOf(overrides).IsZero() {
 		return nil
 	}
-	return &said
+	return &overrides
 }

@@ -4,44 +4,43 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// outline is what the inputs of other nodes need to know of a node.
+// outline holds the facts of a node that the inputs of other nodes depend on.
 type outline struct {
 	id    string
-	block *members // nil for anything but a parallel block
+	block *blockMembers // nil for a node without a parallel block
 }
 
-// members are the ids in a parallel block.
-type members struct {
+// blockMembers are the ids in a parallel block.
+type blockMembers struct {
 	stages, providers []string
 }
 
-// scope is where inputs stand, and with it what they can name.
-type scope struct {
+// inputScope is the location of inputs in the pipeline. It decides which nodes the inputs can name.
+type inputScope struct {
 	nodes []outline // of the pipeline, in order
-	at    int       // the node
-	// inside is set within the node's parallel block, where stage is the number of the stage, or
-	// ofProvider.
+	node  int       // index of the node in nodes
+	// inside is true within the node's parallel block. stage is then the index of the stage, or providerScope.
 	inside bool
 	stage  int
 }
 
-// ofProvider stands for a stage's number in the scope of a provider's inputs.
-const ofProvider = -1
+// providerScope is the stage index of a provider's inputs.
+const providerScope = -1
 
-// in is the scope of a stage, or of the providers, of the block at s.
-func (s scope) in(stage int) scope {
+// inBlock returns the scope of a stage, or of the providers, of the block at s.
+func (s inputScope) inBlock(stage int) inputScope {
 	s.inside, s.stage = true, stage
 	return s
 }
 
-// own are the members of the block that the inputs stand in or at, nil if there is no block.
-func (s scope) own() *members { return s.nodes[s.at].block }
+// ownBlock returns the members of the node's parallel block; nil for a node without one.
+func (s inputScope) ownBlock() *blockMembers { return s.nodes[s.node].block }
 
-func (s scope) earlier() []outline { return s.nodes[:s.at] }
-func (s scope) later() []outline   { return s.nodes[s.at+1:] }
+func (s inputScope) earlier() []outline { return s.nodes[:s.node] }
+func (s inputScope) later() []outline   { return s.nodes[s.node+1:] }
 
-// node returns the first of the nodes with an id, nil if there is none.
-func node(nodes []outline, id string) *outline {
+// findOutline returns the first node with an id; nil for none.
+func findOutline(nodes []outline, id string) *outline {
 	for i := range nodes {
 		if nodes[i].id == id {
 			return &nodes[i]
@@ -50,35 +49,35 @@ func node(nodes []outline, id string) *outline {
 	return nil
 }
 
-// outlines reads the ids of nodes ahead of their compilation.
-func outlines(nodes []authored) []outline {
+// outlines reads the ids of nodes before their compilation.
+func outlines(nodes []nodeSource) []outline {
 	list := make([]outline, len(nodes))
 	for i, a := range nodes {
 		list[i].id = a.id
 		if inner := a.node.Get("parallel"); inner != nil && inner.Kind == yamldoc.Map {
-			list[i].block = &members{
-				stages:    ids(inner.Get("stages"), "id", "name"),
-				providers: ids(inner.Get("providers"), "as", "name"),
+			list[i].block = &blockMembers{
+				stages:    itemIDs(inner.Get("stages"), "id", "name"),
+				providers: itemIDs(inner.Get("providers"), "as", "name"),
 			}
 		}
 	}
 	return list
 }
 
-// ids are the ids of a list's items, which are texts or have one under the first of the keys; "" for an
-// item without. What is wrong with them is reported when they are compiled.
-func ids(list *yamldoc.Node, keys ...string) []string {
+// itemIDs returns the ids of a list's items: an item's text, or its value under the first of the keys; "" for an
+// item without an id. It reports no faults.
+func itemIDs(list *yamldoc.Node, keys ...string) []string {
 	if list == nil {
 		return nil
 	}
 	var found []string
 	for _, item := range list.Items {
-		m := mapping{node: item}
+		m := object{node: item}
 		switch v := m.get(keys...); {
 		case item.Kind == yamldoc.Text:
-			found = append(found, trimmed(item.Source))
+			found = append(found, trimNewlines(item.Source))
 		case v.Node != nil:
-			found = append(found, trimmed(v.Source))
+			found = append(found, trimNewlines(v.Source))
 		default:
 			found = append(found, "")
 		}

@@ -5,19 +5,18 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// secrets reads what is a secret besides what always is one, nil if nothing is said.
-func (m mapping) secrets() *plan.Secrets {
-	inner, ok := m.mapping("secrets")
+// secrets reads the patterns of secrets beside the built-in ones; nil if absent.
+func (m object) secrets() *plan.Secrets {
+	inner, ok := m.objectAt("secrets")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Secrets)
+	inner.checkKeys(&dialect.Secrets)
 	items, ok := inner.list("patterns")
 	if !ok {
 		return nil
@@ -31,8 +30,8 @@ func (m mapping) secrets() *plan.Secrets {
 	return s
 }
 
-// checkPattern reports what is wrong with a pattern, without saying it: it may tell what the secret is.
-func (m mapping) checkPattern(item *yamldoc.Node) bool {
+// checkPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
+func (m object) checkPattern(item *yamldoc.Node) bool {
 	if item.Kind != yamldoc.Text {
 		m.wrongType(value{item, "a pattern in patterns"}, "text")
 		return false
@@ -41,11 +40,11 @@ func (m mapping) checkPattern(item *yamldoc.Node) bool {
 	var fault *syntax.Error
 	switch {
 	case errors.As(err, &fault):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "a pattern of a secret is none: %s", fault.Code)
+		m.Errorf(item.Pos, yamldoc.CodePattern, "patterns are RE2: no look-around and no back references; write them in single quotes", "invalid pattern of a secret: %s", fault.Code)
 	case err != nil:
-		m.Errorf(item.Pos, diagnostic.CodePattern, "", "a pattern of a secret is none")
+		m.Errorf(item.Pos, yamldoc.CodePattern, "", "invalid pattern of a secret")
 	case pattern.MatchString(""):
-		m.Errorf(item.Pos, diagnostic.CodePattern, "write what the secret begins with, or how long it is", "a pattern of a secret matches the empty text")
+		m.Errorf(item.Pos, yamldoc.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
 		return false
 	}
 	return err == nil

@@ -5,47 +5,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// crossProvider is the answer to from_parallel within a block (REQUIREMENTS U009); its words are fixed.
+// crossProvider is the message for a from_parallel within its own block (REQUIREMENTS U009). Its text is fixed.
 const crossProvider = "Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks."
 
-// checkParallel checks from_parallel: the id of a stage of an earlier block, a map that says more, or a
-// list of such.
-func (m mapping) checkParallel(s scope) {
+// checkParallel checks from_parallel: the id of a stage of an earlier block, a map, or a list of these.
+func (m object) checkParallel(s inputScope) {
 	v := m.get("from_parallel")
 	switch {
 	case v.Node == nil:
 	case v.Kind == yamldoc.List:
 		for _, item := range v.Items {
-			m.checkSource(item, s)
+			m.checkParallelSource(item, s)
 		}
 	default:
-		m.checkSource(v.Node, s)
+		m.checkParallelSource(v.Node, s)
 	}
 }
 
-// checkSource checks one source.
-func (m mapping) checkSource(n *yamldoc.Node, s scope) {
+// checkParallelSource checks one item of from_parallel.
+func (m object) checkParallelSource(n *yamldoc.Node, s inputScope) {
 	switch n.Kind {
 	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
-		wanted := source{stage: trimmed(n.Source), at: place{m.document, n.Pos}}
+		wanted := parallelSource{stage: trimNewlines(n.Source), at: location{m.document, n.Pos}}
 		if wanted.stage == "" {
-			wanted.at.errorf(diagnostic.CodeMissing, "write the id of a stage", "from_parallel names no stage")
+			wanted.at.errorf(yamldoc.CodeMissing, "write the id of a stage", "from_parallel names no stage")
 			return
 		}
-		wanted.find(s)
+		wanted.resolve(s)
 	case yamldoc.Map:
-		inner := mapping{m.document, n, "from_parallel"}
-		inner.unknown(&dialect.Source)
+		inner := object{m.document, n, "from_parallel"}
+		inner.checkKeys(&dialect.Source)
 		inner.checkSelect()
-		wanted := source{stage: inner.required("stage"), at: inner.place(inner.get("stage"))}
+		wanted := parallelSource{stage: inner.requiredText("stage"), at: inner.location(inner.get("stage"))}
 		block, at := inner.text("block")
-		wanted.block, wanted.blockAt = block, inner.place(at)
-		if found := wanted.find(s); found != nil {
+		wanted.block, wanted.blockAt = block, inner.location(at)
+		if found := wanted.resolve(s); found != nil {
 			inner.checkFilter(found)
 		}
 	default:
@@ -53,53 +51,52 @@ func (m mapping) checkSource(n *yamldoc.Node, s scope) {
 	}
 }
 
-// checkFilter checks that the wanted providers are in the block.
-func (m mapping) checkFilter(block *outline) {
+// checkFilter checks that the block has the requested providers.
+func (m object) checkFilter(block *outline) {
 	items, ok := m.list("providers")
 	if ok && len(items) == 0 {
-		m.Errorf(m.get("providers").Pos, diagnostic.CodeMissing, "leave the key out for all of them", "providers of from_parallel names nobody")
+		m.Errorf(m.get("providers").Pos, yamldoc.CodeMissing, "leave the key out for all of them", "providers of from_parallel is empty")
 	}
 	for _, item := range items {
 		switch {
 		case item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null:
 			m.wrongType(value{item, "a provider"}, "text")
-		case !slices.Contains(block.block.providers, trimmed(item.Source)):
-			m.Errorf(item.Pos, diagnostic.CodeInputs, didYouMean(trimmed(item.Source), block.block.providers),
-				"block %q has no provider %q", block.id, trimmed(item.Source))
+		case !slices.Contains(block.block.providers, trimNewlines(item.Source)):
+			m.Errorf(item.Pos, yamldoc.CodeInputs, didYouMean(trimNewlines(item.Source), block.block.providers),
+				"block %q has no provider %q", block.id, trimNewlines(item.Source))
 		}
 	}
 }
 
-// source is a stage of a parallel block whose outputs are wanted.
-type source struct {
-	stage, block string // no block: the first that has the stage
-	at, blockAt  place
+// parallelSource references the outputs of a stage of a parallel block.
+type parallelSource struct {
+	stage, block string // block "": the first block with the stage
+	at, blockAt  location
 }
 
-// find returns the block that is meant. It returns nil, having said why, if it is not among the earlier
-// ones.
-func (w source) find(s scope) *outline {
+// resolve returns the referenced block. It returns nil and reports a fault if the block is not an earlier one.
+func (w parallelSource) resolve(s inputScope) *outline {
 	if w.stage == "" {
 		return nil // already reported
 	}
-	switch found := w.among(s.earlier()); {
+	switch found := w.candidates(s.earlier()); {
 	case len(found) > 0:
 		w.checkAmbiguous(found)
 		return found[0]
-	case s.own() != nil && (w.block == s.nodes[s.at].id || w.block == "" && slices.Contains(s.own().stages, w.stage)):
-		w.at.errorf(diagnostic.CodeInputs, "", crossProvider)
-	case len(w.among(s.later())) > 0:
-		w.at.errorf(diagnostic.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
+	case s.ownBlock() != nil && (w.block == s.nodes[s.node].id || w.block == "" && slices.Contains(s.ownBlock().stages, w.stage)):
+		w.at.errorf(yamldoc.CodeInputs, "", crossProvider)
+	case len(w.candidates(s.later())) > 0:
+		w.at.errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
 	case w.block != "":
-		w.wrongBlock(s)
+		w.reportBlock(s)
 	default:
-		w.unknown(s)
+		w.reportStage(s)
 	}
 	return nil
 }
 
-// among are the blocks that have the stage.
-func (w source) among(nodes []outline) []*outline {
+// candidates returns the blocks with the stage.
+func (w parallelSource) candidates(nodes []outline) []*outline {
 	var found []*outline
 	for i := range nodes {
 		o := &nodes[i]
@@ -110,40 +107,40 @@ func (w source) among(nodes []outline) []*outline {
 	return found
 }
 
-func (w source) checkAmbiguous(found []*outline) {
+func (w parallelSource) checkAmbiguous(found []*outline) {
 	if len(found) == 1 || w.block != "" {
 		return
 	}
-	w.at.Warnf(w.at.at, diagnostic.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
-		"stage %q is in several blocks, that of %q is taken", w.stage, found[0].id)
+	w.at.Warnf(w.at.pos, yamldoc.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
+		"stage %q is in several blocks: block %q is used", w.stage, found[0].id)
 }
 
-// wrongBlock reports a block that does not exist or lacks the stage.
-func (w source) wrongBlock(s scope) {
-	found := node(s.earlier(), w.block)
+// reportBlock reports a block that does not exist or lacks the stage.
+func (w parallelSource) reportBlock(s inputScope) {
+	found := findOutline(s.earlier(), w.block)
 	switch {
 	case found != nil && found.block != nil:
-		w.at.errorf(diagnostic.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
+		w.at.errorf(yamldoc.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
 	case found != nil:
-		w.blockAt.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no parallel block", w.block)
-	case node(s.later(), w.block) != nil:
-		w.blockAt.errorf(diagnostic.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
+		w.blockAt.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a parallel block", w.block)
+	case findOutline(s.later(), w.block) != nil:
+		w.blockAt.errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
 	default:
-		w.blockAt.errorf(diagnostic.CodeInputs, didYouMean(w.block, blockIDs(s.earlier())), "from_parallel names unknown block %q", w.block)
+		w.blockAt.errorf(yamldoc.CodeInputs, didYouMean(w.block, blockIDs(s.earlier())), "from_parallel names unknown block %q", w.block)
 	}
 }
 
-// unknown reports a stage that is in no block.
-func (w source) unknown(s scope) {
+// reportStage reports a stage that is in no earlier block.
+func (w parallelSource) reportStage(s inputScope) {
 	blocks := blockIDs(s.earlier())
-	named := node(s.earlier(), w.stage)
+	named := findOutline(s.earlier(), w.stage)
 	switch {
 	case len(blocks) == 0:
-		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
+		w.at.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
 	case named != nil && named.block != nil:
-		w.at.errorf(diagnostic.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
+		w.at.errorf(yamldoc.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
 	case named != nil:
-		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no stage of a parallel block", w.stage)
+		w.at.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a stage of a parallel block", w.stage)
 	default:
 		var stages []string
 		for _, o := range s.earlier() {
@@ -151,7 +148,7 @@ func (w source) unknown(s scope) {
 				stages = append(stages, o.block.stages...)
 			}
 		}
-		w.at.errorf(diagnostic.CodeInputs, didYouMean(w.stage, stages), "from_parallel names unknown stage %q", w.stage)
+		w.at.errorf(yamldoc.CodeInputs, didYouMean(w.stage, stages), "from_parallel names unknown stage %q", w.stage)
 	}
 }
 

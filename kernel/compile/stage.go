@@ -3,20 +3,19 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-var stageNoEffect = []string{"output_parse", "items"}
+var unusedStageKeys = []string{"output_parse", "items"}
 
-// settings are the keys that a node and a stage.yaml share; a node's win.
+// settings are the keys that a node and a stage.yaml share. The node's win.
 type settings struct {
-	mapping
+	object
 	description string
 	provider    string
-	providerAt  place
+	providerAt  location
 	model       string
 	context     string
 	outputPath  string
@@ -29,28 +28,28 @@ type settings struct {
 // stage is one stage.yaml.
 type stage struct {
 	settings
-	dir         StageDir
-	name        string // the stage's own name, its folder's unless it says another
-	prompt      string // as written, may be empty
-	promptAt    place
-	commands    map[string]string
-	role        string
-	artifact    artifact
-	demands     demands
-	wraps       wraps
-	checkBefore bool
-	noTmux      bool
-	data        []byte
+	dir          StageDir
+	name         string // the key name; default: the name of the directory
+	prompt       string // as written; may be empty
+	promptAt     location
+	commands     map[string]string
+	role         string
+	artifact     artifact
+	requirements requirements
+	wraps        wraps
+	checkBefore  bool
+	noTmux       bool
+	data         []byte
 
-	promptPath string // as the plan has it, set by the first node that needs it
+	promptPath string // of the plan; set by the first node that needs it
 }
 
 // settings reads the shared keys.
-func (m mapping) settings() settings {
-	s := settings{mapping: m}
+func (m object) settings() settings {
+	s := settings{object: m}
 	s.description, _ = m.text("description")
 	provider, at := m.text("provider")
-	s.provider, s.providerAt = provider, m.place(at)
+	s.provider, s.providerAt = provider, m.location(at)
 	s.model, _ = m.text("model")
 	s.context, _ = m.text("context")
 	s.outputPath, _ = m.text("output_path")
@@ -63,30 +62,30 @@ func (m mapping) settings() settings {
 	return s
 }
 
-// newStage reads the map of a stage.yaml.
-func newStage(dir StageDir, m mapping, data []byte) *stage {
-	m.unknown(&dialect.Stage)
-	m.noEffect(stageNoEffect...)
+// newStage reads the content of a stage.yaml.
+func newStage(dir StageDir, m object, data []byte) *stage {
+	m.checkKeys(&dialect.Stage)
+	m.warnUnused(unusedStageKeys...)
 	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
 	if s.name, _ = m.text("name"); s.name == "" {
 		s.name = dir.Name
 	}
 	prompt, at := m.text("prompt")
-	s.prompt, s.promptAt = prompt, m.place(at)
-	s.checkBefore = m.flag("check_before")
-	s.demands = m.demands(data)
+	s.prompt, s.promptAt = prompt, m.location(at)
+	s.checkBefore = m.boolean("check_before")
+	s.requirements = m.requirements(data)
 	if s.wraps = m.wraps(); s.wraps.run != "" {
 		s.wraps.dir = dir
 	}
 	s.role, _ = m.text("role")
-	if wrong := validName(s.role); s.role != "" && wrong != "" {
-		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
+	if fault := nameFault(s.role); s.role != "" && fault != "" {
+		m.Errorf(m.get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, fault)
 	}
 	return s
 }
 
-// flag returns a boolean, false if absent.
-func (m mapping) flag(key string) bool {
+// boolean returns a boolean; false if absent.
+func (m object) boolean(key string) bool {
 	v := m.get(key)
 	if v.Node == nil {
 		return false
@@ -97,8 +96,8 @@ func (m mapping) flag(key string) bool {
 	return v.Source == "true"
 }
 
-// noTmux says whether tmux: false stands anywhere below m.
-func (m mapping) noTmux() bool { return deniesTmux(m.node) }
+// noTmux reports whether tmux: false is anywhere in m.
+func (m object) noTmux() bool { return deniesTmux(m.node) }
 
 func deniesTmux(n *yamldoc.Node) bool {
 	if v := n.Get("tmux"); v != nil && v.Any() == false {

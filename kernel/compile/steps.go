@@ -3,63 +3,63 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// steps reads the steps of a node, nil if there are none.
-func (a authored) steps() *plan.Steps {
-	inner, ok := a.mapping.mapping("steps")
+// steps reads the steps of a node; nil if absent.
+func (a nodeSource) steps() *plan.Steps {
+	inner, ok := a.objectAt("steps")
 	if !ok {
 		return nil
 	}
-	inner.what = "steps of " + a.what
-	inner.unknown(&dialect.Steps)
-	s := &plan.Steps{From: inner.required("from"), Path: inner.required("path"), Parallel: inner.flag("parallel")}
+	inner.label = "steps of " + a.label
+	inner.checkKeys(&dialect.Steps)
+	s := &plan.Steps{From: inner.requiredText("from"), Path: inner.requiredText("path"), Parallel: inner.boolean("parallel")}
 	s.ID, _ = inner.text("id")
 	s.DependsOn, _ = inner.text("depends_on")
 	s.MaxTurns, _ = inner.count("max_turns")
 	s.Rerun = oneOf[string](inner, "rerun", &dialect.Steps)
 	if _, err := plan.ParseStepPath(s.Path); err != nil && s.Path != "" {
-		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "", "%v", err)
+		inner.Errorf(inner.get("path").Pos, yamldoc.CodeWord, "", "%v", err)
 	}
-	retries, _ := inner.mapping("retry_by")
+	retries, _ := inner.objectAt("retry_by")
 	if retries.node == nil {
 		return s
 	}
 	s.RetryBy = map[string]int{}
 	for _, e := range retries.node.Entries {
 		n, at := retries.atLeast(0, e.Key)
-		if at.Node != nil && retries.whole(n, at) {
+		if at.Node != nil && retries.checkWhole(n, at) {
 			s.RetryBy[e.Key] = int(n)
 		}
 	}
 	return s
 }
 
-// checkSteps looks for the nodes that steps come from: earlier ones with an artifact.
-func (f *flow) checkSteps() {
+// checkSteps checks that the steps of each node come from an earlier node with an artifact.
+func (f *graph) checkSteps() {
 	for i, n := range f.nodes {
 		if n == nil || n.Steps == nil || n.Steps.From == "" {
 			continue
 		}
-		inner, _ := f.list[i].quietly("steps")
-		at, from := inner.place(inner.get("from")), n.Steps.From
-		source := slices.IndexFunc(f.list, func(a authored) bool { return a.id == from })
+		inner, _ := f.sources[i].peek("steps")
+		at, from := inner.location(inner.get("from")), n.Steps.From
+		source := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == from })
 		switch {
 		case source < 0:
-			at.errorf(diagnostic.CodeSteps, didYouMean(from, f.withArtifact(i)), "steps.from names unknown node %q", from)
+			at.errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
 		case source >= i:
-			at.errorf(diagnostic.CodeSteps, "move that node up, or take the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
+			at.errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
 		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
-			at.errorf(diagnostic.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
+			at.errorf(yamldoc.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
 		}
 	}
 }
 
-// withArtifact are the ids of the nodes before number i that have an artifact.
-func (f *flow) withArtifact(i int) []string {
+// artifactNodes returns the ids of the nodes before number i that have an artifact.
+func (f *graph) artifactNodes(i int) []string {
 	var ids []string
 	for _, n := range f.nodes[:i] {
 		if n != nil && n.MakesArtifact() {

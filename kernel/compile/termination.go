@@ -3,33 +3,33 @@ package compile
 import (
 	"maps"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// termination is one side of a node's termination: what the node, or its stage, says.
+// termination is the termination of a node or of its stage.
 type termination struct {
-	values map[string]any // as written, nil if nothing is said
-	typeAt place          // where the type was named, if it was
+	values map[string]any // as written; nil if absent
+	typeAt location       // location of the type, if set
 }
 
-// termination reads the first of: termination, runs where it is a map, completion with its two
-// companions.
-func (m mapping) termination() termination {
-	inner, ok := m.mapping("termination")
+// termination reads the first of termination, runs as a map, and completion with its two companions.
+func (m object) termination() termination {
+	inner, ok := m.objectAt("termination")
 	if runs := m.get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
-		inner, ok = mapping{m.document, runs.Node, "runs"}, true
+		inner, ok = object{m.document, runs.Node, "runs"}, true
 	}
 	if !ok {
 		return m.completion()
 	}
 	t := termination{values: map[string]any{}}
 	name, at := inner.text("type")
-	t.typeAt = inner.place(at)
-	inner.checkCounts("max", "iterations", "min_iterations", "consensus")
+	t.typeAt = inner.location(at)
+	for _, key := range []string{"max", "iterations", "min_iterations", "consensus"} {
+		inner.count(key) // reports its faults
+	}
 	for _, e := range inner.node.Entries {
 		if e.Value.Kind != yamldoc.Null {
 			t.values[e.Key] = e.Value.Any()
@@ -41,18 +41,18 @@ func (m mapping) termination() termination {
 	return t
 }
 
-// completion reads the version 2 keys.
-func (m mapping) completion() termination {
-	word, at := m.text("completion")
+// completion reads the keys of version 2.
+func (m object) completion() termination {
+	name, at := m.text("completion")
 	if at.Node == nil {
 		return termination{}
 	}
-	strategy, ok := dialect.CompletionType(word)
+	strategy, ok := dialect.CompletionType(name)
 	if !ok {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, dialect.Node.Words("completion")), "unknown completion %q", word)
+		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(name, dialect.Node.Words("completion")), "unknown completion %q", name)
 		return termination{}
 	}
-	t := termination{values: map[string]any{"type": strategy}, typeAt: m.place(at)}
+	t := termination{values: map[string]any{"type": strategy}, typeAt: m.location(at)}
 	for _, key := range []string{"consensus", "min_iterations"} {
 		if n, at := m.count(key); at.Node != nil {
 			t.values[key] = n
@@ -61,46 +61,40 @@ func (m mapping) completion() termination {
 	return t
 }
 
-func (m mapping) checkCounts(keys ...string) {
-	for _, key := range keys {
-		m.count(key)
-	}
+// runCount is the number of iterations of a node.
+type runCount struct {
+	count int  // 0 for no usable number
+	isMap bool // runs is a termination, under its old name
 }
 
-// runs is what a node says about the number of its iterations.
-type runs struct {
-	count int  // 0 if there is none to use
-	isMap bool // the old form: a termination under the name of runs
-}
-
-// runs reads a number or numeric text, by default 1. Other text is ignored with a warning, as the
-// Bash engine ignored it: the node then has no maximum of its own.
-func (m mapping) runs() runs {
+// runs reads a number or numeric text; default 1. Other text is ignored with a warning, as in the Bash engine: the
+// node then has no maximum of its own.
+func (m object) runs() runCount {
 	v := m.get("runs")
 	switch {
 	case v.Node == nil:
-		return runs{count: 1}
+		return runCount{count: 1}
 	case v.Kind == yamldoc.Map:
-		return runs{isMap: true}
+		return runCount{isMap: true}
 	case v.Kind == yamldoc.Text:
-		if _, ok := numeric(v.Node); !ok {
-			m.Warnf(v.Pos, diagnostic.CodeNoEffect, "write a number", "runs %q is no number and is ignored", v.Source)
-			return runs{}
+		if _, ok := parseNumber(v.Node); !ok {
+			m.Warnf(v.Pos, yamldoc.CodeNoEffect, "write a number", "runs %q is not a number and is ignored", v.Source)
+			return runCount{}
 		}
 	}
 	n, _ := m.count("runs")
-	return runs{count: n}
+	return runCount{count: n}
 }
 
-// mergeTermination joins the two sides, the node's winning, and settles the maximum: an explicit max
-// beats iterations, which beats runs; runs as a map gives none.
-func mergeTermination(stage, node termination, r runs) plan.Termination {
+// mergeTermination merges the terminations of stage and node; the node's wins. An explicit max wins over
+// iterations, which wins over runs. runs as a map gives no maximum.
+func mergeTermination(stage, node termination, r runCount) plan.Termination {
 	t := deepMerge(stage.values, node.values)
-	iterations, given := t["iterations"]
+	iterations, hasIterations := t["iterations"]
 	delete(t, "iterations")
 	if _, explicit := t["max"]; !explicit && !r.isMap {
 		switch {
-		case given:
+		case hasIterations:
 			t["max"] = wholeNumber(iterations)
 		case r.count > 0:
 			t["max"] = r.count
@@ -112,18 +106,17 @@ func mergeTermination(stage, node termination, r runs) plan.Termination {
 	return t
 }
 
-// wholeNumber makes numeric text a number; the value was checked when it was read.
+// wholeNumber converts numeric text to a number. The value is already checked.
 func wholeNumber(v any) any {
 	text, ok := v.(string)
 	if !ok {
 		return v
 	}
-	n, _ := numeric(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
+	n, _ := parseNumber(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
 	return int(n)
 }
 
-// deepMerge returns a new map with the values of both; over wins, and maps are merged member by
-// member.
+// deepMerge returns a new map with the values of both. over wins; nested maps are merged.
 func deepMerge(base, over map[string]any) map[string]any {
 	merged := make(map[string]any, len(base)+len(over))
 	maps.Copy(merged, base)
@@ -137,19 +130,19 @@ func deepMerge(base, over map[string]any) map[string]any {
 	return merged
 }
 
-// checkTermination reports a strategy that does not exist, where it was named.
+// checkTermination reports an unknown strategy at the location of its name.
 func (c *compiler) checkTermination(t plan.Termination, stage, node termination) {
 	at := stage.typeAt
 	if _, named := node.values["type"]; named {
 		at = node.typeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
-		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
+		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
 	}
 }
 
-// checkMeasured checks a node that ends when its checks have passed: it needs some, and an end for when they do not.
-func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
+// checkChecksTermination checks a node that ends when its checks pass: it needs checks and a maximum.
+func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own termination) {
 	if node.Termination.Type() != plan.TypeChecks {
 		return
 	}
@@ -160,18 +153,18 @@ func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
 	bounded := a.has("runs")
 	for _, side := range []termination{stage, own} {
 		for _, key := range []string{"max", "iterations"} {
-			_, said := side.values[key]
-			bounded = bounded || said
+			_, isSet := side.values[key]
+			bounded = bounded || isSet
 		}
 	}
 	if !bounded {
-		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.what)
+		at.errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
 	}
 	if node.Steps != nil {
-		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they are made after all of its steps, not inside one", a.what)
+		at.errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
 		return
 	}
 	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks have passed, and has no exit check", a.what)
+		at.errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
 	}
 }

@@ -4,38 +4,37 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// programName is a program without a path.
+// programName matches a program name without a path.
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// mode reads where the models of a pipeline may be, "" if nothing is said. It holds for a whole pipeline: what one
-// node must not send away another could.
-func (m mapping) mode(of holder) string {
+// mode reads the locality of models; "" if absent. It applies to a whole pipeline: another node could send out the
+// data that one node must not.
+func (m object) mode(owner policyOwner) string {
 	mode := oneOf[string](m, "mode", &dialect.Policy)
-	if mode != "" && of != ofPipeline {
-		m.Errorf(m.key("mode"), diagnostic.CodeConflict, "say it in the pipeline's policy", "mode holds for a whole pipeline")
+	if mode != "" && owner != pipelinePolicy {
+		m.Errorf(m.keyPos("mode"), yamldoc.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
 		return ""
 	}
 	return mode
 }
 
-// tools reads the limits of agents' own tools, nil if nothing is said.
-func (m mapping) tools() *plan.Tools {
-	inner, ok := m.mapping("tools")
+// tools reads the limits of the agents' tools; nil if absent.
+func (m object) tools() *plan.Tools {
+	inner, ok := m.objectAt("tools")
 	if !ok {
 		return nil
 	}
-	inner.unknown(&dialect.Tools)
+	inner.checkKeys(&dialect.Tools)
 	t := &plan.Tools{CommandTimeout: inner.secondsOr("command_timeout", "the provider's own limit")}
 	t.MaxResultTokens, _ = inner.count("max_result_tokens")
-	items, said := inner.list("allowed_commands")
-	if !said {
+	items, isSet := inner.list("allowed_commands")
+	if !isSet {
 		return t
 	}
 	t.AllowedCommands = []string{}
@@ -44,7 +43,7 @@ func (m mapping) tools() *plan.Tools {
 		case item.Kind != yamldoc.Text:
 			inner.wrongType(value{item, "a command"}, "the name of a program")
 		case !programName.MatchString(item.Source):
-			inner.Errorf(item.Pos, diagnostic.CodeWord, "write the name of a program, without a path or arguments", "%q is no name of a program", item.Source)
+			inner.Errorf(item.Pos, yamldoc.CodeWord, "write the name of a program, without a path or arguments", "%q is not the name of a program", item.Source)
 		case !slices.Contains(t.AllowedCommands, item.Source):
 			t.AllowedCommands = append(t.AllowedCommands, item.Source)
 		}
@@ -52,17 +51,17 @@ func (m mapping) tools() *plan.Tools {
 	return t
 }
 
-// Locator is implemented by a [Catalog] that knows where the models of providers are.
+// Locator is implemented by a [Catalog] that knows the locality of models.
 type Locator interface {
-	// Locality is where the model behind a provider is, "" if that is not known.
+	// Locality returns the locality of a provider's model; "" if it is unknown.
 	Locality(provider string) sdk.Locality
 }
 
-// checkMode refuses a provider whose model is elsewhere, under a mode that allows local ones alone.
-func (c *compiler) checkMode(provider string, at place) {
+// checkMode reports a provider with a remote model under a mode that allows only local models.
+func (c *compiler) checkMode(provider string, at location) {
 	l, ok := c.Catalog.(Locator)
 	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
 		return
 	}
-	at.errorf(diagnostic.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s asks a remote model, which mode %s does not allow", provider, c.mode)
+	at.errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
 }

@@ -10,97 +10,96 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// kind is the type of a value. The zero value stands for one that has a fault.
-type kind string
+// valueType is the type of a value. The zero value is the type of an invalid expression.
+type valueType string
 
 const (
-	ofBool   kind = "true or false"
-	ofNumber kind = "a number"
-	ofText   kind = "text"
+	boolType   valueType = "true or false"
+	numberType valueType = "a number"
+	textType   valueType = "text"
 )
 
-// variables are the names of [Vars] with their types.
+// variables are the variables of [Vars] with their types.
 var variables = []struct {
 	name string
-	of   kind
-}{{"event", ofText}, {"iteration", ofNumber}, {"provider", ofText}, {"session", ofText}, {"stage", ofText}, {"status", ofText}}
+	typ  valueType
+}{{"event", textType}, {"iteration", numberType}, {"provider", textType}, {"session", textType}, {"stage", textType}, {"status", textType}}
 
-// spelled are the words and signs of expr-lang that our language spells in one way only.
-var spelled = map[string]string{
+// operatorHints are the hints for operators of expr-lang that the language writes in another form.
+var operatorHints = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write ! before it, and !(a in b) for a not in b",
 	"contains": "write matches with a pattern", "startsWith": `write matches "^…"`, "endsWith": `write matches "…$"`,
 }
 
-// operators are those between two values.
+// operators are the binary operators.
 var operators = []string{"==", "!=", "<", ">", "<=", ">=", "%", "&&", "||", "in", "matches"}
 
-// checker walks an expression, lets through what the language has and stops at the first thing that it has
-// not.
+// checker walks an expression and keeps the first fault: an element that the language does not have.
 type checker struct {
 	text  string
 	fault *Error
 }
 
 // errorf keeps the first fault.
-func (c *checker) errorf(at ast.Node, hint, format string, args ...any) kind {
+func (c *checker) errorf(at ast.Node, hint, format string, args ...any) valueType {
 	if c.fault == nil {
-		c.fault = fault(c.text, first(at).Location().From, hint, format, args...)
+		c.fault = newError(c.text, positionNode(at).Location().From, hint, format, args...)
 	}
 	return ""
 }
 
-// first is the node that the place of a fault is taken from. A choice has no place of its own.
-func first(n ast.Node) ast.Node {
+// positionNode returns the node with the position of a fault. A conditional node has no position of its own.
+func positionNode(n ast.Node) ast.Node {
 	if choice, ok := n.(*ast.ConditionalNode); ok {
-		return first(choice.Cond)
+		return positionNode(choice.Cond)
 	}
 	return n
 }
 
-// check is the type of what a node comes to.
-func (c *checker) check(n ast.Node) kind {
+// check returns the type of a node.
+func (c *checker) check(n ast.Node) valueType {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		return c.variable(n)
+		return c.checkVariable(n)
 	case *ast.IntegerNode:
-		return ofNumber
+		return numberType
 	case *ast.StringNode:
-		return ofText
+		return textType
 	case *ast.BoolNode:
-		return ofBool
+		return boolType
 	case *ast.UnaryNode:
-		return c.unary(n)
+		return c.checkUnary(n)
 	case *ast.BinaryNode:
-		return c.binary(n)
+		return c.checkBinary(n)
 	case *ast.CallNode, *ast.BuiltinNode:
 		return c.errorf(n, "compare the variables themselves, or write a script for it", "a condition cannot call anything")
 	case *ast.ArrayNode:
-		return c.errorf(n, `write it after in: stage in ["a", "b"]`, "a list has no place here")
+		return c.errorf(n, `write it after in: stage in ["a", "b"]`, "a list is only allowed after in")
 	case *ast.FloatNode:
 		return c.errorf(n, "write a whole number", "%s is no whole number", n)
 	case *ast.MemberNode, *ast.SliceNode, *ast.ChainNode:
-		return c.errorf(n, "the variables are "+names(), "a variable has no parts")
+		return c.errorf(n, "the variables are "+variableNames(), "a variable has no parts")
 	default: // maps, choices, declarations, sequences, nil, bytes
 		return c.errorf(n, languageHint, "this is not part of the language of conditions")
 	}
 }
 
-func (c *checker) variable(n *ast.IdentifierNode) kind {
+func (c *checker) checkVariable(n *ast.IdentifierNode) valueType {
 	known := make([]string, len(variables))
 	for i, v := range variables {
 		if v.name == n.Value {
-			return v.of
+			return v.typ
 		}
 		known[i] = v.name
 	}
-	hint := "the variables are " + names()
+	hint := "the variables are " + variableNames()
 	if near := nearest.Name(n.Value, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
 	return c.errorf(n, hint, "unknown name %q", n.Value)
 }
 
-func names() string {
+func variableNames() string {
 	var list []string
 	for _, v := range variables {
 		list = append(list, v.name)
@@ -108,33 +107,33 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
-func (c *checker) unary(n *ast.UnaryNode) kind {
+func (c *checker) checkUnary(n *ast.UnaryNode) valueType {
 	if n.Operator != "!" {
-		return c.foreign(n, n.Operator)
+		return c.unknownOperator(n, n.Operator)
 	}
-	of := c.check(n.Node)
-	if of != ofBool && c.fault == nil {
-		return c.errorf(n, "put parentheses around a comparison: !(a == b)", "! needs true or false, not %s", of)
+	operand := c.check(n.Node)
+	if operand != boolType && c.fault == nil {
+		return c.errorf(n, "put parentheses around a comparison: !(a == b)", "! needs true or false, not %s", operand)
 	}
-	return ofBool
+	return boolType
 }
 
-// foreign reports an operator that the language does not have.
-func (c *checker) foreign(at ast.Node, operator string) kind {
-	hint, known := spelled[operator]
+// unknownOperator reports an operator that the language does not have.
+func (c *checker) unknownOperator(at ast.Node, operator string) valueType {
+	hint, known := operatorHints[operator]
 	if !known {
 		hint = languageHint
 	}
 	return c.errorf(at, hint, "operator %s is not part of the language of conditions", operator)
 }
 
-func (c *checker) binary(n *ast.BinaryNode) kind {
+func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 	if !slices.Contains(operators, n.Operator) {
-		return c.foreign(n, n.Operator)
+		return c.unknownOperator(n, n.Operator)
 	}
 	left := c.check(n.Left)
 	if n.Operator == "in" {
-		return c.in(n, left)
+		return c.checkIn(n, left)
 	}
 	right := c.check(n.Right)
 	if c.fault != nil {
@@ -142,36 +141,36 @@ func (c *checker) binary(n *ast.BinaryNode) kind {
 	}
 	switch n.Operator {
 	case "&&", "||":
-		return c.both(n, left, right, ofBool, ofBool)
+		return c.checkOperands(n, left, right, boolType, boolType)
 	case "%":
 		if zero, ok := n.Right.(*ast.IntegerNode); ok && zero.Value == 0 {
-			return c.errorf(zero, "", "nothing can be divided by zero")
+			return c.errorf(zero, "", "division by zero")
 		}
-		return c.both(n, left, right, ofNumber, ofNumber)
+		return c.checkOperands(n, left, right, numberType, numberType)
 	case "matches":
-		return c.matches(n, left, right)
+		return c.checkMatches(n, left, right)
 	}
 	if left != right {
-		return c.errorf(n, "compare like with like: iteration is a number, all others are text", "%s cannot compare %s with %s", n.Operator, left, right)
+		return c.errorf(n, "compare values of one type: iteration is a number, all others are text", "%s cannot compare %s with %s", n.Operator, left, right)
 	}
-	if left == ofBool && n.Operator != "==" && n.Operator != "!=" {
+	if left == boolType && n.Operator != "==" && n.Operator != "!=" {
 		return c.errorf(n, "", "%s cannot compare %s", n.Operator, left)
 	}
-	return ofBool
+	return boolType
 }
 
-// both wants the two sides to be of one type.
-func (c *checker) both(n *ast.BinaryNode, left, right, want, result kind) kind {
-	for _, of := range []kind{left, right} {
-		if of != want {
-			return c.errorf(n, "", "%s needs %s on both sides, not %s", n.Operator, want, of)
+// checkOperands reports operands of another type than want.
+func (c *checker) checkOperands(n *ast.BinaryNode, left, right, want, result valueType) valueType {
+	for _, operand := range []valueType{left, right} {
+		if operand != want {
+			return c.errorf(n, "", "%s needs %s on both sides, not %s", n.Operator, want, operand)
 		}
 	}
 	return result
 }
 
-// in wants a list of the left side's type.
-func (c *checker) in(n *ast.BinaryNode, left kind) kind {
+// checkIn checks that the right side is a list of the left side's type.
+func (c *checker) checkIn(n *ast.BinaryNode, left valueType) valueType {
 	list, ok := n.Right.(*ast.ArrayNode)
 	switch {
 	case c.fault != nil:
@@ -182,16 +181,16 @@ func (c *checker) in(n *ast.BinaryNode, left kind) kind {
 		return c.errorf(list, "", "the list is empty")
 	}
 	for _, item := range list.Nodes {
-		if of := c.check(item); of != left && c.fault == nil {
-			return c.errorf(item, "", "%s cannot be in a list with %s", left, of)
+		if typ := c.check(item); typ != left && c.fault == nil {
+			return c.errorf(item, "", "%s cannot be in a list with %s", left, typ)
 		}
 	}
-	return ofBool
+	return boolType
 }
 
-// matches wants text and a constant pattern.
-func (c *checker) matches(n *ast.BinaryNode, left, right kind) kind {
-	c.both(n, left, right, ofText, ofText)
-	c.pattern(n)
-	return ofBool
+// checkMatches checks that both sides are text and that the pattern is constant.
+func (c *checker) checkMatches(n *ast.BinaryNode, left, right valueType) valueType {
+	c.checkOperands(n, left, right, textType, textType)
+	c.checkPattern(n)
+	return boolType
 }

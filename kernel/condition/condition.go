@@ -11,10 +11,10 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// MaxBytes is the longest text of a condition.
+// MaxBytes is the maximum length of a condition.
 const MaxBytes = 4096
 
-// Vars are the variables of a condition at one call of a hook; what a point does not have is empty.
+// Vars are the variables of a condition at one call of a hook. Variables that the point lacks are empty.
 type Vars struct {
 	Iteration int    `expr:"iteration"`
 	Stage     string `expr:"stage"`
@@ -24,64 +24,64 @@ type Vars struct {
 	Event     string `expr:"event"`
 }
 
-// Condition is an expression that was found right. It is not changed and safe for concurrent use.
+// Condition is a valid condition. It is immutable and safe for concurrent use.
 type Condition struct {
 	text    string
 	program *vm.Program
 }
 
-// Parse reads a condition. The error is an [*Error]: the text is no expression, calls something, names
-// what does not exist, mixes types, or is longer than [MaxBytes].
+// Parse parses a condition. The error is an [*Error]: a syntax error, a call, an unknown name, mixed types, or a
+// text longer than [MaxBytes].
 func Parse(text string) (*Condition, error) {
-	tree, wrong := parse(text)
-	if wrong != nil {
-		return nil, wrong
+	tree, fault := parseTree(text)
+	if fault != nil {
+		return nil, fault
 	}
 	c := checker{text: text}
-	if of := c.check(tree.Node); c.fault == nil && of != ofBool {
-		c.errorf(tree.Node, "compare it with something", "a condition must be true or false, not %s", of)
+	if typ := c.check(tree.Node); c.fault == nil && typ != boolType {
+		c.errorf(tree.Node, "compare it with something", "a condition must be true or false, not %s", typ)
 	}
 	if c.fault != nil {
 		return nil, c.fault
 	}
 	program, err := expr.Compile(text, expr.Env(Vars{}), expr.AsBool())
-	if err != nil { // what is checked above is a part of what this accepts
-		return nil, syntaxFault(text, err)
+	if err != nil { // expr accepts all that check accepts
+		return nil, syntaxError(text, err)
 	}
 	return &Condition{text: text, program: program}, nil
 }
 
-// parse reads an expression of expr-lang.
-func parse(text string) (*parser.Tree, *Error) {
+// parseTree parses an expression of expr-lang.
+func parseTree(text string) (*parser.Tree, *Error) {
 	switch {
 	case len(text) > MaxBytes:
-		return nil, fault(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
+		return nil, newError(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
 	case strings.TrimSpace(text) == "":
-		return nil, fault(text, 0, "leave it out for always", "the condition is empty")
+		return nil, newError(text, 0, "leave it out if it is always true", "the condition is empty")
 	}
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, syntaxFault(text, err)
+		return nil, syntaxError(text, err)
 	}
 	return tree, nil
 }
 
-// Eval says whether the condition holds. An error is a fault that only the values show, such as a division
-// by zero. It never panics.
+// Eval reports whether the condition is true. An error depends on the values, such as a division by zero. It never
+// panics.
 func (c *Condition) Eval(v Vars) (bool, error) {
 	result, err := expr.Run(c.program, v)
 	if err != nil {
-		return false, fmt.Errorf("condition %q: %s", c.text, reasonOf(err))
+		return false, fmt.Errorf("condition %q: %s", c.text, evalReason(err))
 	}
 	holds, ok := result.(bool)
 	if !ok {
-		return false, fmt.Errorf("condition %q came to %v, not to true or false", c.text, result)
+		return false, fmt.Errorf("condition %q is %v, not true or false", c.text, result)
 	}
 	return holds, nil
 }
 
-// reasonOf is a fault of an evaluation without the picture of the text.
-func reasonOf(err error) string {
+// evalReason returns the message of an evaluation error without its excerpt of the condition.
+func evalReason(err error) string {
 	reason := err.Error()
 	var where *file.Error
 	if errors.As(err, &where) {
@@ -90,5 +90,5 @@ func reasonOf(err error) string {
 	return strings.TrimPrefix(reason, "runtime error: ")
 }
 
-// String is the condition as written.
+// String returns the condition as written.
 func (c *Condition) String() string { return c.text }

@@ -13,11 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 )
 
-var somewhere = condition.Vars{
+var testVars = condition.Vars{
 	Iteration: 10, Stage: "research", Session: "auth", Provider: "claude", Status: "success", Event: "iteration_end",
 }
 
-// U243: the language of the seed, over the six variables.
+// U243: the language over the six variables.
 func TestEval(t *testing.T) {
 	for text, want := range map[string]bool{
 		"iteration % 5 == 0":                  true,
@@ -35,21 +35,21 @@ func TestEval(t *testing.T) {
 		`stage matches "^re.*ch$"`: true, `stage matches "^x"`: false,
 		"true": true, "!true": false, "(1 == 1) == true": true, `"a" < "b"`: true, "1 < 2 == true": true,
 		"iteration == 10\n  && stage == \"research\"": true,
-		"false && iteration % (iteration % 2) == 0":   false, // what is not needed is not evaluated
+		"false && iteration % (iteration % 2) == 0":   false, // unneeded operands are not evaluated
 	} {
 		c, err := condition.Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		got, err := c.Eval(somewhere)
+		got, err := c.Eval(testVars)
 		if err != nil || got != want || c.String() != text {
 			t.Errorf("%s is %v, %v", text, got, err)
 		}
 	}
 }
 
-// U248: what only the values show is an error and no panic.
+// U248: faults of values are errors, not panics.
 func TestEvalFault(t *testing.T) {
 	c, err := condition.Parse("1 % iteration == 0")
 	if err != nil {
@@ -64,23 +64,23 @@ func TestEvalFault(t *testing.T) {
 	}
 }
 
-// K14: whatever is not the language is refused, with the place of the offending character.
+// K14: expressions outside of the language are refused, with the position of the character.
 func TestFaults(t *testing.T) {
-	const language = " (there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)"
+	const language = " (the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)"
 	const variables = "the variables are event, iteration, provider, session, stage, status)"
 	const call = "a condition cannot call anything (compare the variables themselves, or write a script for it)"
-	const like = " (compare like with like: iteration is a number, all others are text)"
+	const like = " (compare values of one type: iteration is a number, all others are text)"
 	const parts = "a variable has no parts (" + variables
 	for text, want := range map[string]string{
-		"":                                 "1:1: the condition is empty (leave it out for always)",
-		" \n":                              "1:1: the condition is empty (leave it out for always)",
+		"":                                 "1:1: the condition is empty (leave it out if it is always true)",
+		" \n":                              "1:1: the condition is empty (leave it out if it is always true)",
 		strings.Repeat("x", 4097):          "1:1: a condition has at most 4096 bytes, not 4097 (write a script for it)",
-		"iteration ==":                     "1:13: something is missing at the end",
-		"(iteration == 1":                  "1:16: something is missing at the end",
-		`status = "x"`:                     "1:8: = changes a value (write == to compare)",
-		"iteration == 1 & true":            `1:16: "&" has no place here` + language,
+		"iteration ==":                     "1:13: the condition is incomplete",
+		"(iteration == 1":                  "1:16: the condition is incomplete",
+		`status = "x"`:                     "1:8: = is an assignment (write == to compare)",
+		"iteration == 1 & true":            `1:16: unexpected "&"` + language,
 		`stage == "x`:                      "1:12: literal not terminated" + language,
-		"iteration == 1)":                  `1:15: ")" has no place here` + language,
+		"iteration == 1)":                  `1:15: unexpected ")"` + language,
 		"iteration > 99999999999999999999": `1:32: invalid integer literal` + language,
 
 		"iteraton == 1":              `1:1: unknown name "iteraton" (did you mean "iteration"? ` + variables,
@@ -116,13 +116,13 @@ func TestFaults(t *testing.T) {
 		"not true":            "1:1: operator not is not part of the language of conditions (write ! before it, and !(a in b) for a not in b)",
 		"stage not in ['a']":  "1:11: operator not is not part of the language of conditions (write ! before it, and !(a in b) for a not in b)",
 		"stage contains 'x'":  "1:7: operator contains is not part of the language of conditions (write matches with a pattern)",
-		"[1] == [1]":          `1:1: a list has no place here (write it after in: stage in ["a", "b"])`,
+		"[1] == [1]":          `1:1: a list is only allowed after in (write it after in: stage in ["a", "b"])`,
 
 		"iteration == '3'":      "1:11: == cannot compare a number with text" + like,
 		"iteration == true":     "1:11: == cannot compare a number with true or false" + like,
 		"true < false":          "1:6: < cannot compare true or false",
 		"stage % 2 == 0":        "1:7: % needs a number on both sides, not text",
-		"iteration % 0 == 1":    "1:13: nothing can be divided by zero",
+		"iteration % 0 == 1":    "1:13: division by zero",
 		"stage && true":         "1:7: && needs true or false on both sides, not text",
 		"!iteration == 1":       "1:1: ! needs true or false, not a number (put parentheses around a comparison: !(a == b))",
 		"iteration % 5":         "1:11: a condition must be true or false, not a number (compare it with something)",
@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 		"stage in ['a', 3]":     "1:16: text cannot be in a list with a number",
 		"iteration matches 'x'": "1:11: matches needs text on both sides, not a number",
 		"stage matches session": `1:7: matches needs a quoted pattern on its right side (stage matches "^review")`,
-		"stage matches '['":     "1:15: missing closing ]: `[` (the syntax is that of Go's regexp)",
+		"stage matches '['":     "1:15: missing closing ]: `[` (use the syntax of Go's regexp)",
 	} {
 		_, err := condition.Parse(text)
 		var got *condition.Error
@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// One condition is used by many at once.
+// A condition can be used concurrently.
 func TestEvalConcurrently(t *testing.T) {
 	c, err := condition.Parse(`stage matches "^r" && iteration in [1, 3, 5] && 10 % iteration == 0`)
 	if err != nil {
@@ -167,7 +167,8 @@ func TestEvalConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// Whatever a text holds, it is a condition that comes to an answer or an error, or has a fault at a place inside.
+// FuzzParse checks that any text is a condition with a result or an error, or has a fault at a position inside of
+// it.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"iteration % 5 == 0", `stage == "research" || !(status in ["a", 'b'])`, "len(stage) > 1", "all([1], {# > 1})", "stage?.x[1:2] ?? nil",

@@ -10,17 +10,17 @@ import (
 	"github.com/expr-lang/expr/file"
 )
 
-// Error is what is wrong with the text of a condition.
+// Error is a fault of a condition's text.
 type Error struct {
-	// Offset is where, in bytes from the beginning; at most the text's length.
+	// Offset is the position in bytes from the beginning; at most the text's length.
 	Offset int
-	// Line and Column are the same place, both from 1; Column counts characters.
+	// Line and Column are the position, from 1; Column counts characters.
 	Line, Column int
 	Message      string // lower case, without the place
-	Hint         string // what to do, may be empty
+	Hint         string // how to fix it; may be empty
 }
 
-// Error renders the place, what is wrong and what to do.
+// Error returns the position, the message and the hint.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 	if e.Hint != "" {
@@ -29,8 +29,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// fault is an error at a place that is given in characters, as expr-lang counts.
-func fault(text string, at int, hint, format string, args ...any) *Error {
+// newError returns an error at a position in characters, as expr-lang counts.
+func newError(text string, at int, hint, format string, args ...any) *Error {
 	offset := len(text)
 	for i := range text {
 		if at == 0 {
@@ -47,29 +47,29 @@ func fault(text string, at int, hint, format string, args ...any) *Error {
 	}
 }
 
-// unexpected is how expr-lang words a token that it does not want.
+// unexpected matches the message of expr-lang for an unexpected token.
 var unexpected = regexp.MustCompile(`^unexpected token \w+\((.*)\)$`)
 
-const languageHint = "there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false"
+const languageHint = "the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false"
 
-// syntaxFault words an error of expr-lang.
-func syntaxFault(text string, err error) *Error {
+// syntaxError converts an error of expr-lang.
+func syntaxError(text string, err error) *Error {
 	var at *file.Error
 	if !errors.As(err, &at) {
-		return fault(text, 0, "", "%v", err)
+		return newError(text, 0, "", "%v", err)
 	}
 	token := unexpected.FindStringSubmatch(at.Message)
 	switch {
 	case strings.HasSuffix(at.Message, "unexpected token EOF"):
-		return fault(text, utf8.RuneCountInString(text), "", "something is missing at the end")
+		return newError(text, utf8.RuneCountInString(text), "", "the condition is incomplete")
 	case len(token) > 0 && token[1] == `"="`:
-		return fault(text, at.From, "write == to compare", "= changes a value")
+		return newError(text, at.From, "write == to compare", "= is an assignment")
 	case len(token) > 0:
-		return fault(text, at.From, languageHint, "%s has no place here", token[1])
+		return newError(text, at.From, languageHint, "unexpected %s", token[1])
 	case strings.Contains(at.Message, " literal"):
 		literal, _, _ := strings.Cut(at.Message, ": ")
-		return fault(text, at.From, languageHint, "%s", literal)
+		return newError(text, at.From, languageHint, "%s", literal)
 	default:
-		return fault(text, at.From, languageHint, "%s", at.Message)
+		return newError(text, at.From, languageHint, "%s", at.Message)
 	}
 }

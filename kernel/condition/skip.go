@@ -17,116 +17,115 @@ type Skip struct {
 	program *vm.Program
 }
 
-// ParseSkip reads a condition over the fields of an artifact (skip_when); the error is an [*Error]. Its language is that of
-// [Parse] with the names of fields for variables, fields of fields (a.b), items (a[0]), numbers with a fraction, nil,
-// len(a), and all, any and none with a condition over each item: none(questions, .priority == "blocking"). What type a
-// field has is known when it is evaluated.
+// ParseSkip parses a condition over the fields of an artifact (skip_when). The error is an [*Error]. The language
+// is that of [Parse] with field names as variables, nested fields (a.b), items (a[0]), fractions, nil, len(a), and
+// all, any and none with a condition over each item: none(questions, .priority == "blocking"). The types of fields
+// are checked by [Skip.Eval].
 func ParseSkip(text string) (*Skip, error) {
-	tree, wrong := parse(text)
-	if wrong != nil {
-		return nil, wrong
+	tree, fault := parseTree(text)
+	if fault != nil {
+		return nil, fault
 	}
 	c := skipChecker{checker: checker{text: text}}
 	if c.check(tree.Node, 0); c.fault != nil {
 		return nil, c.fault
 	}
 	if !mayBeBool(tree.Node) {
-		return nil, fault(text, first(tree.Node).Location().From, "compare it with something", "a condition must be true or false, and this is not")
+		return nil, newError(text, positionNode(tree.Node).Location().From, "compare it with something", "a condition must be true or false")
 	}
-	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()} // fields may be called like them
-	for _, name := range calls {
+	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()} // fields may have the names of builtins
+	for _, name := range functions {
 		options = append(options, expr.EnableBuiltin(name))
 	}
 	program, err := expr.Compile(text, options...)
 	if err != nil {
-		return nil, syntaxFault(text, err)
+		return nil, syntaxError(text, err)
 	}
 	return &Skip{text: text, program: program}, nil
 }
 
-// Eval says whether the condition holds for an artifact. One that compares what cannot be compared, or asks for the items
-// of what is no list, is an error, as is an artifact of more than [MaxValues] values; a field that is not there is nil.
-// fields is not changed.
+// Eval reports whether the condition is true for an artifact. Values that cannot be compared, items of a value
+// that is no list, and artifacts of more than [MaxValues] values are errors. A missing field is nil. It does not
+// change fields.
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
-	if values(fields, MaxValues) < 0 {
-		return false, fmt.Errorf("condition %q: the artifact has more than %d values, of which none is looked at", s.text, MaxValues)
+	if remainingValues(fields, MaxValues) < 0 {
+		return false, fmt.Errorf("condition %q: the artifact has more than %d values, too many for a condition", s.text, MaxValues)
 	}
 	result, err := expr.Run(s.program, fields)
 	if err != nil {
-		reason := reasonOf(err)
-		if strings.HasPrefix(reason, "reflect: ") { // of all, any, none
-			reason = "what it asks for the items of is no list, or is not there"
+		reason := evalReason(err)
+		if strings.HasPrefix(reason, "reflect: ") { // an error of all, any or none
+			reason = "all, any and none need a list"
 		}
 		return false, fmt.Errorf("condition %q: %s", s.text, reason)
 	}
 	holds, ok := result.(bool)
 	if !ok {
-		return false, fmt.Errorf("condition %q came to %.100v, not to true or false", s.text, result)
+		return false, fmt.Errorf("condition %q is %.100v, not true or false", s.text, result)
 	}
 	return holds, nil
 }
 
-// MaxValues bounds what a condition is held against: comparing all items of a list with all of another takes long, and
-// cannot be stopped.
+// MaxValues bounds the values of an artifact: comparing all items of two lists takes long and cannot be stopped.
 const MaxValues = 20_000
 
-// values is how many of the room are left by a value and those in it, negative where they are more.
-func values(v any, room int) int {
-	room--
+// remainingValues returns limit less the number of values in v; a negative number if v has more.
+func remainingValues(v any, limit int) int {
+	limit--
 	switch v := v.(type) {
 	case map[string]any:
 		for _, inner := range v {
-			if room = values(inner, room); room < 0 {
-				return room
+			if limit = remainingValues(inner, limit); limit < 0 {
+				return limit
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if room = values(inner, room); room < 0 {
-				return room
+			if limit = remainingValues(inner, limit); limit < 0 {
+				return limit
 			}
 		}
 	}
-	return room
+	return limit
 }
 
-// String is the condition's text.
+// String returns the condition as written.
 func (s *Skip) String() string { return s.text }
 
-// skipChecker finds what of expr-lang is not part of the language.
+// skipChecker checks that an expression is part of the language.
 type skipChecker struct{ checker }
 
-// maxNested is how deep conditions over items may stand in each other: the time that they take multiplies.
-const maxNested = 3
+// maxNesting bounds the nesting of all, any and none, because their running times multiply.
+const maxNesting = 3
 
-// check looks at a node that stands within as many conditions over items.
+// check checks a node inside of as many conditions over items.
 func (c *skipChecker) check(n ast.Node, inside int) {
 	if c.fault != nil {
 		return
 	}
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		c.field(n)
+		c.checkField(n)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
 	case *ast.PointerNode:
-		c.pointer(n)
+		c.checkPointer(n)
 	case *ast.UnaryNode:
 		if n.Operator != "!" && n.Operator != "-" {
-			c.foreign(n, n.Operator)
+			c.unknownOperator(n, n.Operator)
 		}
 		c.check(n.Node, inside)
 	case *ast.BinaryNode:
-		c.binary(n, inside)
+		c.checkBinary(n, inside)
 	case *ast.MemberNode:
-		c.member(n, inside)
+		c.checkMember(n, inside)
 	case *ast.ChainNode:
 		c.check(n.Node, inside)
 	case *ast.ArrayNode:
-		c.errorf(n, `write it after in: priority in ["low", "medium"]`, "a list has no place here")
+		c.errorf(n, `write it after in: priority in ["low", "medium"]`, "a list is only allowed after in")
 	case *ast.BuiltinNode:
-		c.builtin(n, inside)
+		c.checkBuiltin(n, inside)
 	case *ast.CallNode:
-		c.errorf(n, "there are all, any, none and len", "a condition cannot call this")
+		c.errorf(n, "the functions are all, any, none and len", "a condition cannot call this")
 	default: // slices, maps, choices, declarations, sequences, bytes
 		c.errorf(n, skipHint, "this is not part of the language of conditions")
 	}
@@ -134,50 +133,50 @@ func (c *skipChecker) check(n ast.Node, inside int) {
 
 const skipHint = languageHint + ", names of fields, a.b, a[0], nil, all, any, none, len"
 
-// calls are what a condition over an artifact can call.
-var calls = []string{"all", "any", "none", "len"}
+// functions are the functions of a condition over an artifact.
+var functions = []string{"all", "any", "none", "len"}
 
-func (c *skipChecker) field(n *ast.IdentifierNode) {
+func (c *skipChecker) checkField(n *ast.IdentifierNode) {
 	switch {
 	case strings.HasPrefix(n.Value, "$"):
 		c.errorf(n, "the variables are the fields of the artifact", "unknown name %q", n.Value)
-	case slices.Contains(calls, n.Value):
-		c.errorf(n, "write "+n.Value+"(…), or give the field another name", "%s is no variable", n.Value)
+	case slices.Contains(functions, n.Value):
+		c.errorf(n, "write "+n.Value+"(…), or rename the field", "%s is a function, not a variable", n.Value)
 	}
 }
 
-func (c *skipChecker) pointer(n *ast.PointerNode) {
+func (c *skipChecker) checkPointer(n *ast.PointerNode) {
 	if n.Name != "" {
 		c.errorf(n, "# is the item, .name its field", "#%s is not part of the language of conditions", n.Name)
 	}
 }
 
-func (c *skipChecker) member(n *ast.MemberNode, inside int) {
+func (c *skipChecker) checkMember(n *ast.MemberNode, inside int) {
 	switch property := n.Property.(type) {
 	case *ast.StringNode, *ast.IntegerNode:
 		c.check(n.Node, inside)
 	default:
-		c.errorf(property, "write the field's name, or the item's number", "what stands in brackets is no constant")
+		c.errorf(property, "write the field's name, or the item's number", "the index in brackets must be constant")
 	}
 }
 
-func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
+func (c *skipChecker) checkBuiltin(n *ast.BuiltinNode, inside int) {
 	switch {
-	case !slices.Contains(calls, n.Name):
-		c.errorf(n, "there are all, any, none and len", "a condition cannot call %s", n.Name)
+	case !slices.Contains(functions, n.Name):
+		c.errorf(n, "the functions are all, any, none and len", "a condition cannot call %s", n.Name)
 		return
-	case n.Name != "len" && inside == maxNested:
-		c.errorf(n, "", "all, any and none stand at most %d deep in each other", maxNested)
+	case n.Name != "len" && inside == maxNesting:
+		c.errorf(n, "", "all, any and none can be nested at most %d levels deep", maxNesting)
 		return
-	case n.Name != "len" && inside > 0 && !ofItem(n.Arguments[0]):
-		c.errorf(n.Arguments[0], "begin it with a dot, or #", "within all, any and none, only lists of the item itself can be looked through")
+	case n.Name != "len" && inside > 0 && !isItem(n.Arguments[0]):
+		c.errorf(n.Arguments[0], "begin it with a dot, or #", "inside all, any and none, only lists of the item can be searched")
 		return
 	}
 	for _, argument := range n.Arguments {
-		if of, is := argument.(*ast.PredicateNode); is {
-			c.check(of.Node, inside+1)
-			if c.fault == nil && !mayBeBool(of.Node) {
-				c.errorf(of.Node, "compare it with something", "%s needs a condition for its second part", n.Name)
+		if predicate, ok := argument.(*ast.PredicateNode); ok {
+			c.check(predicate.Node, inside+1)
+			if c.fault == nil && !mayBeBool(predicate.Node) {
+				c.errorf(predicate.Node, "compare it with something", "%s needs a condition as its second argument", n.Name)
 			}
 			continue
 		}
@@ -185,24 +184,24 @@ func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
 	}
 }
 
-// ofItem reports whether a node is the item that a condition is held against, or lies within it. Looking through other lists
-// for each item would take their length times that of the outer one.
-func ofItem(n ast.Node) bool {
+// isItem reports whether a node is the item of a condition, or inside of it. Searching other lists for each item
+// would multiply the running time.
+func isItem(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.PointerNode:
 		return true
 	case *ast.MemberNode:
-		return ofItem(n.Node)
+		return isItem(n.Node)
 	case *ast.ChainNode:
-		return ofItem(n.Node)
+		return isItem(n.Node)
 	default:
 		return false
 	}
 }
 
-func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
+func (c *skipChecker) checkBinary(n *ast.BinaryNode, inside int) {
 	if !slices.Contains(operators, n.Operator) {
-		c.foreign(n, n.Operator)
+		c.unknownOperator(n, n.Operator)
 		return
 	}
 	c.check(n.Left, inside)
@@ -214,7 +213,7 @@ func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
 		}
 		return
 	case n.Operator == "matches" && c.fault == nil:
-		c.pattern(n)
+		c.checkPattern(n)
 		return
 	}
 	c.check(n.Right, inside)
@@ -230,7 +229,7 @@ func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
 	}
 }
 
-// mayBeBool reports whether a node is true or false, as far as that is known.
+// mayBeBool reports whether a node may be true or false, as far as its type is known.
 func mayBeBool(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.NilNode:
@@ -246,14 +245,14 @@ func mayBeBool(n ast.Node) bool {
 	}
 }
 
-// pattern looks at the pattern of matches.
-func (c *checker) pattern(n *ast.BinaryNode) {
+// checkPattern checks the pattern of matches.
+func (c *checker) checkPattern(n *ast.BinaryNode) {
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
 		c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")
 		return
 	}
 	if _, err := regexp.Compile(pattern.Value); err != nil {
-		c.errorf(pattern, "the syntax is that of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.errorf(pattern, "use the syntax of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 }

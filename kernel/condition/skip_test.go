@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 )
 
-// intake is an artifact as it is read: whole numbers are int, others float64.
+// intake returns an artifact as it is read: whole numbers are int, others float64.
 func intake() map[string]any {
 	return map[string]any{
 		"request_id": "REQ-1", "priority": "low", "count": 3, "ratio": 0.5, "ready": true, "nothing": nil, "empty": []any{}, "status": "ok",
@@ -47,9 +47,9 @@ func TestSkipEval(t *testing.T) {
 		`nothing == nil`:                                          true,
 		`missing == "x"`:                                          false,
 		`scope.missing == nil && missing?.deep == nil`:            true,
-		`status == "ok" && count == 3`:                            true, // fields may have such names
+		`status == "ok" && count == 3`:                            true, // fields may have the names of variables
 		`count % 2 == 1`:                                          true,
-		`false && len(missing) == 1`:                              false, // what is not needed is not evaluated
+		`false && len(missing) == 1`:                              false, // unneeded operands are not evaluated
 		"any(initial_questions,\n  .priority\n  == \"blocking\")": true,
 	} {
 		c, err := condition.ParseSkip(text)
@@ -68,12 +68,12 @@ func TestSkipEval(t *testing.T) {
 	}
 }
 
-// What only the values show is an error, and never a panic or a guess.
+// Faults of values are errors, not panics.
 func TestSkipEvalFault(t *testing.T) {
 	for text, want := range map[string]string{
-		`none(missing, .x == 1)`: "is no list, or is not there", `none(priority, .x == 1)`: "", `all(keywords, .x == 1)`: "", `len(count) == 1`: "", `len(missing) == 1`: "",
+		`none(missing, .x == 1)`: "all, any and none need a list", `none(priority, .x == 1)`: "", `all(keywords, .x == 1)`: "", `len(count) == 1`: "", `len(missing) == 1`: "",
 		`priority < 3`: "", `priority && ready`: "", `scope.areas[1] == 1`: "", `scope.files.x == 1`: "", `"x" in priority`: "", `count matches "x"`: "",
-		`1 % missing == 0`: "", `count % 0 == 1`: "", `priority`: `came to low, not to true or false`, `missing`: "came to <nil>", `all(keywords, #)`: "",
+		`1 % missing == 0`: "", `count % 0 == 1`: "", `priority`: `is low, not true or false`, `missing`: "is <nil>", `all(keywords, #)`: "",
 	} {
 		c, err := condition.ParseSkip(text)
 		if err != nil {
@@ -88,40 +88,40 @@ func TestSkipEvalFault(t *testing.T) {
 }
 
 func TestSkipFaults(t *testing.T) {
-	const language = " (there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false, names of fields, a.b, a[0], nil, all, any, none, len)"
-	const calls = " (there are all, any, none and len)"
+	const language = " (the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false, names of fields, a.b, a[0], nil, all, any, none, len)"
+	const calls = " (the functions are all, any, none and len)"
 	for text, want := range map[string]string{
-		"":                        "1:1: the condition is empty (leave it out for always)",
+		"":                        "1:1: the condition is empty (leave it out if it is always true)",
 		strings.Repeat("x", 4097): "1:1: a condition has at most 4096 bytes, not 4097 (write a script for it)",
-		"count ==":                "1:9: something is missing at the end",
-		`status = "x"`:            "1:8: = changes a value (write == to compare)",
+		"count ==":                "1:9: the condition is incomplete",
+		`status = "x"`:            "1:8: = is an assignment (write == to compare)",
 		"$env == 1":               `1:1: unknown name "$env" (the variables are the fields of the artifact)`,
 
-		"len == 4":                              "1:1: len is no variable (write len(…), or give the field another name)",
+		"len == 4":                              "1:1: len is a function, not a variable (write len(…), or rename the field)",
 		"count(keywords, # == 1) == 1":          "1:1: a condition cannot call count" + calls,
 		"filter(keywords, # == 1) == nil":       "1:1: a condition cannot call filter" + calls,
 		"now() == 1":                            "1:1: a condition cannot call now" + calls,
 		"mine(1)":                               "1:1: a condition cannot call this" + calls,
 		"priority.upper() == 'A'":               "1:10: a condition cannot call this" + calls,
 		"any(keywords, #index == 1)":            "1:15: #index is not part of the language of conditions (# is the item, .name its field)",
-		"any(keywords, 1)":                      "1:15: any needs a condition for its second part (compare it with something)",
-		"any(a, any(.b, any(.c, any(.d, .e))))": "1:24: all, any and none stand at most 3 deep in each other",
-		"any(a, any(b, # == 1))":                "1:12: within all, any and none, only lists of the item itself can be looked through (begin it with a dot, or #)",
-		"any(a, none(.b, any(c.d, # == 1)))":    "1:23: within all, any and none, only lists of the item itself can be looked through (begin it with a dot, or #)",
-		"scope[priority] == 1":                  "1:7: what stands in brackets is no constant (write the field's name, or the item's number)",
+		"any(keywords, 1)":                      "1:15: any needs a condition as its second argument (compare it with something)",
+		"any(a, any(.b, any(.c, any(.d, .e))))": "1:24: all, any and none can be nested at most 3 levels deep",
+		"any(a, any(b, # == 1))":                "1:12: inside all, any and none, only lists of the item can be searched (begin it with a dot, or #)",
+		"any(a, none(.b, any(c.d, # == 1)))":    "1:23: inside all, any and none, only lists of the item can be searched (begin it with a dot, or #)",
+		"scope[priority] == 1":                  "1:7: the index in brackets must be constant (write the field's name, or the item's number)",
 		"keywords[1:] == 's'":                   "1:9: this is not part of the language of conditions" + language,
 		"ready ? true : false":                  "1:1: this is not part of the language of conditions" + language,
 		"let x = 1; x == 1":                     "1:5: this is not part of the language of conditions" + language,
 		"{'a': 1} == 1":                         "1:1: this is not part of the language of conditions" + language,
-		"a ?? b":                                "1:3: operator ?? is not part of the language of conditions (there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)",
+		"a ?? b":                                "1:3: operator ?? is not part of the language of conditions (the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)",
 		"ready and true":                        "1:7: operator and is not part of the language of conditions (write &&)",
-		"count + 1 == 2":                        "1:7: operator + is not part of the language of conditions (there are == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)",
-		"[1] == [1]":                            `1:1: a list has no place here (write it after in: priority in ["low", "medium"])`,
-		"count % 5":                             "1:7: a condition must be true or false, and this is not (compare it with something)",
-		"len(keywords)":                         "1:1: a condition must be true or false, and this is not (compare it with something)",
+		"count + 1 == 2":                        "1:7: operator + is not part of the language of conditions (the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)",
+		"[1] == [1]":                            `1:1: a list is only allowed after in (write it after in: priority in ["low", "medium"])`,
+		"count % 5":                             "1:7: a condition must be true or false (compare it with something)",
+		"len(keywords)":                         "1:1: a condition must be true or false (compare it with something)",
 		"'x' && ready":                          "1:1: && needs true or false on both sides",
 		"priority matches status":               `1:10: matches needs a quoted pattern on its right side (stage matches "^review")`,
-		"priority matches '['":                  "1:18: missing closing ]: `[` (the syntax is that of Go's regexp)",
+		"priority matches '['":                  "1:18: missing closing ]: `[` (use the syntax of Go's regexp)",
 	} {
 		_, err := condition.ParseSkip(text)
 		var got *condition.Error
@@ -135,7 +135,8 @@ func TestSkipFaults(t *testing.T) {
 	}
 }
 
-// Whatever a text and an artifact hold, there is an answer, an error, or a fault at a place inside.
+// FuzzParseSkip checks that any text and artifact yield a result, an error, or a fault at a position inside of the
+// text.
 func FuzzParseSkip(f *testing.F) {
 	for _, text := range []string{
 		`none(questions, .priority == "blocking")`, "any(a, any(.b, # == 1))", "len(a) > 1 && a[0].b?.c != nil", "a in b", "-a < 1.5", "all(a, {#.b[1] matches '^x'})",
@@ -167,7 +168,7 @@ func FuzzParseSkip(f *testing.F) {
 	})
 }
 
-// What takes long is not begun: nothing could stop it.
+// An evaluation that would take long is refused, because it cannot be stopped.
 func TestSkipOfMuch(t *testing.T) {
 	c, err := condition.ParseSkip("any(l, # in l)")
 	if err != nil {

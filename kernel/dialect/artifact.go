@@ -2,44 +2,44 @@ package dialect
 
 import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 
-// Artifact is what a node's work must come to.
+// Artifact is the contract of a node's artifact.
 var Artifact = Object{
-	Name: "artifact", Doc: "What the work of a node must come to, for other nodes.",
+	Name: "artifact", Doc: "The contract of a node's artifact, which later nodes read.",
 	Keys: []Field{
-		{Name: "type", Doc: "What it is, for whoever reads it.", Holds: text()},
-		{Name: "version", Doc: "The version of what it is.", Holds: text()},
-		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) that it must fit: here, or the path of a file, from the folder of this one.", Holds: either(Value{Type: String, About: "path"}, Value{Type: Named, Item: &free, PassThrough: true, About: "JSON Schema"}, flag())},
-		{Name: "from", Doc: "Where it is looked for first; tool:<name> is the arguments of the last call of that tool.", Holds: either(oneOf("file", "output", "result"), Value{Type: String, Pattern: plan.ToolPrefix + `[A-Za-z0-9_.:/-]{1,128}\n*`, About: "`tool:<name>`"}), Default: "file, then result, then output"},
-		{Name: "carry", Doc: "Fields that are copied from what the node was handed, where its own artifact lacks them.", Holds: fields()},
-		{Name: "defaults_from", Doc: "When the node is skipped: fields, each with the field that it is filled from.", Holds: Value{Type: Named, Item: &fieldValue}},
-		{Name: "kernel_fields", Doc: "Fields that are filled in with what was measured, as checks.<id>.counts.", Holds: namesOf(text())},
-		{Name: "verdict", Doc: "Which value of a field means which outcome.", Holds: in(&Verdict)},
-		{Name: "heal", Doc: "How often an agent is asked again, at once, for an artifact that is missing or does not fit.", Holds: within(0, plan.MaxHeal), Default: "1"},
-		{Name: "max_bytes", Doc: "The size of the largest artifact.", Holds: size(1, plan.MaxMaxBytes), Default: "10M"},
+		{Name: "type", Doc: "The type of the artifact, for readers.", Value: text()},
+		{Name: "version", Doc: "The version of the type.", Value: text()},
+		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) of the artifact: inline, or the path of a file, relative to the directory of this file.", Value: formsOf(Value{Type: String, About: "path"}, Value{Type: MapOf, Item: &anyValue, PassThrough: true, About: "JSON Schema"}, boolean())},
+		{Name: "from", Doc: "Its preferred source; tool:<name> is the arguments of the last call of that tool.", Value: formsOf(choice("file", "output", "result"), Value{Type: String, Pattern: plan.ToolPrefix + `[A-Za-z0-9_.:/-]{1,128}\n*`, About: "`tool:<name>`"}), Default: "file, then result, then output"},
+		{Name: "carry", Doc: "Fields to copy from the input artifact if the node's own artifact lacks them.", Value: fieldNames()},
+		{Name: "defaults_from", Doc: "Fields to fill if the node is skipped, each with its source field.", Value: Value{Type: MapOf, Item: &fieldNameValue}},
+		{Name: "kernel_fields", Doc: "Fields to fill with results of checks, as checks.<id>.counts.", Value: mapOf(text())},
+		{Name: "verdict", Doc: "The outcome for each value of a field.", Value: nested(&Verdict)},
+		{Name: "heal", Doc: "How often the agent is asked again, at once, for a missing or invalid artifact.", Value: integer(0, plan.MaxHeal), Default: "1"},
+		{Name: "max_bytes", Doc: "The maximum size of the artifact.", Value: size(1, plan.MaxMaxBytes), Default: "10M"},
 	},
 	rules: []schema{{"minProperties": 1}},
 }
 
 var (
-	free       = anything()
-	fieldValue = field()
+	anyValue       = anything()
+	fieldNameValue = fieldName()
 )
 
-// size is a number of bytes, or one with K, M, G or T behind it.
+// size returns a number of bytes, with an optional K, M, G or T.
 func size(from, to float64) Value {
 	return Value{Type: Size, Least: &from, Most: &to, About: "bytes, as `512K` or `32M`"}
 }
 
-// Verdict says which value of a field means which outcome.
+// Verdict maps the values of a field to outcomes.
 var Verdict = Object{
-	Name: "verdict", Doc: "Which value of a field of the artifact means which outcome.",
+	Name: "verdict", Doc: "The outcome for each value of a field of the artifact.",
 	Keys: []Field{
-		{Name: "field", Doc: "The field.", Holds: text(), Required: true},
-		{Name: "map", Doc: "Its values, each with the outcome that it means.", Holds: filled(Value{Type: Named, Item: &verdictWord}), Required: true},
+		{Name: "field", Doc: "The field.", Value: text(), Required: true},
+		{Name: "map", Doc: "Its values, each with an outcome.", Value: nonEmpty(Value{Type: MapOf, Item: &verdictOutcome}), Required: true},
 	},
 }
 
-var verdictWord = oneOf(outcomeWords()...)
+var verdictOutcome = choice(outcomeWords()...)
 
-// Outcomes are the words for how a node ends.
+// Outcomes returns the outcomes of nodes.
 func Outcomes() []string { return Verdict.Words("map") }

@@ -1,7 +1,7 @@
-// Package dialect is the one home of what may be written in pipeline.yaml, stage.yaml and config.yaml: each map, each key
-// of it, what the key holds, in which words and bounds, and what it is for.
+// Package dialect defines the keys of pipeline.yaml, stage.yaml and config.yaml: for each map its keys, their
+// types, choices, bounds and descriptions.
 //
-// Packages compile and settings read the files, and take their lists of keys and words from here; what a value comes to
-// is theirs. Out of the same tables come the JSON Schemas for editors ([Schema]) and the reference ([Page]). A test of
-// package compile holds schema and compiler against each other. Start with [Map] and [Pipeline].
+// Packages compile and settings read the files and use the tables for keys and choices; the meaning of the values
+// is theirs. The same tables yield the JSON Schemas for editors ([Object.Schema]) and the reference ([Page]). A
+// test of package settings compares schemas and readers. Start with [Object] and [Pipeline].
 package dialect

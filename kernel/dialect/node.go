@@ -6,79 +6,80 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Keys of a node that count for some kinds of nodes alone; elsewhere they are passed over with a warning.
-var worksItself = not(said("parallel", "pipeline"))
+// runsAgent matches the nodes that run a stage or a prompt. Some keys count for these alone; elsewhere they are
+// ignored with a warning.
+var runsAgent = not(present("parallel", "pipeline"))
 
 // Node is a node of a pipeline.
 var Node = Object{
-	Name: "node", Doc: "A node: a stage or a prompt, several providers side by side, a pipeline within the pipeline, or something that it wraps.",
-	Keys: slices.Concat(identity(), []Field{
-		{Name: "pipeline", Doc: "A pipeline to run as one node.", Holds: text()},
-		{Name: "parallel", Doc: "Stages that several providers run side by side.", Holds: in(&Block)},
-	}, work(), []Field{
-		{Name: "provider", Doc: "Who does the work.", Holds: text(), Default: "that of the stage, else of defaults", only: worksItself},
-		{Name: "transitions", Doc: "Where an outcome leads.", Holds: in(&Transitions)},
-		{Name: "requires", Doc: "Fields that the node must be handed, by the node that they come from; \"*\" is any, $input what the run starts with.", Holds: namesOf(fields())},
-		{Name: "skip_when", Doc: "An expression over the artifact that the node is handed; where it holds, the node is skipped.", Holds: text()},
-		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Holds: in(&Steps)},
-		{Name: "wraps", Doc: "The node is another pipeline, or a command.", Holds: in(&Wraps)},
+	Name: "node", Doc: "A node: a stage or a prompt, a parallel block, an embedded pipeline, or a wrapped target.",
+	Keys: slices.Concat(identityFields(), []Field{
+		{Name: "pipeline", Doc: "A pipeline to run as one node.", Value: text()},
+		{Name: "parallel", Doc: "Stages that several providers run in parallel.", Value: nested(&Block)},
+	}, workFields(), []Field{
+		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the stage, else of defaults", condition: runsAgent},
+		{Name: "transitions", Doc: "The targets of the outcomes.", Value: nested(&Transitions)},
+		{Name: "requires", Doc: "Required fields of the input artifact, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: mapOf(fieldNames())},
+		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
+		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Value: nested(&Steps)},
+		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
 	}),
 	rules: append([]schema{
-		said("id", "name"),
-		anyOf(said("stage", "loop", "prompt"), said("parallel"), said("pipeline"), said("wraps")),
-		{"if": said("parallel"), "then": without("stage", "loop", "prompt", "pipeline", "artifact", "checks", "steps")},
-		{"if": said("pipeline"), "then": allOf(without("stage", "loop", "prompt", "parallel", "artifact", "checks", "steps"), runsHolds(count()))},
-		{"if": allOf(isMap("wraps"), member("wraps", said("pipeline"))), "then": runsHolds(count())},
-	}, iterating(worksItself)...),
+		present("id", "name"),
+		anyOf(present("stage", "loop", "prompt"), present("parallel"), present("pipeline"), present("wraps")),
+		{"if": present("parallel"), "then": absent("stage", "loop", "prompt", "pipeline", "artifact", "checks", "steps")},
+		{"if": present("pipeline"), "then": allOf(absent("stage", "loop", "prompt", "parallel", "artifact", "checks", "steps"), runsMatch(count()))},
+		{"if": allOf(memberIsObject("wraps"), withMember("wraps", present("pipeline"))), "then": runsMatch(count())},
+	}, runsRules(runsAgent)...),
 }
 
 // BlockStage is a stage of a parallel block.
 var BlockStage = Object{
 	Name: "block_stage", Doc: "A stage of a parallel block, which each provider of the block runs.",
-	Keys: slices.Concat(identity(), work()),
+	Keys: slices.Concat(identityFields(), workFields()),
 	rules: append([]schema{
-		said("id", "name"), said("stage", "loop", "prompt"), without(notInBlocks...),
-	}, iterating(nil)...),
+		present("id", "name"), present("stage", "loop", "prompt"), absent(keysNotInBlocks...),
+	}, runsRules(nil)...),
 }
 
-var notInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
+var keysNotInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
 
-// identity are the keys that say what is run.
-func identity() []Field {
+// identityFields are the keys for the id and the stage or prompt.
+func identityFields() []Field {
 	return []Field{
-		{Name: "id", Doc: "Its name, which other keys refer to. It becomes part of a directory name.", Holds: id()},
-		{Name: "name", Doc: "The old name of id.", Holds: id(), After: "id"},
-		{Name: "stage", Doc: "The stage to run.", Holds: text()},
-		{Name: "loop", Doc: "The old name of stage.", Holds: text(), After: "stage"},
-		{Name: "prompt", Doc: "The prompt itself; beside stage it stands for the stage's prompt, and the rest of the stage stays.", Holds: text()},
+		{Name: "id", Doc: "Its name, which other keys refer to. It becomes part of a directory name.", Value: idText()},
+		{Name: "name", Doc: "The old name of id.", Value: idText(), After: "id"},
+		{Name: "stage", Doc: "The stage to run.", Value: text()},
+		{Name: "loop", Doc: "The old name of stage.", Value: text(), After: "stage"},
+		{Name: "prompt", Doc: "The prompt itself; beside stage it replaces the stage's prompt alone.", Value: text()},
 	}
 }
 
-// work are the keys of whatever runs a stage or a prompt.
-func work() []Field {
+// workFields are the keys of nodes and stages that run a stage or a prompt.
+func workFields() []Field {
 	return []Field{
-		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Holds: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
-		{Name: "termination", Doc: "When the node is done.", Holds: in(&Termination), only: worksItself},
-		{Name: "completion", Doc: "The old way to say type of termination.", Holds: oneOf(completions()...), only: completes(worksItself)},
-		{Name: "consensus", Doc: "Beside completion: how many judgments in a row have to say stop.", Holds: count(), only: allOf(completes(worksItself), said("completion"))},
-		{Name: "min_iterations", Doc: "Beside completion: the iterations before the first judgment.", Holds: count(), only: allOf(completes(worksItself), said("completion"))},
-		{Name: "inputs", Doc: "What of other nodes the agent gets.", Holds: in(&Inputs)},
-		{Name: "model", Doc: "The provider's model.", Holds: text(), Default: "the provider's own", only: worksItself},
-		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Holds: text(), only: worksItself},
-		{Name: "description", Doc: "What it is for, for people.", Holds: text()},
-		{Name: "delay", Doc: "The pause between iterations.", Holds: pause(), Default: "that of the settings, else 3", only: worksItself},
-		{Name: "output_path", Doc: "Where the result is to lie; `${SESSION}` is replaced.", Holds: text(), only: worksItself},
-		{Name: "guardrails", Doc: "The limit of running time of the node.", Holds: in(&Guardrails)},
-		{Name: "policy", Doc: "Limits of this node; they go before the pipeline's, member by member.", Holds: in(&Policy)},
-		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Holds: anything()},
-		{Name: "require_human_approval", Doc: "A person is asked after the node.", Holds: flag(), Default: "false"},
-		{Name: "artifact", Doc: "What the work must come to.", Holds: in(&Artifact)},
-		{Name: "checks", Doc: "What is measured of the work, outside the agent.", Holds: listOf(in(&Check))},
+		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Value: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
+		{Name: "termination", Doc: "When the node is done.", Value: nested(&Termination), condition: runsAgent},
+		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...), condition: usesCompletion(runsAgent)},
+		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count(), condition: allOf(usesCompletion(runsAgent), present("completion"))},
+		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count(), condition: allOf(usesCompletion(runsAgent), present("completion"))},
+		{Name: "inputs", Doc: "The outputs of other nodes that the agent gets.", Value: nested(&Inputs)},
+		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own", condition: runsAgent},
+		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text(), condition: runsAgent},
+		{Name: "description", Doc: "A description for people.", Value: text()},
+		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3", condition: runsAgent},
+		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text(), condition: runsAgent},
+		{Name: "guardrails", Doc: "The limit of running time of the node.", Value: nested(&Guardrails)},
+		{Name: "policy", Doc: "Limits of this node; they override the pipeline's, key by key.", Value: nested(&Policy)},
+		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Value: anything()},
+		{Name: "require_human_approval", Doc: "Asks the user for approval after the node.", Value: boolean(), Default: "false"},
+		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
+		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: listOf(nested(&Check))},
 	}
 }
 
-// id is a name that becomes part of a directory name.
-func id() Value {
+// idText returns a name that becomes part of a directory name.
+func idText() Value {
 	return Value{Type: Text, Pattern: `[^/\\\x00-\x1f\x7f-\x{9f}]{0,128}`, About: "text without slashes, at most 128 bytes"}
 }
 
@@ -86,53 +87,53 @@ func pause() Value {
 	return Value{Type: Number, Least: bound(0), About: "seconds, at least 0"}
 }
 
-// completes are the maps that say in the old way when they are done.
-func completes(of schema) schema {
-	return allOf(of, not(anyOf(isMap("termination"), isMap("runs"))))
+// usesCompletion matches the maps that may use the deprecated key completion.
+func usesCompletion(of schema) schema {
+	return allOf(of, not(anyOf(memberIsObject("termination"), memberIsObject("runs"))))
 }
 
-// iterating are the rules for runs, which may be a termination under another name.
-func iterating(of schema) []schema {
+// runsRules are the rules for runs, which may also be a termination under its old name.
+func runsRules(of schema) []schema {
 	return []schema{
 		{
-			"if":   allOf(of, isMap("runs"), not(isMap("termination"))),
-			"then": runsHolds(in(&Termination)),
-			"else": schema{"if": allOf(of, not(isMap("runs"))), "then": runsHolds(either(count(), Value{Type: String}))},
+			"if":   allOf(of, memberIsObject("runs"), not(memberIsObject("termination"))),
+			"then": runsMatch(nested(&Termination)),
+			"else": schema{"if": allOf(of, not(memberIsObject("runs"))), "then": runsMatch(formsOf(count(), Value{Type: String}))},
 		},
 	}
 }
 
-// completionTypes are the strategies that the old words stand for.
+// completionTypes maps the values of completion to termination strategies.
 var completionTypes = map[string]string{"fixed-n": plan.TypeFixed, "plateau": plan.TypeJudgment, "beads-empty": plan.TypeQueue}
 
-// CompletionType is the strategy that a word of completion stands for.
+// CompletionType returns the termination strategy of a value of completion.
 func CompletionType(word string) (string, bool) {
 	strategy, ok := completionTypes[word]
 	return strategy, ok
 }
 
-func completions() []string { return []string{"beads-empty", "fixed-n", "plateau"} }
+func completionWords() []string { return []string{"beads-empty", "fixed-n", "plateau"} }
 
-// Termination says when a node is done.
+// Termination is the termination of a node.
 var Termination = Object{
-	Name: "termination", Doc: "When a node is done. Keys beside these are the strategy's own.",
+	Name: "termination", Doc: "When a node is done, with the keys of the strategy.",
 	Keys: []Field{
-		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Holds: text(), Default: "fixed"},
-		{Name: "max", Doc: "The most iterations.", Holds: count()},
-		{Name: "iterations", Doc: "The same, for where max is not said.", Holds: count()},
-		{Name: "min_iterations", Doc: "Of judgment: the iterations before the first judgment.", Holds: count(), Default: "1"},
-		{Name: "consensus", Doc: "Of judgment: how many judgments in a row have to say stop.", Holds: count(), Default: "2"},
+		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Value: text(), Default: "fixed"},
+		{Name: "max", Doc: "The most iterations.", Value: count()},
+		{Name: "iterations", Doc: "The same as max, which wins.", Value: count()},
+		{Name: "min_iterations", Doc: "Of judgment: the iterations before the first judgment.", Value: count(), Default: "1"},
+		{Name: "consensus", Doc: "Of judgment: how many consecutive judgments must decide to stop.", Value: count(), Default: "2"},
 	},
-	Other: Handed,
+	Unknown: PassedOn,
 }
 
 // Block is a parallel block.
 var Block = Object{
-	Name: "parallel", Doc: "Several providers, each of which runs all of the stages in a folder of its own, at the same time.",
+	Name: "parallel", Doc: "Several providers; each runs all of the stages in its own directory, at the same time.",
 	Keys: []Field{
-		{Name: "providers", Doc: "Who runs the stages.", Holds: filled(listOf(either(Value{Type: String, Pattern: somePattern, About: "name"}, in(&BlockProvider)))), Required: true},
-		{Name: "stages", Doc: "What each of them runs, one after the other.", Holds: filled(listOf(in(&BlockStage))), Required: true},
-		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Holds: text()},
+		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(listOf(formsOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, nested(&BlockProvider)))), Required: true},
+		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(listOf(nested(&BlockStage))), Required: true},
+		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Value: text()},
 	},
 }
 
@@ -140,87 +141,87 @@ var Block = Object{
 var BlockProvider = Object{
 	Name: "block_provider", Doc: "A provider of a parallel block.",
 	Keys: []Field{
-		{Name: "name", Doc: "The provider.", Holds: text(), Required: true},
-		{Name: "as", Doc: "The name that it has in the block, for one that stands there twice.", Holds: text(), Default: "its name"},
-		{Name: "model", Doc: "Its model.", Holds: text(), Default: "that of the stage, else the provider's own"},
-		{Name: "inputs", Doc: "What of other nodes all of its stages get.", Holds: in(&Inputs)},
+		{Name: "name", Doc: "The provider.", Value: text(), Required: true},
+		{Name: "as", Doc: "Its name in the block, for a provider that is listed twice.", Value: text(), Default: "its name"},
+		{Name: "model", Doc: "Its model.", Value: text(), Default: "that of the stage, else the provider's own"},
+		{Name: "inputs", Doc: "The outputs of other nodes that all of its stages get.", Value: nested(&Inputs)},
 	},
 }
 
-// Inputs are what a node gets of others.
+// Inputs are the inputs of a node from other nodes.
 var Inputs = Object{
-	Name: "inputs", Doc: "What of other nodes the agent gets.",
+	Name: "inputs", Doc: "The outputs of other nodes that the agent gets.",
 	Keys: []Field{
-		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Holds: text()},
-		{Name: "select", Doc: "Its last output, or all of them.", Holds: selection(), Default: "latest"},
-		{Name: "from_parallel", Doc: "What the providers of an earlier block left in one of its stages.", Holds: either(named(), in(&Source), listOf(either(named(), in(&Source))))},
-		{Name: "from_initial", Doc: "It has no meaning: the initial inputs are always there.", Holds: anything()},
+		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Value: text()},
+		{Name: "select", Doc: "Its last output, or all of them.", Value: selectChoice(), Default: "latest"},
+		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: formsOf(stageIDText(), nested(&Source), listOf(formsOf(stageIDText(), nested(&Source))))},
+		{Name: "from_initial", Doc: "It has no effect: the initial inputs are always present.", Value: anything()},
 	},
 }
 
-func selection() Value { return oneOf("all", "history", "latest") }
+func selectChoice() Value { return choice("all", "history", "latest") }
 
-func named() Value { return Value{Type: Text, Pattern: somePattern, About: "id of a stage"} }
+func stageIDText() Value { return Value{Type: Text, Pattern: nonEmptyPattern, About: "id of a stage"} }
 
 // Source is a stage of an earlier block.
 var Source = Object{
 	Name: "from_parallel", Doc: "A stage of an earlier block.",
 	Keys: []Field{
-		{Name: "stage", Doc: "The id of the stage.", Holds: text(), Required: true},
-		{Name: "block", Doc: "The id of the block.", Holds: text(), Default: "the first that has the stage"},
-		{Name: "providers", Doc: "Some of the block's providers, in the order that is wanted.", Holds: filled(listOf(text())), Default: "all"},
-		{Name: "select", Doc: "The last output of each, or all of them.", Holds: selection(), Default: "latest"},
+		{Name: "stage", Doc: "The id of the stage.", Value: text(), Required: true},
+		{Name: "block", Doc: "The id of the block.", Value: text(), Default: "the first that has the stage"},
+		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(listOf(text())), Default: "all"},
+		{Name: "select", Doc: "The last output of each, or all of them.", Value: selectChoice(), Default: "latest"},
 	},
 }
 
 // Steps are the steps of a node.
 var Steps = Object{
-	Name: "steps", Doc: "The items of an earlier artifact, for each of which the node runs once.",
+	Name: "steps", Doc: "Items of an earlier artifact; the node runs once for each.",
 	Keys: []Field{
-		{Name: "from", Doc: "The id of the node whose artifact holds them.", Holds: text(), Required: true},
-		{Name: "path", Doc: "Where they are in it.", Holds: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
-		{Name: "id", Doc: "The field of an item that is its id.", Holds: text()},
-		{Name: "depends_on", Doc: "The field of an item that lists the ids of those which come before it.", Holds: text()},
-		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Holds: count()},
-		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Holds: flag(), Default: "false"},
-		{Name: "rerun", Doc: "What is done again when the node is entered once more.", Holds: oneOf("all", "failed"), Default: "failed"},
-		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Holds: namesOf(within(0, most))},
+		{Name: "from", Doc: "The id of the node whose artifact holds them.", Value: text(), Required: true},
+		{Name: "path", Doc: "Where they are in it.", Value: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
+		{Name: "id", Doc: "The field of an item that is its id.", Value: text()},
+		{Name: "depends_on", Doc: "The field of an item that lists the ids of those which come before it.", Value: text()},
+		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Value: count()},
+		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Value: boolean(), Default: "false"},
+		{Name: "rerun", Doc: "The steps to run again when the node is entered again.", Value: choice("all", "failed"), Default: "failed"},
+		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: mapOf(integer(0, maxCount))},
 	},
 }
 
-// Check is something that is measured.
+// Check is one check.
 var Check = Object{
-	Name: "check", Doc: "Something that is measured outside the agent. Keys beside these are those of the hook action check.",
+	Name: "check", Doc: "A check outside of the agent, with the keys of the hook action check.",
 	Keys: []Field{
-		{Name: "id", Doc: "Its name, unique in the node.", Holds: matching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
-		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Holds: text(), Required: true},
-		{Name: "at", Doc: "After the work, or before it.", Holds: oneOf(plan.AtEnter, plan.AtExit), Default: "exit"},
-		{Name: "run", Doc: "The command, of types that have one; command is the same.", Holds: anything()},
-		{Name: "files_from", Doc: "The field of the input artifact with the paths that the command gets as arguments.", Holds: text()},
-		{Name: "optional", Doc: "The check is left out where a command that it names is not known.", Holds: flag(), Default: "false"},
-		{Name: "timeout", Doc: "How long it may take.", Holds: seconds(), Default: "the action's own limit"},
+		{Name: "id", Doc: "Its name, unique in the node.", Value: textMatching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
+		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Value: text(), Required: true},
+		{Name: "at", Doc: "After the work, or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
+		{Name: "run", Doc: "The command, for types with one; command is the same.", Value: anything()},
+		{Name: "files_from", Doc: "The field of the input artifact with the paths that the command gets as arguments.", Value: text()},
+		{Name: "optional", Doc: "Leaves the check out if a command that it references is missing.", Value: boolean(), Default: "false"},
+		{Name: "timeout", Doc: "How long it may take.", Value: seconds(), Default: "the action's own limit"},
 	},
-	Other: Handed,
-	rules: []schema{not(allOf(said("run"), said("command")))},
+	Unknown: PassedOn,
+	rules:   []schema{not(allOf(present("run"), present("command")))},
 }
 
-// OwnCheckKeys are the keys of a check that are not handed to the action.
-func OwnCheckKeys() []string { return []string{"id", "at", "files_from", "optional", "timeout"} }
+// KernelCheckKeys returns the keys of a check that the kernel reads itself. The hook action gets all others.
+func KernelCheckKeys() []string { return []string{"id", "at", "files_from", "optional", "timeout"} }
 
-// outcomes are all there are, each with the time at which a node has it.
+// outcomes are all outcomes, each with its meaning.
 var outcomes = []struct {
 	outcome plan.Outcome
 	when    string
 }{
-	{plan.OutcomeSuccess, "all is well"},
-	{plan.OutcomeFail, "measured or judged to be wrong"},
-	{plan.OutcomeReject, "a reviewer says no"},
-	{plan.OutcomeRetry, "it is to be tried again"},
-	{plan.OutcomeTimeout, "it took too long"},
-	{plan.OutcomeError, "something went wrong"},
-	{plan.OutcomeEscalate, "a person is needed"},
-	{plan.OutcomeSkip, "it had nothing to do"},
-	{plan.OutcomeBudget, "a limit of tokens or cost was reached"},
+	{plan.OutcomeSuccess, "the node succeeds"},
+	{plan.OutcomeFail, "its work is measured or judged to be wrong"},
+	{plan.OutcomeReject, "a reviewer rejects the work"},
+	{plan.OutcomeRetry, "it must be tried again"},
+	{plan.OutcomeTimeout, "it takes too long"},
+	{plan.OutcomeError, "an error occurs"},
+	{plan.OutcomeEscalate, "the user is needed"},
+	{plan.OutcomeSkip, "it is skipped"},
+	{plan.OutcomeBudget, "a limit of tokens or cost is reached"},
 }
 
 func outcomeWords() []plan.Outcome {
@@ -233,48 +234,48 @@ func outcomeWords() []plan.Outcome {
 
 // Transitions are the edges of a node by its outcomes.
 var Transitions = Object{
-	Name: "transitions", Doc: "Where the outcomes of a node lead: the id of a node, or next, done, retry, pause, abort or failed.",
-	Keys: edges(), Other: RefusedAll,
+	Name: "transitions", Doc: "The targets of a node's outcomes: the id of a node, or next, done, retry, pause, abort or failed.",
+	Keys: transitionFields(), Unknown: RefusedAll,
 }
 
-func edges() []Field {
+func transitionFields() []Field {
 	keys := make([]Field, len(outcomes))
 	for i, o := range outcomes {
-		target := matching(somePattern, "id of a node, or a word")
-		keys[i] = Field{Name: string(o.outcome), Doc: "Where it leads when " + o.when + ".", Holds: valued(either(target, in(&Edge)))}
+		target := textMatching(nonEmptyPattern, "id of a node, or a keyword")
+		keys[i] = Field{Name: string(o.outcome), Doc: "The target when " + o.when + ".", Value: notNull(formsOf(target, nested(&Edge)))}
 	}
 	return keys
 }
 
-// limits are what may happen at a limit.
-func limits() Value { return oneOf(plan.ToAbort, plan.ToFailed, plan.ToPause) }
+// limitChoice returns the actions at a limit.
+func limitChoice() Value { return choice(plan.ToAbort, plan.ToFailed, plan.ToPause) }
 
 // Edge is the long form of a transition.
 var Edge = Object{
-	Name: "edge", Doc: "An edge that says more than where it leads.",
+	Name: "edge", Doc: "An edge with more than its target.",
 	Keys: []Field{
-		{Name: "to", Doc: "Where it leads: the id of a node, or next, done, retry, pause, abort or failed.", Holds: text(), Required: true},
-		{Name: "limit", Doc: "How often it may be taken, of edges that lead back.", Holds: within(1, plan.MaxCycles), Default: "`policy.cycles.default`"},
-		{Name: "feedback", Doc: "The field of the node's artifact that the target is told.", Holds: text()},
-		{Name: "on_limit", Doc: "What happens after that.", Holds: limits(), Default: "`policy.escalation.on_limit`"},
+		{Name: "to", Doc: "The target: the id of a node, or next, done, retry, pause, abort or failed.", Value: text(), Required: true},
+		{Name: "limit", Doc: "How often it may be taken, for edges that lead back.", Value: integer(1, plan.MaxCycles), Default: "`policy.cycles.default`"},
+		{Name: "feedback", Doc: "The field of the node's artifact that the target gets.", Value: text()},
+		{Name: "on_limit", Doc: "What happens after that.", Value: limitChoice(), Default: "`policy.escalation.on_limit`"},
 	},
 }
 
-// Wraps is what a node or a stage wraps.
+// Wraps is the wrapped target of a node or a stage.
 var Wraps = Object{
-	Name: "wraps", Doc: "What the node is instead of an agent's work: a pipeline, or a command, and how fields become its inputs and outputs.",
+	Name: "wraps", Doc: "A pipeline or a command to run instead of an agent, with the mapping of fields to its inputs and outputs.",
 	Keys: []Field{
-		{Name: "pipeline", Doc: "The name of a pipeline; this or run.", Holds: text()},
-		{Name: "run", Doc: "A command for sh -c, in the project.", Holds: text()},
-		{Name: "input_mapping", Doc: "Inputs, each with the field of what the node is handed that it comes from.", Holds: Value{Type: Named, Item: &mappedInput, NoBlank: true}, Default: "all fields, as they are"},
-		{Name: "output_mapping", Doc: "Outputs, each with the field of the artifact that it becomes; null for the same name.", Holds: Value{Type: Named, Item: &mappedOutput, PassThrough: true, NoBlank: true}, Default: "all, as they are"},
-		{Name: "defaults", Doc: "Inputs for what the node is not handed.", Holds: namesOf(anything())},
+		{Name: "pipeline", Doc: "The name of a pipeline; this or run.", Value: text()},
+		{Name: "run", Doc: "A command for sh -c, in the project.", Value: text()},
+		{Name: "input_mapping", Doc: "Inputs, each with its field of the input artifact.", Value: Value{Type: MapOf, Item: &mappedInput, NoEmptyKey: true}, Default: "all fields, as they are"},
+		{Name: "output_mapping", Doc: "Outputs, each with the field of the artifact that it becomes; null for the same name.", Value: Value{Type: MapOf, Item: &mappedOutput, PassThrough: true, NoEmptyKey: true}, Default: "all, as they are"},
+		{Name: "defaults", Doc: "Defaults of inputs that the input artifact lacks.", Value: mapOf(anything())},
 	},
-	Other: Refused,
-	rules: []schema{not(allOf(said("pipeline"), said("run")))},
+	Unknown: Refused,
+	rules:   []schema{not(allOf(present("pipeline"), present("run")))},
 }
 
 var (
-	mappedInput  = matching(somePattern, "field")
-	mappedOutput = matching(`[^.]*`, "field")
+	mappedInput  = textMatching(nonEmptyPattern, "field")
+	mappedOutput = textMatching(`[^.]*`, "field")
 )

@@ -4,51 +4,51 @@ import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 
 // Pipeline is a pipeline file.
 var Pipeline = Object{
-	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or as their edges say.",
+	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or along their edges.",
 	Keys: []Field{
-		{Name: "name", Doc: "The name of the pipeline.", Holds: text(), Required: true},
-		{Name: "description", Doc: "What it is for, for people.", Holds: text()},
-		{Name: "inputs", Doc: "Files given to every node: files, globs, or folders (all .md, .yaml, .json and .txt below).", Holds: listOf(text())},
-		{Name: "commands", Doc: "Commands that agents find in their context, over those of the settings; `${COMMANDS.<key>}` stands for one.", Holds: namesOf(text())},
-		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Holds: in(&Defaults)},
-		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Holds: in(&Policy)},
-		{Name: "nodes", Doc: "The nodes in the order in which they run.", Holds: listOf(in(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Holds: listOf(in(&Node)), After: "nodes", only: schema{"not": schema{"required": []any{"nodes"}}}},
-		{Name: "hooks", Doc: "What happens at the points of a run.", Holds: in(&Hooks)},
-		{Name: "guardrails", Doc: "The limit of running time of the run.", Holds: in(&Guardrails)},
-		{Name: "supervised", Doc: "A person is asked after every node but the last.", Holds: flag(), Default: "false"},
-		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Holds: text()},
-		{Name: "tmux", Doc: "false, anywhere in the file: the pipeline does not need tmux.", Holds: anything()},
+		{Name: "name", Doc: "The name of the pipeline.", Value: text(), Required: true},
+		{Name: "description", Doc: "A description for people.", Value: text()},
+		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: listOf(text())},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: mapOf(text())},
+		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: nested(&Defaults)},
+		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: nested(&Policy)},
+		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: listOf(nested(&Node))},
+		{Name: "stages", Doc: "The old name of nodes.", Value: listOf(nested(&Node)), After: "nodes", condition: schema{"not": schema{"required": []any{"nodes"}}}},
+		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: nested(&Hooks)},
+		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: nested(&Guardrails)},
+		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
+		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Value: text()},
+		{Name: "tmux", Doc: "false, anywhere in the file: the pipeline does not need tmux.", Value: anything()},
 	},
-	rules: []schema{anyOf(said("nodes"), allOf(said("stages"), schema{"not": schema{"required": []any{"nodes"}}}))},
+	rules: []schema{anyOf(present("nodes"), allOf(present("stages"), schema{"not": schema{"required": []any{"nodes"}}}))},
 }
 
-// Defaults are what holds for nodes that say nothing.
+// Defaults are the defaults of nodes.
 var Defaults = Object{
-	Name: "defaults", Doc: "What holds for nodes that name no provider or model.",
+	Name: "defaults", Doc: "Defaults of nodes without provider or model.",
 	Keys: []Field{
-		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Holds: text(), Default: "that of the settings, else claude"},
-		{Name: "model", Doc: "Its model.", Holds: text(), Default: "the provider's own"},
+		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Value: text(), Default: "that of the settings, else claude"},
+		{Name: "model", Doc: "Its model.", Value: text(), Default: "the provider's own"},
 	},
 }
 
 // Guardrails limit running time.
 var Guardrails = Object{
 	Name: "guardrails", Doc: "A limit of running time, of a pipeline, a node or a stage.",
-	Keys: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for people does not count.", Holds: seconds(), Default: "no limit"}},
+	Keys: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for the user does not count.", Value: seconds(), Default: "no limit"}},
 }
 
-// Hooks are the hooks of a pipeline by their points.
+// Hooks are the hooks of a pipeline by point.
 var Hooks = Object{
 	Name: "hooks", Doc: "Hooks by the points of a run at which they are called, each a list in the order of the calls.",
-	Keys: points(), Other: Refused,
+	Keys: hookPointFields(), Unknown: Refused,
 }
 
-func points() []Field {
+func hookPointFields() []Field {
 	about := map[plan.HookPoint]string{
 		plan.PointSessionStart: "Before the first node.", plan.PointSessionEnd: "When the run has ended.",
 		plan.PointStageStart: "Before a node begins.", plan.PointStageEnd: "When a node has ended, before its edge is taken.",
-		plan.PointIterationStart: "Before an iteration.", plan.PointIterationEnd: "After an iteration, before the termination is asked.",
+		plan.PointIterationStart: "Before an iteration.", plan.PointIterationEnd: "After an iteration, before the termination is checked.",
 	}
 	keys := make([]Field, len(plan.HookPoints))
 	for i, p := range plan.HookPoints {
@@ -60,35 +60,35 @@ func points() []Field {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Field{Name: string(p), Doc: doc, Holds: listOf(in(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Value: listOf(nested(&Hook))}
 	}
 	return keys
 }
 
 // Hook is one hook.
 var Hook = Object{
-	Name: "hook", Doc: "One hook: when, and what is done. The keys of the action itself stand beside these.",
+	Name: "hook", Doc: "One hook: its condition and its action, with the keys of the action.",
 	Keys: []Field{
-		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Holds: text(), Default: "all"},
-		{Name: "condition", Doc: "An expression over status, iteration and so on; where it does not hold, the hook is skipped.", Holds: text()},
-		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Holds: text(), Required: true},
-		{Name: "message", Doc: "What a person is told or asked.", Holds: text()},
-		{Name: "accept_feedback", Doc: "Free text as the answer to a confirm sends the stage back with it.", Holds: flag(), Default: "false"},
-		{Name: "timeout", Doc: "How long a call of the action may take.", Holds: seconds(), Default: "the action's own limit"},
-		{Name: "on_timeout", Doc: "What happens when it takes longer.", Holds: oneOf(fallbacks...)},
-		{Name: "on_error", Doc: "What happens when it fails.", Holds: oneOf(fallbacks...)},
+		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Value: text(), Default: "all"},
+		{Name: "condition", Doc: "An expression over status, iteration and so on; if it is false, the hook is skipped.", Value: text()},
+		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Value: text(), Required: true},
+		{Name: "message", Doc: "The message or question for the user.", Value: text()},
+		{Name: "accept_feedback", Doc: "Free text as the answer to a confirm sends the stage back with that text.", Value: boolean(), Default: "false"},
+		{Name: "timeout", Doc: "How long a call of the action may take.", Value: seconds(), Default: "the action's own limit"},
+		{Name: "on_timeout", Doc: "What happens when it takes longer.", Value: choice(fallbacks...)},
+		{Name: "on_error", Doc: "What happens when it fails.", Value: choice(fallbacks...)},
 	},
-	Other: Handed,
+	Unknown: PassedOn,
 	rules: []schema{
-		{"if": worded("action", plan.ActionPause), "then": onlyKeys(OwnKeys(plan.ActionPause)...)},
-		{"if": worded("action", plan.ActionConfirm), "then": onlyKeys(OwnKeys(plan.ActionConfirm)...)},
+		{"if": withText("action", plan.ActionPause), "then": onlyKeys(KernelActionKeys(plan.ActionPause)...)},
+		{"if": withText("action", plan.ActionConfirm), "then": onlyKeys(KernelActionKeys(plan.ActionConfirm)...)},
 	},
 }
 
 var fallbacks = []plan.Fallback{plan.FallbackAbort, plan.FallbackContinue, plan.FallbackPause}
 
-// OwnKeys are the keys of a hook with one of the kernel's own actions, nil for an action of a plugin.
-func OwnKeys(action string) []string {
+// KernelActionKeys returns the keys of a hook with an action of the kernel; nil for an action of a plugin.
+func KernelActionKeys(action string) []string {
 	switch action {
 	case plan.ActionPause:
 		return []string{"stage", "condition", "action", "message"}
@@ -97,4 +97,41 @@ func OwnKeys(action string) []string {
 	default:
 		return nil
 	}
+}
+
+// Stage is a stage.yaml.
+var Stage = Object{
+	Name: "stage", Doc: "A stage: an agent with a prompt, for nodes to run.",
+	Keys: []Field{
+		{Name: "name", Doc: "The name of the stage.", Value: text(), Default: "that of its directory"},
+		{Name: "description", Doc: "A description for people.", Value: text()},
+		{Name: "termination", Doc: "When it is done.", Value: nested(&Termination)},
+		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...), condition: usesCompletion(nil)},
+		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count(), condition: allOf(usesCompletion(nil), present("completion"))},
+		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count(), condition: allOf(usesCompletion(nil), present("completion"))},
+		{Name: "runs", Doc: "As a map, the old name of termination.", Value: anything()},
+		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the pipeline's defaults"},
+		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own"},
+		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
+		{Name: "check_before", Doc: "For a stage that runs alone: the termination is also checked before the first iteration.", Value: boolean(), Default: "false"},
+		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text()},
+		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text()},
+		{Name: "prompt", Doc: "The path of the prompt file, relative to the stage's directory.", Value: text(), Default: "prompts/prompt.md, then prompt.md"},
+		{Name: "output_parse", Doc: "It has no effect.", Value: anything()},
+		{Name: "items", Doc: "It has no effect.", Value: anything()},
+		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: nested(&Guardrails)},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: mapOf(text())},
+		{Name: "tmux", Doc: "false: the stage does not need tmux.", Value: anything()},
+		{Name: "require_human_approval", Doc: "Asks the user for approval after its nodes.", Value: boolean(), Default: "false"},
+		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
+		{Name: "role", Doc: "The name of its work in messages, such as planner.", Value: idText(), Default: "the node's id"},
+		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: mapOf(fieldNames())},
+		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
+		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: listOf(nested(&Check))},
+		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
+	},
+	rules: []schema{
+		{"if": allOf(memberIsObject("runs"), not(memberIsObject("termination"))), "then": runsMatch(nested(&Termination))},
+		{"if": memberIsObject("wraps"), "then": schema{"properties": schema{"wraps": present("pipeline", "run")}}},
+	},
 }

@@ -12,62 +12,62 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// SchemaWith is [Map.Schema], without an id, with what plugins say of the configuration of their components: that of
-// a provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each of them
-// must be a sound JSON Schema.
+// SchemaWith returns [Object.Schema], without an id, with the configuration schemas of plugin components: of a
+// provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each schema
+// must be a valid JSON Schema.
 func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
-	whole := m.document("")
+	whole := m.fileSchema("")
 	delete(whole, "$id")
 	defs, _ := whole["$defs"].(schema)
 	for _, c := range components {
 		if len(c.ConfigSchema) == 0 {
 			continue
 		}
-		w := weaving{whole: whole, defs: defs, Component: c}
-		if err := w.weave(m); err != nil {
+		w := schemaMerger{whole: whole, defs: defs, Component: c}
+		if err := w.merge(m); err != nil {
 			return nil, fmt.Errorf("the configuration schema of %s: %w", c.Name, err)
 		}
 	}
-	return render(whole)
+	return encodeSchema(whole)
 }
 
-// weaving puts the schema of one component into that of a file.
-type weaving struct {
+// schemaMerger merges the schema of one component into that of a file.
+type schemaMerger struct {
 	whole, defs schema
 	sdk.Component
 }
 
-func (w weaving) weave(file *Object) error {
+func (w schemaMerger) merge(file *Object) error {
 	names := append([]string{w.Name}, w.Aliases...)
 	switch w.Kind {
 	case sdk.KindProvider:
-		return w.provider(file, names)
+		return w.mergeProvider(file, names)
 	case sdk.KindTermination:
-		return w.where(&Termination, "type", names, "termination_"+w.Name)
+		return w.mergeWhere(&Termination, "type", names, "termination_"+w.Name)
 	case sdk.KindHookAction:
 		if w.Name == plan.ActionCheck {
-			if err := w.check(); err != nil {
+			if err := w.mergeCheck(); err != nil {
 				return err
 			}
 		}
-		if err := w.where(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
+		if err := w.mergeWhere(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
 			return err
 		}
-		return w.where(&Notify, "action", names, "notify_"+w.Name)
+		return w.mergeWhere(&Notify, "action", names, "notify_"+w.Name)
 	}
 	return nil
 }
 
-// provider says what config of a provider may be.
-func (w weaving) provider(file *Object, names []string) error {
+// mergeProvider adds the schema of a provider's config.
+func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 	if file != &Config {
 		return nil
 	}
-	own, err := w.own("provider_"+w.Name, nil)
+	component, err := w.componentSchema("provider_"+w.Name, nil)
 	if err != nil {
 		return err
 	}
-	w.defs["provider_"+w.Name] = own
+	w.defs["provider_"+w.Name] = component
 	properties, _ := w.whole["properties"].(schema)
 	providers, _ := properties["providers"].(schema)
 	known, _ := providers["properties"].(schema)
@@ -85,55 +85,55 @@ func (w weaving) provider(file *Object, names []string) error {
 	return nil
 }
 
-// where adds the schema to a map, for those whose key names the component.
-func (w weaving) where(m *Object, key string, names []string, def string) error {
-	body, there := w.defs[m.Name].(schema)
-	if !there {
+// mergeWhere adds the schema to a map, for values whose key names the component.
+func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def string) error {
+	body, ok := w.defs[m.Name].(schema)
+	if !ok {
 		return nil
 	}
-	own, err := w.own(def, m.Names())
+	component, err := w.componentSchema(def, m.Names())
 	if err != nil {
 		return err
 	}
 	if w.Kind == sdk.KindTermination {
-		delete(own, "required") // a node's map is laid over its stage's
+		delete(component, "required") // a node's map is merged over that of its stage
 	}
-	w.defs[def] = own
+	w.defs[def] = component
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = regexp.QuoteMeta(name)
 	}
-	add(body, schema{"if": worded(key, "(?:"+strings.Join(quoted, "|")+")"), "then": schema{"$ref": "#/$defs/" + def}})
+	addRule(body, schema{"if": withText(key, "(?:"+strings.Join(quoted, "|")+")"), "then": schema{"$ref": "#/$defs/" + def}})
 	return nil
 }
 
-// check adds the schema of the hook action check to checks.
-func (w weaving) check() error {
-	body, there := w.defs[Check.Name].(schema)
-	if !there {
+// mergeCheck adds the schema of the hook action check to checks.
+func (w schemaMerger) mergeCheck() error {
+	body, ok := w.defs[Check.Name].(schema)
+	if !ok {
 		return nil
 	}
-	own, err := w.own("check_config", OwnCheckKeys())
+	component, err := w.componentSchema("check_config", KernelCheckKeys())
 	if err != nil {
 		return err
 	}
-	w.defs["check_config"] = own
-	add(body, schema{"$ref": "#/$defs/check_config"})
+	w.defs["check_config"] = component
+	addRule(body, schema{"$ref": "#/$defs/check_config"})
 	return nil
 }
 
-func add(body, rule schema) {
+func addRule(body, rule schema) {
 	rules, _ := body["allOf"].([]schema)
 	body["allOf"] = append(slices.Clone(rules), rule)
 }
 
-// own is the component's schema as it stands in $defs under a name, with the keys that the kernel reads itself.
-func (w weaving) own(def string, keys []string) (schema, error) {
-	var of map[string]any
-	if err := json.Unmarshal(w.ConfigSchema, &of); err != nil {
+// componentSchema returns the component's schema for a name in $defs, with the keys that the kernel reads itself.
+func (w schemaMerger) componentSchema(def string, keys []string) (schema, error) {
+	var parsed map[string]any
+	if err := json.Unmarshal(w.ConfigSchema, &parsed); err != nil {
 		return nil, err
 	}
-	moved, _ := move(of, "#/$defs/"+def).(map[string]any)
+	moved, _ := moveRefs(parsed, "#/$defs/"+def).(map[string]any)
 	for _, key := range []string{"$schema", "$id"} {
 		delete(moved, key)
 	}
@@ -155,23 +155,23 @@ func (w weaving) own(def string, keys []string) (schema, error) {
 	return moved, nil
 }
 
-// move lets the references of a schema lead to where it stands now.
-func move(v any, to string) any {
+// moveRefs returns the schema with its references below to.
+func moveRefs(v any, to string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		moved := make(map[string]any, len(v))
 		for key, member := range v {
-			if ref, is := member.(string); is && key == "$ref" && strings.HasPrefix(ref, "#") {
+			if ref, ok := member.(string); ok && key == "$ref" && strings.HasPrefix(ref, "#") {
 				moved[key] = to + strings.TrimPrefix(ref, "#")
 				continue
 			}
-			moved[key] = move(member, to)
+			moved[key] = moveRefs(member, to)
 		}
 		return moved
 	case []any:
 		moved := make([]any, len(v))
 		for i := range v {
-			moved[i] = move(v[i], to)
+			moved[i] = moveRefs(v[i], to)
 		}
 		return moved
 	default:

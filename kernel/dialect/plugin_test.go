@@ -10,8 +10,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// plugged are components that say what their settings are.
-func plugged() []sdk.Component {
+// components returns components with configuration schemas.
+func components() []sdk.Component {
 	closed := json.RawMessage(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:x", "type": "object", "additionalProperties": false,
 		"required": ["size"], "properties": {"size": {"$ref": "#/$defs/size"}, "type": {"const": "sized"}}, "$defs": {"size": {"type": "integer"}}}`)
 	return []sdk.Component{
@@ -23,7 +23,7 @@ func plugged() []sdk.Component {
 	}
 }
 
-// A8: what plugins say of their settings is part of the schemas, beside the keys that the kernel reads itself.
+// A8: the schemas include the configuration of plugins beside the keys that the kernel reads itself.
 func TestSchemaWithPlugins(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -48,7 +48,7 @@ func TestSchemaWithPlugins(t *testing.T) {
 		{"a wrong check", &dialect.Stage, "checks: [{id: a, type: file, rum: x}]", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			raw, err := tt.of.SchemaWith(plugged())
+			raw, err := tt.of.SchemaWith(components())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the reference and the published schemas")
 
-// A8: the reference and the schemas that editors fetch are what the tables come to.
+// A8: the reference and the schemas for editors match the tables.
 func TestPublished(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	want := map[string]string{filepath.Join(docs, "reference.md"): dialect.Page()}
@@ -35,12 +35,12 @@ func TestPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(have), text); diff != "" {
-			t.Errorf("%s is not fresh, run with -update (-there +generated):\n%s", file, diff)
+			t.Errorf("%s is out of date, run with -update (-file +generated):\n%s", file, diff)
 		}
 	}
 }
 
-// Every key says what it is for, and no two maps have one name.
+// Every key has a description, and names are unique.
 func TestTables(t *testing.T) {
 	seen := map[string]*dialect.Object{}
 	for _, f := range dialect.Files() {
@@ -50,12 +50,12 @@ func TestTables(t *testing.T) {
 			}
 			seen[m.Name] = m
 			if m.Doc == "" {
-				t.Errorf("%s says nothing of itself", m.Name)
+				t.Errorf("%s has no description", m.Name)
 			}
 			names := map[string]bool{}
 			for _, k := range m.Keys {
 				if k.Doc == "" || names[k.Name] {
-					t.Errorf("%s.%s says nothing of itself, or stands twice", m.Name, k.Name)
+					t.Errorf("%s.%s has no description or is repeated", m.Name, k.Name)
 				}
 				names[k.Name] = true
 			}

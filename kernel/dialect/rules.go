@@ -3,20 +3,20 @@ package dialect
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// silent are the values that say nothing.
-var silent = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
+// empty matches the values that count as absent.
+var empty = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
 
-// said are the maps in which one of the keys has a value.
-func said(keys ...string) schema {
+// present matches the maps in which one of the keys has a value.
+func present(keys ...string) schema {
 	var all []schema
 	for _, key := range keys {
-		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": silent}}})
+		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": empty}}})
 	}
 	return anyOf(all...)
 }
 
-// without are the maps in which none of the keys has a value.
-func without(keys ...string) schema {
+// absent matches the maps in which none of the keys has a value.
+func absent(keys ...string) schema {
 	properties := schema{}
 	for _, key := range keys {
 		properties[key] = schema{"enum": []any{nil, ""}}
@@ -24,20 +24,20 @@ func without(keys ...string) schema {
 	return schema{"properties": properties}
 }
 
-// member are the maps whose member is such.
-func member(key string, is schema) schema {
-	return schema{"required": []string{key}, "properties": schema{key: is}}
+// withMember matches the maps whose member matches a schema.
+func withMember(key string, s schema) schema {
+	return schema{"required": []string{key}, "properties": schema{key: s}}
 }
 
-// isMap are the maps whose member is a map.
-func isMap(key string) schema { return member(key, schema{"type": "object"}) }
+// memberIsObject matches the maps whose member is a map.
+func memberIsObject(key string) schema { return withMember(key, schema{"type": "object"}) }
 
-// worded are the maps whose member is a word.
-func worded(key, word string) schema {
-	return member(key, schema{"type": "string", "pattern": "^" + word + `\n*$`})
+// withText matches the maps whose member is a text that matches a pattern.
+func withText(key, pattern string) schema {
+	return withMember(key, schema{"type": "string", "pattern": "^" + pattern + `\n*$`})
 }
 
-// onlyKeys are the maps that have no other keys, beside the author's own.
+// onlyKeys matches the maps without other keys, except those with the prefix x-.
 func onlyKeys(keys ...string) schema {
 	properties := schema{}
 	for _, key := range keys {
@@ -46,20 +46,20 @@ func onlyKeys(keys ...string) schema {
 	return schema{"properties": properties, "patternProperties": schema{"^x-": true}, "additionalProperties": false}
 }
 
-// runsHolds are the maps in which runs holds such a value.
-func runsHolds(v Value) schema {
+// runsMatch matches the maps whose key runs has such a value.
+func runsMatch(v Value) schema {
 	return schema{"properties": schema{"runs": v.schema(position{})}}
 }
 
 func not(s schema) schema { return schema{"not": s} }
 
-// anyOf and allOf leave out what is nil.
-func anyOf(of ...schema) schema { return joined("anyOf", of) }
-func allOf(of ...schema) schema { return joined("allOf", of) }
+// anyOf and allOf skip nil schemas; they return nil for none.
+func anyOf(of ...schema) schema { return combine("anyOf", of) }
+func allOf(of ...schema) schema { return combine("allOf", of) }
 
-func joined(word string, of []schema) schema {
+func combine(keyword string, schemas []schema) schema {
 	var all []schema
-	for _, s := range of {
+	for _, s := range schemas {
 		if s != nil {
 			all = append(all, s)
 		}
@@ -70,6 +70,6 @@ func joined(word string, of []schema) schema {
 	case 1:
 		return all[0]
 	default:
-		return schema{word: all}
+		return schema{keyword: all}
 	}
 }

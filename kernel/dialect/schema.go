@@ -9,30 +9,29 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a file, indented, with a line end. It takes each document that the kernel
-// takes, and refuses what the kernel refuses for the type of a value, a word, a bound or a key that is missing, as far
-// as that does not hang on other files or on what else the document says. Numbers that are written as text are held to
-// their form alone.
-func (m *Object) Schema(id string) ([]byte, error) { return render(m.document(id)) }
+// Schema returns the JSON Schema (draft 2020-12) of a file, indented, with a trailing newline. It accepts every
+// document that the kernel accepts. It rejects wrong types, choices, bounds and missing keys, unless they depend
+// on other files or other values. For numbers written as text it checks only the form.
+func (m *Object) Schema(id string) ([]byte, error) { return encodeSchema(m.fileSchema(id)) }
 
-// document is the schema of a whole file.
-func (m *Object) document(id string) schema {
+// fileSchema returns the schema of a whole file.
+func (m *Object) fileSchema(id string) schema {
 	defs := schema{}
 	for _, inner := range m.All() {
 		if inner != m {
-			defs[inner.Name] = inner.body()
+			defs[inner.Name] = inner.objectSchema()
 		}
 	}
-	whole := m.body()
+	whole := m.objectSchema()
 	whole["$schema"], whole["$id"], whole["title"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, m.title(), defs
-	whole["type"] = position{strict: m.Strict, valued: !m.Strict}.types("object")
+	whole["type"] = position{strict: m.Strict, notNull: !m.Strict}.types("object")
 	return whole
 }
 
 func (m *Object) title() string { return "agent-pipelines: " + m.Name }
 
-// render writes a schema as people read it.
-func render(s schema) ([]byte, error) {
+// encodeSchema renders a schema with indentation.
+func encodeSchema(s schema) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -41,12 +40,12 @@ func render(s schema) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// All are the map and those that may stand in it, each once, the outer ones first.
+// All returns the map and its nested maps, each once, the outer ones first.
 func (m *Object) All() []*Object {
 	all := []*Object{m}
 	for i := 0; i < len(all); i++ {
 		for _, k := range all[i].Keys {
-			for _, inner := range k.Holds.maps() {
+			for _, inner := range k.Value.objects() {
 				if !slices.Contains(all, inner) {
 					all = append(all, inner)
 				}
@@ -56,17 +55,17 @@ func (m *Object) All() []*Object {
 	return all
 }
 
-// maps are those that the value may hold.
-func (v Value) maps() []*Object {
+// objects returns the maps that the value may contain.
+func (v Value) objects() []*Object {
 	switch v.Type {
-	case Inner:
-		return []*Object{v.Map}
-	case List, Named:
-		return v.Item.maps()
-	case Forms:
+	case Nested:
+		return []*Object{v.Object}
+	case List, MapOf:
+		return v.Item.objects()
+	case OneOf:
 		var all []*Object
 		for _, f := range v.Forms {
-			all = append(all, f.maps()...)
+			all = append(all, f.objects()...)
 		}
 		return all
 	default:
@@ -74,15 +73,15 @@ func (v Value) maps() []*Object {
 	}
 }
 
-// body is the schema of the map without its type, which differs by the place that it stands in.
-func (m *Object) body() schema {
+// objectSchema returns the schema of the map without its type, which depends on the position.
+func (m *Object) objectSchema() schema {
 	properties, rules := schema{}, slices.Clone(m.rules)
 	var required []string
 	for _, k := range m.Keys {
-		holds := k.Holds.schema(position{strict: m.Strict, valued: k.Required || k.Holds.Valued, said: k.Required})
+		holds := k.Value.schema(position{strict: m.Strict, notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
 		var when schema
-		if when = k.only; k.After != "" {
-			when = allOf(when, not(said(k.After)))
+		if when = k.condition; k.After != "" {
+			when = allOf(when, not(present(k.After)))
 		}
 		if when != nil {
 			rules = append(rules, schema{"if": when, "then": schema{"properties": schema{k.Name: holds}}})
@@ -102,7 +101,7 @@ func (m *Object) body() schema {
 	if len(rules) > 0 {
 		body["allOf"] = rules
 	}
-	switch m.Other {
+	switch m.Unknown {
 	case Refused:
 		body["patternProperties"] = schema{"^x-": true}
 		body["additionalProperties"] = false
@@ -112,7 +111,7 @@ func (m *Object) body() schema {
 	return body
 }
 
-// describe is what editors show of a key.
+// describe returns the description that editors show.
 func (k Field) describe() string {
 	if k.Default == "" {
 		return k.Doc
@@ -120,16 +119,15 @@ func (k Field) describe() string {
 	return k.Doc + " Default: " + k.Default + "."
 }
 
-// position is where a value stands: in a map that is read strictly or not; where there must be a value; where a
-// text must say something.
-type position struct{ strict, valued, said bool }
+// position is the position of a value: in a strict map; where null is not allowed; where a text must not be empty.
+type position struct{ strict, notNull, nonEmpty bool }
 
-// types are the types of a value there: with those of no value, where there need not be one.
+// types returns the types of a value at the position, with those of an absent value if it may be absent.
 func (p position) types(types ...string) any {
 	switch {
-	case p.valued && len(types) == 1:
+	case p.notNull && len(types) == 1:
 		return types[0]
-	case p.valued:
+	case p.notNull:
 		return types
 	case p.strict:
 		return append(types, "null")
@@ -138,92 +136,92 @@ func (p position) types(types ...string) any {
 	}
 }
 
-// numericPattern is a number that is written as text.
+// numericPattern matches a number written as text.
 const numericPattern = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?0[xX][0-9a-fA-F_.]+[pP][+-]?[0-9]+`
 
-// sizePattern is a number of bytes with a unit, or without one.
+// sizePattern matches a number of bytes with an optional unit.
 const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kKmMgGtT]([iI]?[bB])?)?\s*`
 
-func whole(pattern string) string { return "^(?:" + pattern + ")$" }
+func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
-// schema is the value's schema at a position.
+// schema returns the value's schema at a position.
 func (v Value) schema(p position) schema {
 	switch v.Type {
 	case Any:
 		return schema{}
 	case Text:
-		return v.text(p)
+		return v.textSchema(p)
 	case String:
-		return v.exactText(p)
-	case Words:
-		return v.word(p)
-	case Number, Whole, Size:
-		return v.number(p)
-	case Flag:
-		return vacant(schema{"type": p.types("boolean")}, p)
+		return v.stringSchema(p)
+	case Choice:
+		return v.choiceSchema(p)
+	case Number, Integer, Size:
+		return v.numberSchema(p)
+	case Boolean:
+		return allowEmptyText(schema{"type": p.types("boolean")}, p)
 	case False:
 		return schema{"const": false}
 	case List:
-		return v.list(p)
-	case Named:
-		return v.named(p)
-	case Inner:
-		return vacant(schema{"type": p.types("object"), "$ref": "#/$defs/" + v.Map.Name}, p)
+		return v.listSchema(p)
+	case MapOf:
+		return v.mapSchema(p)
+	case Nested:
+		return allowEmptyText(schema{"type": p.types("object"), "$ref": "#/$defs/" + v.Object.Name}, p)
 	default:
-		return v.forms(p)
+		return v.formsSchema(p)
 	}
 }
 
-// vacant lets a text stand there where it is empty.
-func vacant(s schema, p position) schema {
-	if !p.valued && !p.strict {
+// allowEmptyText also allows an empty text if the value may be absent.
+func allowEmptyText(s schema, p position) schema {
+	if !p.notNull && !p.strict {
 		s["maxLength"] = 0
 	}
 	return s
 }
 
-func (v Value) text(p position) schema {
+func (v Value) textSchema(p position) schema {
 	types := []string{"string"}
 	if !p.strict {
 		types = append(types, "number", "boolean")
 	}
-	if !p.valued {
+	if !p.notNull {
 		types = append(types, "null")
 	}
 	s := schema{"type": types}
 	pattern := v.Pattern
 	switch {
-	case pattern != "" && p.valued:
-		s["pattern"] = whole("(?:" + pattern + `)\n*`)
+	case pattern != "" && p.notNull:
+		s["pattern"] = anchored("(?:" + pattern + `)\n*`)
 	case pattern != "":
-		s["pattern"] = whole("(?:" + pattern + `)?\n*`)
-	case p.said:
+		s["pattern"] = anchored("(?:" + pattern + `)?\n*`)
+	case p.nonEmpty:
 		s["pattern"] = `[^\n]`
 	}
 	return s
 }
 
-func (v Value) exactText(p position) schema {
+func (v Value) stringSchema(p position) schema {
 	s := schema{"type": "string"}
-	if !p.valued {
+	if !p.notNull {
 		s["type"] = []string{"string", "null"}
 	}
 	switch {
 	case v.Pattern == "":
-	case p.valued || p.strict:
-		s["pattern"] = whole(v.Pattern)
+	case p.notNull || p.strict:
+		s["pattern"] = anchored(v.Pattern)
 	default:
-		s["pattern"] = whole("(?:" + v.Pattern + ")?")
+		s["pattern"] = anchored("(?:" + v.Pattern + ")?")
 	}
 	return s
 }
 
-func (v Value) word(p position) schema {
+func (v Value) choiceSchema(p position) schema {
 	var enum []any
-	for _, w := range v.Words {
+	for _, w := range v.Choices {
 		enum = append(enum, w)
 	}
-	if !p.valued {
+	if !p.notNull {
 		enum = append(enum, nil)
 		if !p.strict {
 			enum = append(enum, "")
@@ -232,68 +230,68 @@ func (v Value) word(p position) schema {
 	if v.Exact {
 		return schema{"enum": enum}
 	}
-	quoted := make([]string, len(v.Words))
-	for i, w := range v.Words {
+	quoted := make([]string, len(v.Choices))
+	for i, w := range v.Choices {
 		quoted[i] = regexp.QuoteMeta(w)
 	}
-	behind := schema{"type": "string", "pattern": "^(?:" + strings.Join(quoted, "|") + `)?\n+$`}
-	return schema{"anyOf": []any{schema{"enum": enum}, behind}}
+	withNewlines := schema{"type": "string", "pattern": "^(?:" + strings.Join(quoted, "|") + `)?\n+$`}
+	return schema{"anyOf": []any{schema{"enum": enum}, withNewlines}}
 }
 
-// number is a number, or a text that is one.
-func (v Value) number(p position) schema {
-	of, pattern := "number", numericPattern
+// numberSchema returns the schema of a number, or of a text that is a number.
+func (v Value) numberSchema(p position) schema {
+	numberType, pattern := "number", numericPattern
 	switch v.Type {
-	case Whole:
-		of = "integer"
+	case Integer:
+		numberType = "integer"
 	case Size:
 		pattern = sizePattern
 	}
 	s := schema{}
 	switch {
 	case v.Type != Size && p.strict:
-		s["type"] = p.types(of)
-	case p.valued:
-		s["type"], s["pattern"] = []string{of, "string"}, whole(pattern)
+		s["type"] = p.types(numberType)
+	case p.notNull:
+		s["type"], s["pattern"] = []string{numberType, "string"}, anchored(pattern)
 	case p.strict:
-		s["type"], s["pattern"] = []string{of, "string", "null"}, whole(pattern)
+		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored(pattern)
 	default:
-		s["type"], s["pattern"] = []string{of, "string", "null"}, whole("(?:"+pattern+")?")
+		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored("(?:"+pattern+")?")
 	}
-	for word, bound := range map[string]*float64{"minimum": v.Least, "exclusiveMinimum": v.Above, "maximum": v.Most} {
+	for keyword, bound := range map[string]*float64{"minimum": v.Least, "exclusiveMinimum": v.Above, "maximum": v.Most} {
 		if bound != nil {
-			s[word] = *bound
+			s[keyword] = *bound
 		}
 	}
 	return s
 }
 
-func (v Value) list(p position) schema {
-	s := vacant(schema{"type": p.types("array"), "items": v.Item.schema(position{strict: p.strict, valued: true})}, p)
-	if v.Filled {
+func (v Value) listSchema(p position) schema {
+	s := allowEmptyText(schema{"type": p.types("array"), "items": v.Item.schema(position{strict: p.strict, notNull: true})}, p)
+	if v.NonEmpty {
 		s["minItems"] = 1
 	}
 	return s
 }
 
-func (v Value) named(p position) schema {
-	s := vacant(schema{"type": p.types("object"), "additionalProperties": v.Item.schema(position{strict: p.strict, valued: !v.PassThrough})}, p)
-	if v.Filled {
+func (v Value) mapSchema(p position) schema {
+	s := allowEmptyText(schema{"type": p.types("object"), "additionalProperties": v.Item.schema(position{strict: p.strict, notNull: !v.PassThrough})}, p)
+	if v.NonEmpty {
 		s["minProperties"] = 1
 	}
-	if v.NoBlank {
+	if v.NoEmptyKey {
 		s["propertyNames"] = schema{"minLength": 1}
 	}
 	return s
 }
 
-func (v Value) forms(p position) schema {
+func (v Value) formsSchema(p position) schema {
 	var all []any
 	for _, f := range v.Forms {
-		all = append(all, f.schema(position{strict: p.strict, valued: true, said: p.said}))
+		all = append(all, f.schema(position{strict: p.strict, notNull: true, nonEmpty: p.nonEmpty}))
 	}
 	switch {
-	case p.valued:
+	case p.notNull:
 	case p.strict:
 		all = append(all, schema{"type": "null"})
 	default:

@@ -5,97 +5,97 @@ import (
 	"slices"
 )
 
-// Map is one kind of map. It is not changed and is safe for concurrent use.
+// Object describes one kind of map. It is immutable and safe for concurrent use.
 type Object struct {
-	// Name is what the schema and the reference call it; no two are the same.
+	// Name is its unique name in the schema and the reference.
 	Name string
-	// Doc says in a sentence what it is for.
+	// Doc is its description, one sentence.
 	Doc string
-	// Keys are in the order in which people look for them.
+	// Keys are in the order of the reference.
 	Keys []Field
-	// Other is what becomes of every other key.
-	Other UnknownKeys
-	// Strict: a text is written as text and a number as a number, and an empty text is one. Elsewhere a number
-	// may be written as text, a number and a boolean count as texts where one is wanted, and an empty text is no value.
+	// Unknown is the treatment of all other keys.
+	Unknown UnknownKeys
+	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
+	// Elsewhere numbers may be written as text, numbers and booleans count as text, and an empty text is no value.
 	Strict bool
-	// rules are what the keys demand of each other, as schemas.
+	// rules are schemas of the rules between keys.
 	rules []schema
 }
 
-// Other is what becomes of a key that a map does not know.
+// UnknownKeys is the treatment of keys that a map does not define.
 type UnknownKeys int
 
-// Keys that begin with x- are the author's own, where others are ignored or refused.
+// Where unknown keys are ignored or refused, the prefix x- marks the author's own keys.
 const (
 	Ignored    UnknownKeys = iota // with a warning
-	Refused                       // x- is the author's
-	RefusedAll                    // x- as well
-	Handed                        // to the plugin that the map is for
+	Refused                       // except those with the prefix x-
+	RefusedAll                    // including those with the prefix x-
+	PassedOn                      // to the plugin of the map
 )
 
-// Key is one key of a map.
+// Field is one key of a map.
 type Field struct {
 	Name string
-	// Doc says in a line what it is for.
+	// Doc is its description, one line.
 	Doc string
-	// Holds is what its value may be.
-	Holds Value
-	// Default is what holds without the key, in words; "" where that needs no saying.
+	// Value is the type of its value.
+	Value Value
+	// Default describes the default; "" if it needs no description.
 	Default string
-	// Required: there must be a value.
+	// Required means that there must be a value.
 	Required bool
-	// After is the key of the same meaning that goes before this one, "" for none.
+	// After is the key of the same meaning that wins over this one; "" for none.
 	After string
-	// only is the schema of the maps whose key is read, nil for all: elsewhere anything may stand there.
-	only schema
+	// condition is the schema of the maps in which the key is read; nil for all. In other maps any value is allowed.
+	condition schema
 }
 
-// Type is the sort of a value.
+// Type is the type of a value.
 type Type int
 
-// The types. Strings differ from texts: nothing else counts as one.
+// A String accepts only text; a Text accepts numbers and booleans in maps that are not strict.
 const (
 	Any Type = iota
 	Text
 	String
-	Words
+	Choice
 	Number
-	Whole
-	Flag
+	Integer
+	Boolean
 	Size
-	List  // of Item
-	Named // a map of the author's names to Item
-	Inner // a Map
-	Forms // one of several
-	False // false alone
+	List   // of Item
+	MapOf  // a map of the author's keys to Item
+	Nested // an Object
+	OneOf  // one of Forms
+	False  // false only
 )
 
-// Value is what a key may hold.
+// Value describes the values of a key.
 type Value struct {
 	Type Type
-	// Words are all that a value of type Words may be.
-	Words []string
-	// Least and Most bound a number; Above is a bound that it must be above. Nil: there is none.
+	// Choices are the values of type Choice.
+	Choices []string
+	// Least and Most are inclusive bounds of a number; Above is an exclusive lower bound. Nil: no bound.
 	Least, Above, Most *float64
-	// Pattern is what a text must match from end to end, "" for anything.
+	// Pattern is a regular expression for the whole text; "" for any text.
 	Pattern string
-	// Item is of the members of List and Named. Filled: there must be one. Of Named, Loose: a member may be without a
-	// value; NoBlank: and none without a name.
-	Item                         *Value
-	Filled, PassThrough, NoBlank bool
-	// Exact: of Words, not even a line end may stand behind them.
+	// Item describes the members of List and MapOf. NonEmpty: there must be a member. PassThrough: a member of MapOf
+	// may be without a value. NoEmptyKey: a key of MapOf must not be empty.
+	Item                              *Value
+	NonEmpty, PassThrough, NoEmptyKey bool
+	// Exact is for a Choice that must not have trailing newlines.
 	Exact bool
-	// Valued: wherever the key stands, there must be a value.
-	Valued bool
-	// Map is of type Inner.
-	Map *Object
-	// Forms are of type Forms.
+	// NotNull means that the key must have a value wherever it is present.
+	NotNull bool
+	// Object is the map of type Nested.
+	Object *Object
+	// Forms are the alternatives of type OneOf.
 	Forms []Value
-	// About is what the reference calls it, "" for what its type is called.
+	// About is the type's name in the reference; "" for the default name.
 	About string
 }
 
-// Names are the names of the keys.
+// Names returns the names of the keys.
 func (m *Object) Names() []string {
 	names := make([]string, len(m.Keys))
 	for i, k := range m.Keys {
@@ -104,8 +104,8 @@ func (m *Object) Names() []string {
 	return names
 }
 
-// Key is the key of that name. It panics if there is none: names of keys are written in the code.
-func (m *Object) Key(name string) Field {
+// Field returns the key of that name. It panics if there is none: the names are constants in the code.
+func (m *Object) Field(name string) Field {
 	i := slices.IndexFunc(m.Keys, func(k Field) bool { return k.Name == name })
 	if i < 0 {
 		panic(fmt.Sprintf("dialect: %s has no key %s", m.Name, name))
@@ -113,19 +113,19 @@ func (m *Object) Key(name string) Field {
 	return m.Keys[i]
 }
 
-// Words are the words of a key, those of its members for a list or map.
-func (m *Object) Words(name string) []string { return m.Key(name).Holds.words() }
+// Words returns the choices of a key; for a list or map those of its members.
+func (m *Object) Words(name string) []string { return m.Field(name).Value.choices() }
 
-func (v Value) words() []string {
+func (v Value) choices() []string {
 	switch v.Type {
-	case Words:
-		return slices.Clone(v.Words)
-	case List, Named:
-		return v.Item.words()
-	case Forms:
+	case Choice:
+		return slices.Clone(v.Choices)
+	case List, MapOf:
+		return v.Item.choices()
+	case OneOf:
 		var all []string
 		for _, f := range v.Forms {
-			for _, w := range f.words() {
+			for _, w := range f.choices() {
 				if !slices.Contains(all, w) {
 					all = append(all, w)
 				}
@@ -137,38 +137,40 @@ func (v Value) words() []string {
 	}
 }
 
-// Bounds of whole numbers: above the upper one a plan means "for ever", which has other words.
+// These are the bounds of counts. A plan expresses "without limit" in other ways.
 const (
-	least = 1
-	most  = 1_000_000_000
+	minCount = 1
+	maxCount = 1_000_000_000
 )
 
 func text() Value { return Value{Type: Text} }
 
-// matching is a text of a form.
-func matching(pattern, about string) Value { return Value{Type: Text, Pattern: pattern, About: about} }
+// textMatching returns a text that matches a pattern.
+func textMatching(pattern, about string) Value {
+	return Value{Type: Text, Pattern: pattern, About: about}
+}
 
-func oneOf[W ~string](words ...W) Value {
-	v := Value{Type: Words}
+func choice[W ~string](words ...W) Value {
+	v := Value{Type: Choice}
 	for _, w := range words {
-		v.Words = append(v.Words, string(w))
+		v.Choices = append(v.Choices, string(w))
 	}
 	return v
 }
 
-// exactly are words that are compared as they stand.
-func exactly[W ~string](words ...W) Value {
-	v := oneOf(words...)
+// exactChoice returns choices that are compared without trimming.
+func exactChoice[W ~string](words ...W) Value {
+	v := choice(words...)
 	v.Exact = true
 	return v
 }
 
-func flag() Value { return Value{Type: Flag} }
+func boolean() Value { return Value{Type: Boolean} }
 
-func count() Value { return within(least, most) }
+func count() Value { return integer(minCount, maxCount) }
 
-// within is a whole number.
-func within(from, to float64) Value { return Value{Type: Whole, Least: &from, Most: &to} }
+// integer returns a whole number within bounds.
+func integer(from, to float64) Value { return Value{Type: Integer, Least: &from, Most: &to} }
 
 func positive() Value { return Value{Type: Number, Above: bound(0)} }
 
@@ -182,36 +184,36 @@ func seconds() Value {
 
 func listOf(item Value) Value { return Value{Type: List, Item: &item} }
 
-// namesOf is a map whose keys are the author's; members without a value are left out.
-func namesOf(item Value) Value { return Value{Type: Named, Item: &item, PassThrough: true} }
+// mapOf returns a map with the author's keys; members without a value are ignored.
+func mapOf(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
-func in(m *Object) Value { return Value{Type: Inner, Map: m} }
+func nested(m *Object) Value { return Value{Type: Nested, Object: m} }
 
-func either(forms ...Value) Value { return Value{Type: Forms, Forms: forms} }
+func formsOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
 
 func anything() Value { return Value{Type: Any} }
 
-// fieldPattern is the name of a field, or names with dots between them.
+// fieldPattern matches the name of a field, or names with dots between them.
 const fieldPattern = `([^.]+\.)*[^.]*[^.\n]`
 
-func field() Value { return matching(fieldPattern, "a field, as `goal` or `overview.goals`") }
+func fieldName() Value { return textMatching(fieldPattern, "a field, as `goal` or `overview.goals`") }
 
-func fields() Value {
-	v := listOf(field())
+func fieldNames() Value {
+	v := listOf(fieldName())
 	v.About = "list of fields"
 	return v
 }
 
-// somePattern is a text that says something.
-const somePattern = `(.|\n)*[^\n](.|\n)*`
+// nonEmptyPattern matches a text that is not blank.
+const nonEmptyPattern = `(.|\n)*[^\n](.|\n)*`
 
-// filled is a list or map that must hold something.
-func filled(v Value) Value {
-	v.Filled = true
+// nonEmpty returns the list or map v, which must have a member.
+func nonEmpty(v Value) Value {
+	v.NonEmpty = true
 	return v
 }
 
-func valued(v Value) Value {
-	v.Valued = true
+func notNull(v Value) Value {
+	v.NotNull = true
 	return v
 }

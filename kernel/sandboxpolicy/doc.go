@@ -1,6 +1,5 @@
-// Package sandboxpolicy finds out how a component is to be confined: it reads what YAML says of a sandbox,
-// combines the words of the user and of the pipeline's author, and resolves the paths in them. It
-// confines nothing; package sandbox does.
+// Package sandboxpolicy decides how a component is confined. It reads the key sandbox, combines the requests of
+// the user and of the pipeline's author, and resolves their paths. It confines nothing: the engine does.
 //
-// Start with [Read], [Words] and [Places]; docs/isolation.md tells the whole story.
+// Start with [Read], [Requests] and [Resolver]; docs/isolation.md describes the isolation.
 package sandboxpolicy

@@ -7,33 +7,32 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Read reads the value of a key sandbox: a mode, or a map. It returns nil where nothing is said, and adds
-// every fault to the document's list.
-func Read(d diagnostic.Document, n *yamldoc.Node) *plan.Sandbox {
+// Read reads the value of the key sandbox: a mode, or a map. It returns nil for null, and adds every fault to the
+// document's list.
+func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
 	r := reader{d}
 	switch n.Kind {
 	case yamldoc.Null:
 		return nil
 	case yamldoc.Text:
-		return &plan.Sandbox{Mode: word(r, "sandbox", n, plan.SandboxModes())}
+		return &plan.Sandbox{Mode: readChoice(r, "sandbox", n, plan.SandboxModes())}
 	case yamldoc.Map:
-		return r.members(n)
+		return r.readObject(n)
 	default:
 		r.wrongType(n, "sandbox", "none, workspace, strict or a map")
 		return nil
 	}
 }
 
-type reader struct{ diagnostic.Document }
+type reader struct{ yamldoc.Document }
 
-func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
+func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
 	s := &plan.Sandbox{}
 	for _, e := range n.Entries {
 		v := e.Value
@@ -42,9 +41,9 @@ func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
 		}
 		switch e.Key {
 		case "mode":
-			s.Mode = word(r, "mode", v, plan.SandboxModes())
+			s.Mode = readChoice(r, "mode", v, plan.SandboxModes())
 		case "network":
-			s.Network = word(r, "network", switched(v), plan.Networks())
+			s.Network = readChoice(r, "network", onOffText(v), plan.Networks())
 		case "read":
 			s.Read = r.paths(v, "read")
 		case "write":
@@ -61,19 +60,19 @@ func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
 			if near := nearest.Name(e.Key, known); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in sandbox", e.Key)
+			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in sandbox", e.Key)
 		}
 	}
 	if rest := *s; s.Mode == plan.SandboxNone {
 		if rest.Mode = ""; rest.Asks() {
-			r.Errorf(n.Pos, diagnostic.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
+			r.Errorf(n.Pos, yamldoc.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
 		}
 	}
 	return s
 }
 
-// switched reads on and off as words, which they are in YAML 1.2; in YAML 1.1 they are true and false.
-func switched(n *yamldoc.Node) *yamldoc.Node {
+// onOffText returns on and off as text: YAML 1.1 reads them as booleans.
+func onOffText(n *yamldoc.Node) *yamldoc.Node {
 	if n.Kind != yamldoc.Bool {
 		return n
 	}
@@ -85,9 +84,9 @@ func switched(n *yamldoc.Node) *yamldoc.Node {
 	return &w
 }
 
-func word[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
-	texts := make([]string, len(words))
-	for i, w := range words {
+func readChoice[W ~string](r reader, key string, n *yamldoc.Node, choices []W) W {
+	texts := make([]string, len(choices))
+	for i, w := range choices {
 		texts[i] = string(w)
 	}
 	switch {
@@ -96,12 +95,12 @@ func word[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
 	case slices.Contains(texts, n.Source):
 		return W(n.Source)
 	default:
-		r.Errorf(n.Pos, diagnostic.CodeWord, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeWord, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
 	}
 	return ""
 }
 
-// paths reads a path or a list of them; a list that is there is not nil.
+// paths reads a path or a list of paths. It does not return nil.
 func (r reader) paths(n *yamldoc.Node, key string) []string {
 	items := []*yamldoc.Node{n}
 	if n.Kind == yamldoc.List {
@@ -113,7 +112,7 @@ func (r reader) paths(n *yamldoc.Node, key string) []string {
 		case item.Kind != yamldoc.Text:
 			r.wrongType(item, "a path in "+key, "text")
 		case strings.TrimSpace(item.Source) == "" || strings.ContainsRune(item.Source, 0):
-			r.Errorf(item.Pos, diagnostic.CodeWord, "", "%q in %s is no path", item.Source, key)
+			r.Errorf(item.Pos, yamldoc.CodeWord, "", "%q in %s is not a path", item.Source, key)
 		default:
 			paths = append(paths, item.Source)
 		}
@@ -127,7 +126,7 @@ func (r reader) number(n *yamldoc.Node, key string, whole bool) float64 {
 	case n.Kind != yamldoc.Number || err != nil:
 		r.wrongType(n, key, "a number")
 	case f <= 0 || f > 1e9 || whole && f != math.Trunc(f):
-		r.Errorf(n.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s cannot be %s", key, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s cannot be %s", key, n.Source)
 	default:
 		return f
 	}
@@ -141,11 +140,11 @@ func (r reader) size(n *yamldoc.Node) int64 {
 	}
 	size, err := ParseSize(n.Source)
 	if err != nil {
-		r.Errorf(n.Pos, diagnostic.CodeRange, "write bytes, or a size such as 512M or 2G", "memory: %v", err)
+		r.Errorf(n.Pos, yamldoc.CodeRange, "write bytes, or a size such as 512M or 2G", "memory: %v", err)
 	}
 	return size
 }
 
 func (r reader) wrongType(n *yamldoc.Node, key, want string) {
-	r.Errorf(n.Pos, diagnostic.CodeType, "", "%s must be %s, not %s", key, want, n.Kind)
+	r.Errorf(n.Pos, yamldoc.CodeType, "", "%s must be %s, not %s", key, want, n.Kind)
 }

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // read reads the value of sandbox in a document.
-func read(text string) (*plan.Sandbox, diagnostic.List) {
-	var found diagnostic.List
-	d := diagnostic.Document{File: "p.yaml", List: &found}
+func read(text string) (*plan.Sandbox, yamldoc.Diagnostics) {
+	var found yamldoc.Diagnostics
+	d := yamldoc.Document{File: "p.yaml", List: &found}
 	root, ok := d.Parse([]byte(text))
 	if !ok || root.Get("sandbox") == nil {
 		return nil, found
@@ -22,7 +22,7 @@ func read(text string) (*plan.Sandbox, diagnostic.List) {
 	return sandboxpolicy.Read(d, root.Get("sandbox")), found
 }
 
-// U266: isolation is asked for by a word or a map.
+// U266: sandbox is a mode or a map.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]*plan.Sandbox{
 		"sandbox: strict":                       {Mode: plan.SandboxStrict},
@@ -59,9 +59,9 @@ func TestReadFindsFaults(t *testing.T) {
 		"sandbox: {network: maybe}":     `p.yaml:1:20: error[AP-YAML-104]: network cannot be "maybe" (write on, loopback, off)`,
 		"sandbox: {network: 3}":         `p.yaml:1:20: error[AP-YAML-101]: network must be on, loopback, off, not a number`,
 		"sandbox: {read: [3]}":          `p.yaml:1:18: error[AP-YAML-101]: a path in read must be text, not a number`,
-		"sandbox: {write: ['']}":        `p.yaml:1:19: error[AP-YAML-104]: "" in write is no path`,
-		"sandbox: {memory: little}":     `p.yaml:1:19: error[AP-YAML-103]: memory: "little" is no size (write bytes, or a size such as 512M or 2G)`,
-		"sandbox: {memory: 1M}":         `p.yaml:1:19: error[AP-YAML-103]: memory: "1M" is less than 16M, in which no program runs (write bytes, or a size such as 512M or 2G)`,
+		"sandbox: {write: ['']}":        `p.yaml:1:19: error[AP-YAML-104]: "" in write is not a path`,
+		"sandbox: {memory: little}":     `p.yaml:1:19: error[AP-YAML-103]: memory: "little" is not a size (write bytes, or a size such as 512M or 2G)`,
+		"sandbox: {memory: 1M}":         `p.yaml:1:19: error[AP-YAML-103]: memory: "1M" is less than 16M, and no program runs with less (write bytes, or a size such as 512M or 2G)`,
 		"sandbox: {memory: [1]}":        `p.yaml:1:19: error[AP-YAML-101]: memory must be a size such as 2G, not a list`,
 		"sandbox: {processes: 0}":       `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 0 (leave the key out for no limit)`,
 		"sandbox: {processes: 1.5}":     `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 1.5 (leave the key out for no limit)`,

@@ -7,29 +7,30 @@ import (
 	"strings"
 )
 
-// MinSize is the least that [ParseSize] takes: no program runs in less.
+// MinSize is the minimum of [ParseSize]: no program runs with less memory.
 const MinSize = 16 << 20
 
-// ParseSize reads the size of a program's memory, as [Bytes] does. It is at least [MinSize].
+// ParseSize reads the memory size of a program as [Bytes] does. The minimum is [MinSize].
 func ParseSize(text string) (int64, error) {
 	n, err := Bytes(text)
 	switch {
 	case err != nil:
 		return 0, err
 	case n < MinSize:
-		return 0, fmt.Errorf("%q is less than 16M, in which no program runs", text)
+		return 0, fmt.Errorf("%q is less than 16M, and no program runs with less", text)
 	default:
 		return n, nil
 	}
 }
 
-// Bytes reads a number of bytes, or one of KiB, MiB, GiB or TiB as "512M" or "2G". Parts of a byte are dropped.
+// Bytes reads a number of bytes with an optional unit, as "512M" or "2G". Units are powers of 1024; fractions of a
+// byte are dropped.
 func Bytes(text string) (int64, error) {
 	digits := strings.TrimRight(strings.TrimSpace(text), "KMGTIBkmgtib")
 	unit, ok := units()[strings.ToUpper(strings.TrimSpace(text)[len(digits):])]
 	n, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-		return 0, fmt.Errorf("%q is no size", text)
+		return 0, fmt.Errorf("%q is not a size", text)
 	}
 	if n*unit > 1<<50 {
 		return 0, fmt.Errorf("%q is more than any machine has", text)

@@ -8,23 +8,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// StartErrorPrefix begins the line on stderr with which a process says why it could not confine itself.
+// StartErrorPrefix begins the line on stderr with which a process reports why it could not confine itself.
 const StartErrorPrefix = "agent-pipelines-sandbox: "
 
-// bwrapMark begins the lines of bubblewrap.
-const bwrapMark = "bwrap: "
+// bwrapPrefix begins the error lines of bubblewrap.
+const bwrapPrefix = "bwrap: "
 
-// StartError is why a process in a box never became the program.
+// StartError is the reason why a sandboxed process did not become the program.
 type StartError struct {
-	// Text says what could not be done and why.
+	// Text is the error message.
 	Text string `json:"text"`
-	// Exec: the box is there, and the program cannot be executed for the reason Errno.
+	// Exec means that the sandbox works, but the program cannot be executed because of Errno.
 	Exec  bool          `json:"exec,omitempty"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 }
 
-// FindStartError looks for a StartError in what a process that ended before it did anything wrote to stderr. A
-// program can write the same words; they say nothing that it could not do otherwise.
+// FindStartError finds a StartError in the stderr of a process that ended before it did anything. A program can
+// write the same line; it gains nothing by that.
 func FindStartError(stderr string) (StartError, bool) {
 	for line := range strings.Lines(stderr) {
 		if text, ok := strings.CutPrefix(line, StartErrorPrefix); ok {
@@ -33,39 +33,39 @@ func FindStartError(stderr string) (StartError, bool) {
 				return t, true
 			}
 		}
-		if strings.HasPrefix(line, bwrapMark) {
+		if strings.HasPrefix(line, bwrapPrefix) {
 			return StartError{Text: strings.TrimSpace(line)}, true
 		}
 	}
 	return StartError{}, false
 }
 
-// Failure is the failure of a start that ended in the StartError.
+// Failure returns the failure of a start that ended in the StartError.
 func (t StartError) Failure(b Policy) *failure.Error {
-	f := failure.New(failure.SandboxUnavailable, "sandbox %s cannot be had: %s", b.Mode, t.Text)
-	if strings.HasPrefix(t.Text, bwrapMark) {
+	f := failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %s", b.Mode, t.Text)
+	if strings.HasPrefix(t.Text, bwrapPrefix) {
 		return f.WithHint("%s", bwrapHint(t.Text))
 	}
-	return f.WithHint("ask for less in policy.sandbox, or for the other mode")
+	return f.WithHint("relax policy.sandbox, or use the other mode")
 }
 
-// Line is the StartError as [FindStartError] reads it.
+// Line returns the line that [FindStartError] reads.
 func (t StartError) Line() string {
-	b, _ := json.Marshal(t) // texts and numbers
+	b, _ := json.Marshal(t) // strings and numbers always encode
 	return StartErrorPrefix + string(b) + "\n"
 }
 
-// bwrapHint is the remedy for what bubblewrap says.
-func bwrapHint(says string) string {
+// bwrapHint returns the hint for an error message of bubblewrap.
+func bwrapHint(message string) string {
 	switch {
-	case strings.Contains(says, "setting up uid map") || strings.Contains(says, "No permissions to create") ||
-		strings.Contains(says, "Operation not permitted") || strings.Contains(says, "RTM_NEWADDR"):
+	case strings.Contains(message, "setting up uid map") || strings.Contains(message, "No permissions to create") ||
+		strings.Contains(message, "Operation not permitted") || strings.Contains(message, "RTM_NEWADDR"):
 		return "this system forbids user namespaces (in a container, or by AppArmor: sysctl kernel.apparmor_restrict_unprivileged_userns, " +
 			"kernel.unprivileged_userns_clone, user.max_user_namespaces); allow them for bwrap, or use sandbox workspace"
-	case strings.Contains(says, "Unknown option"):
+	case strings.Contains(message, "Unknown option"):
 		return "install bubblewrap 0.5 or newer"
-	case strings.Contains(says, "No such file"):
-		return "a path that the sandbox is to show does not exist any more"
+	case strings.Contains(message, "No such file"):
+		return "a path of the sandbox does not exist any more"
 	}
 	return "run bwrap by hand to see whether it works here, or use sandbox workspace"
 }

@@ -1,6 +1,6 @@
-// Package schema holds a value of plain data against a JSON Schema (draft 2020-12) and says what is wrong with it in
-// words that an agent can act on: a path, a code, a sentence. Nothing is ever fetched: a $ref stays inside its schema,
-// and a keyword that the draft does not know is a fault of the schema, since it would check nothing.
+// Package schema validates plain data against a JSON Schema (draft 2020-12) and reports faults that an agent can
+// fix: a path, a code and a sentence. It fetches nothing: a $ref must stay inside its schema. A keyword that the
+// draft does not define is a fault of the schema, because it would check nothing.
 //
-// Start at [Compile]. What a contract is made of beside its schema is the business of other rooms.
+// Start with [Compile]. Package artifact of the engine has the other rules of a contract.
 package schema

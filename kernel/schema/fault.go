@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Code says what kind of fault it is (REQUIREMENTS C6). Codes are stable.
+// Code is the kind of a fault (REQUIREMENTS C6). Codes are stable.
 type Code string
 
 // The codes.
 const (
-	CodeMissing    Code = "VAL-001" // a required member is not there
+	CodeMissing    Code = "VAL-001" // a required member is missing
 	CodeType       Code = "VAL-002" // the wrong type
 	CodeConstraint Code = "VAL-003" // another constraint
-	CodeSyntax     Code = "VAL-004" // no JSON, or no YAML, at all
+	CodeSyntax     Code = "VAL-004" // not JSON, or not YAML
 	CodeUnknown    Code = "VAL-005" // a member or an item that is not allowed
 	CodeItems      Code = "VAL-006" // too few or too many items
 	CodePattern    Code = "VAL-007"
@@ -27,32 +27,32 @@ const (
 	CodeFormat     Code = "VAL-010"
 	CodeRange      Code = "VAL-011" // a number too small or too large
 	CodeUnique     Code = "VAL-012" // equal items
-	CodeDependency Code = "VAL-013" // a member that another one needs
-	CodeExclusive  Code = "VAL-014" // what excludes each other
-	CodeObject     Code = "VAL-015" // too few or too many members, or a wrong name of one
+	CodeDependency Code = "VAL-013" // a member that another member needs
+	CodeExclusive  Code = "VAL-014" // values that exclude each other
+	CodeObject     Code = "VAL-015" // too few or too many members, or an invalid name of one
 )
 
-// MaxPreview is the most characters of a value that a fault shows.
+// MaxPreview is the maximum number of characters of a value in a message.
 const MaxPreview = 100
 
-// Fault is one thing that is wrong with a value.
+// Fault is one fault of a value.
 type Fault struct {
-	Path    string `json:"path"` // "$.tasks[0].id", "$" for the value itself; of what is missing: where it should be
+	Path    string `json:"path"` // "$.tasks[0].id", "$" for the value itself; for a missing member its own path
 	Code    Code   `json:"code"`
-	Message string `json:"message"` // "must be integer, not \"three\""; shows at most [MaxPreview] characters of the value
+	Message string `json:"message"` // "must be integer, not \"three\""; at most [MaxPreview] characters of the value
 
 	tokens []string
 }
 
-// String is "$.tasks[0].id: VAL-001: is missing".
+// String returns "$.tasks[0].id: VAL-001: is missing".
 func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Path, f.Code, f.Message) }
 
 func newFault(tokens []string, code Code, format string, args ...any) Fault {
 	return Fault{Path: jsonPath(tokens), Code: code, Message: fmt.Sprintf(format, args...), tokens: tokens}
 }
 
-// ordered sorts faults by their places and takes each once.
-func ordered(faults []Fault) []Fault {
+// sortFaults sorts faults by path and removes repetitions.
+func sortFaults(faults []Fault) []Fault {
 	slices.SortFunc(faults, func(a, b Fault) int {
 		return cmp.Or(slices.CompareFunc(a.tokens, b.tokens, compareTokens), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
@@ -61,7 +61,7 @@ func ordered(faults []Fault) []Fault {
 	})
 }
 
-// compareTokens compares numbers as numbers.
+// compareTokens compares numbers as numbers, other tokens as text.
 func compareTokens(a, b string) int {
 	m, errA := strconv.Atoi(a)
 	n, errB := strconv.Atoi(b)
@@ -76,7 +76,7 @@ var (
 	itemKey  = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// jsonPath renders a place: "$.tasks[0]", and $["a key"] where a key is no plain name.
+// jsonPath renders a path: "$.tasks[0]", and $["a key"] for a key that is not a plain name.
 func jsonPath(tokens []string) string {
 	var b strings.Builder
 	b.WriteByte('$')
@@ -93,13 +93,13 @@ func jsonPath(tokens []string) string {
 	return b.String()
 }
 
-// preview is the beginning of a value as JSON, on one line.
+// preview returns the start of a value as JSON, on one line.
 func preview(value any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return "a value that is no JSON"
+		return "a value that is not JSON"
 	}
 	text := []rune(strings.TrimSpace(b.String()))
 	if len(text) <= MaxPreview {
@@ -108,8 +108,8 @@ func preview(value any) string {
 	return string(text[:MaxPreview-1]) + "…"
 }
 
-// within is the value at a place, nil if there is none.
-func within(value any, tokens []string) any {
+// valueAt returns the value at a path; nil for none.
+func valueAt(value any, tokens []string) any {
 	for _, token := range tokens {
 		switch v := value.(type) {
 		case map[string]any:

@@ -11,49 +11,49 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// faultsOf flattens the library's tree of errors over a value. Alternatives are one fault each: what is wrong with
-// every one of them would bury what to do.
-func faultsOf(e *jsonschema.ValidationError, value any) []Fault {
-	return ordered(collect(e, value))
+// sortedFaults flattens the library's tree of errors. Alternatives are one fault together, because a fault for
+// each would hide what to do.
+func sortedFaults(e *jsonschema.ValidationError, value any) []Fault {
+	return sortFaults(collectFaults(e, value))
 }
 
-func collect(e *jsonschema.ValidationError, root any) []Fault {
+func collectFaults(e *jsonschema.ValidationError, root any) []Fault {
 	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
 		var faults []Fault
 		for _, cause := range e.Causes {
-			faults = append(faults, collect(cause, root)...)
+			faults = append(faults, collectFaults(cause, root)...)
 		}
 		return faults
 	}
 	at := slices.Clone(e.InstanceLocation)
-	value := within(root, at)
-	if members := membersOf(e.ErrorKind, at); members != nil {
+	value := valueAt(root, at)
+	if members := memberFaults(e.ErrorKind, at); members != nil {
 		return members
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
-		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternatives(e, root))}
+		return []Fault{newFault(at, CodeConstraint, "matches none of the alternatives: %s", alternativeReasons(e, root))}
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			return []Fault{newFault(at, CodeExclusive, "fits more than one of the alternatives that exclude each other")}
+			return []Fault{newFault(at, CodeExclusive, "matches more than one of the exclusive alternatives")}
 		}
-		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternatives(e, root))}
+		return []Fault{newFault(at, CodeConstraint, "matches none of the alternatives: %s", alternativeReasons(e, root))}
 	case *kind.PropertyNames:
-		return []Fault{newFault(at, CodeObject, "must not have a member %q: its name %s", k.Property, firstOf(e.Causes, at, root))}
+		return []Fault{newFault(at, CodeObject, "must not have a member %q: its name %s", k.Property, firstReason(e.Causes, at, root))}
 	}
-	code, message := said(e.ErrorKind, value)
+	code, message := describeFault(e.ErrorKind, value)
 	return []Fault{newFault(at, code, "%s", message)}
 }
 
-// maxAlternatives is how many alternatives a message goes into.
+// maxAlternatives is the maximum number of alternatives in a message.
 const maxAlternatives = 3
 
-// alternatives says of each alternative what keeps the value from it.
-func alternatives(e *jsonschema.ValidationError, root any) string {
+// alternativeReasons returns the reason why each alternative fails.
+func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	var reasons []string
 	for _, cause := range e.Causes[:min(len(e.Causes), maxAlternatives)] {
-		reasons = append(reasons, firstOf([]*jsonschema.ValidationError{cause}, e.InstanceLocation, root))
+		reasons = append(reasons, firstReason([]*jsonschema.ValidationError{cause}, e.InstanceLocation, root))
 	}
 	if more := len(e.Causes) - maxAlternatives; more > 0 {
 		reasons = append(reasons, fmt.Sprintf("and %d more", more))
@@ -61,18 +61,18 @@ func alternatives(e *jsonschema.ValidationError, root any) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// firstOf is the first thing that is wrong, with its place unless that is the one at which it is said.
-func firstOf(causes []*jsonschema.ValidationError, at []string, root any) string {
+// firstReason returns the first fault, with its path unless that is at.
+func firstReason(causes []*jsonschema.ValidationError, at []string, root any) string {
 	for _, cause := range causes {
-		if faults := faultsOf(cause, root); len(faults) > 0 {
+		if faults := sortedFaults(cause, root); len(faults) > 0 {
 			return strings.TrimPrefix(faults[0].Path+" ", jsonPath(at)+" ") + faults[0].Message
 		}
 	}
 	return "is not allowed"
 }
 
-// membersOf are the faults of members that are missing or not allowed, each at its own place; nil for other kinds.
-func membersOf(k jsonschema.ErrorKind, at []string) []Fault {
+// memberFaults returns the faults of missing or forbidden members, each at its own path; nil for other kinds.
+func memberFaults(k jsonschema.ErrorKind, at []string) []Fault {
 	var faults []Fault
 	add := func(names []string, code Code, format string, args ...any) {
 		for _, name := range names {
@@ -92,20 +92,20 @@ func membersOf(k jsonschema.ErrorKind, at []string) []Fault {
 	return faults
 }
 
-// said is the code and the sentence of a fault at one place.
-func said(k jsonschema.ErrorKind, value any) (Code, string) {
-	if code, message := saidOfNumber(k, value); message != "" {
+// describeFault returns the code and the message of a fault.
+func describeFault(k jsonschema.ErrorKind, value any) (Code, string) {
+	if code, message := describeBound(k, value); message != "" {
 		return code, message
 	}
 	switch k := k.(type) {
 	case *kind.Type:
 		return CodeType, fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), preview(value))
 	case *kind.Enum:
-		return CodeEnum, fmt.Sprintf("must be one of %s, not %s", listed(k.Want), preview(value))
+		return CodeEnum, fmt.Sprintf("must be one of %s, not %s", joinValues(k.Want), preview(value))
 	case *kind.Const:
 		return CodeEnum, fmt.Sprintf("must be %s, not %s", preview(k.Want), preview(value))
 	case *kind.Format:
-		return CodeFormat, fmt.Sprintf("is no valid %s: %s", k.Want, preview(value))
+		return CodeFormat, fmt.Sprintf("is not a valid %s: %s", k.Want, preview(value))
 	case *kind.Pattern:
 		return CodePattern, fmt.Sprintf("must match %s, %s does not", k.Want, preview(value))
 	case *kind.UniqueItems:
@@ -115,16 +115,16 @@ func said(k jsonschema.ErrorKind, value any) (Code, string) {
 	case *kind.Not:
 		return CodeExclusive, "must not be " + preview(value)
 	case *kind.InvalidJsonValue:
-		return CodeSyntax, "is no value that JSON could hold"
+		return CodeSyntax, "is not a JSON value"
 	case *kind.RefCycle:
 		return CodeConstraint, "cannot be checked: the schema refers to itself without end"
 	default:
-		return CodeConstraint, fmt.Sprintf("breaks the rule %s: %s", strings.Join(k.KeywordPath(), "/"), preview(value))
+		return CodeConstraint, fmt.Sprintf("violates %s: %s", strings.Join(k.KeywordPath(), "/"), preview(value))
 	}
 }
 
-// saidOfNumber is said for faults that compare numbers; "" for others.
-func saidOfNumber(k jsonschema.ErrorKind, value any) (code Code, message string) {
+// describeBound is describeFault for bounds of numbers; "" for other kinds.
+func describeBound(k jsonschema.ErrorKind, value any) (code Code, message string) {
 	count := func(code Code, noun, bound string, want, got int) (Code, string) {
 		return code, fmt.Sprintf("must have at %s %d %s%s, has %d", bound, want, noun, plural(want), got)
 	}
@@ -137,11 +137,11 @@ func saidOfNumber(k jsonschema.ErrorKind, value any) (code Code, message string)
 	case *kind.MaxItems:
 		return count(CodeItems, "item", "most", k.Want, k.Got)
 	case *kind.Contains:
-		return CodeItems, "has no item of the kind that it must contain"
+		return CodeItems, "has no item that matches contains"
 	case *kind.MinContains:
-		return count(CodeItems, "fitting item", "least", k.Want, len(k.Got))
+		return count(CodeItems, "matching item", "least", k.Want, len(k.Got))
 	case *kind.MaxContains:
-		return count(CodeItems, "fitting item", "most", k.Want, len(k.Got))
+		return count(CodeItems, "matching item", "most", k.Want, len(k.Got))
 	case *kind.MinLength:
 		return count(CodeLength, "character", "least", k.Want, k.Got)
 	case *kind.MaxLength:
@@ -171,7 +171,7 @@ func plural(n int) string {
 	return "s"
 }
 
-// number is a number as people write it.
+// number renders a number without trailing zeros.
 func number(n *big.Rat) string {
 	if n.IsInt() {
 		return n.Num().String()
@@ -180,8 +180,8 @@ func number(n *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// listed are the allowed values in one line.
-func listed(values []any) string {
+// joinValues renders the allowed values in one line.
+func joinValues(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = preview(v)

@@ -11,17 +11,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is a compiled schema. It is not changed after [Compile] and therefore safe for concurrent use.
+// Schema is a compiled schema. It is immutable and safe for concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// Problem is what is wrong with a schema itself.
+// Problem is a fault of a schema itself.
 type Problem struct {
-	Path    []string // keys and numbers from the root of the schema to what is meant
-	Message string   // lower case, what is wrong
-	Hint    string   // what to do, may be empty
+	Path    []string // keys and numbers from the root of the schema
+	Message string   // lower case
+	Hint    string   // how to fix it; may be empty
 }
 
-// String is the message, behind the place unless that is the root: "$.type: must be …".
+// String returns the message after the path: "$.type: must be …". The path of the root is omitted.
 func (p Problem) String() string {
 	if len(p.Path) == 0 {
 		return p.Message
@@ -29,7 +29,7 @@ func (p Problem) String() string {
 	return jsonPath(p.Path) + ": " + p.Message
 }
 
-// Problems are everything that is wrong with a schema, as an error.
+// Problems are all faults of a schema, as an error.
 type Problems []Problem
 
 // Error renders one line for each problem.
@@ -44,14 +44,14 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// location is what the library calls the schema; it names no file and no place in a network.
-const location = "urn:agent-pipelines:schema"
+// schemaURL is the name of the schema for the library. It names no file and no host.
+const schemaURL = "urn:agent-pipelines:schema"
 
-// Compile makes a schema of its JSON, an object or a boolean. The error is [Problems] and holds all of them.
+// Compile compiles a schema, an object or a boolean. The error is [Problems] with all faults.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return nil, Problems{{Message: fmt.Sprintf("the schema is no JSON: %v", err)}}
+		return nil, Problems{{Message: fmt.Sprintf("the schema is not JSON: %v", err)}}
 	}
 	if problems := vet(document); len(problems) > 0 {
 		return nil, problems
@@ -59,26 +59,26 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	c.UseLoader(nowhere{})
-	if err := c.AddResource(location, document); err != nil {
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, document); err != nil {
 		return nil, Problems{{Message: err.Error()}}
 	}
-	compiled, err := c.Compile(location)
+	compiled, err := c.Compile(schemaURL)
 	if err != nil {
-		return nil, problemsOf(err, document)
+		return nil, toProblems(err, document)
 	}
 	return &Schema{compiled}, nil
 }
 
-// nowhere is where further schemas come from.
-type nowhere struct{}
+// noLoader refuses to load other schemas.
+type noLoader struct{}
 
-// Load refuses.
-func (nowhere) Load(string) (any, error) { return nil, errors.New("no other schema is read") }
+// Load returns an error.
+func (noLoader) Load(string) (any, error) { return nil, errors.New("other schemas are not loaded") }
 
-// problemsOf renders what the library found: that the document is no schema, or what it cannot work with.
-func problemsOf(err error, document any) Problems {
-	var outer *jsonschema.SchemaValidationError // it does not unwrap
+// toProblems converts an error of the library.
+func toProblems(err error, document any) Problems {
+	var outer *jsonschema.SchemaValidationError // it does not implement Unwrap
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
@@ -87,19 +87,18 @@ func problemsOf(err error, document any) Problems {
 		return Problems{{Message: err.Error()}}
 	}
 	var problems Problems
-	for _, f := range faultsOf(invalid, document) {
+	for _, f := range sortedFaults(invalid, document) {
 		problems = append(problems, Problem{Path: f.tokens, Message: f.Message})
 	}
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return slices.Equal(a.Path, b.Path) && a.Message == b.Message })
 }
 
-// Validate holds a value against the schema. The value is made of what encoding/json makes (nil, bool, numbers,
-// string, []any, map[string]any); integers of Go and [json.Number] are numbers. The faults come in the order of
-// their places, none for a value that is right.
+// Validate validates a value of the types of encoding/json (nil, bool, numbers, string, []any, map[string]any). Go
+// integers and [json.Number] are numbers. The faults are sorted by path; nil for a valid value.
 func (s *Schema) Validate(value any) []Fault {
 	var invalid *jsonschema.ValidationError
 	if errors.As(s.compiled.Validate(value), &invalid) {
-		return faultsOf(invalid, value)
+		return sortedFaults(invalid, value)
 	}
 	return nil
 }

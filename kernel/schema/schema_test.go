@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-func compiled(t *testing.T, text string) *schema.Schema {
+func compileSchema(t *testing.T, text string) *schema.Schema {
 	t.Helper()
 	s, err := schema.Compile(json.RawMessage(text))
 	if err != nil {
@@ -22,7 +22,7 @@ func compiled(t *testing.T, text string) *schema.Schema {
 	return s
 }
 
-func decoded(t *testing.T, text string) any {
+func decodeJSON(t *testing.T, text string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -50,20 +50,20 @@ func TestValidate(t *testing.T) {
 		"unevaluated":   {`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, []schema.Fault{fault("$.b", schema.CodeUnknown, "is not allowed here")}},
 		"items":         {`{"properties":{"a":{"minItems":2}}}`, `{"a":[1]}`, []schema.Fault{fault("$.a", schema.CodeItems, "must have at least 2 items, has 1")}},
 		"too many":      {`{"maxItems":1}`, `[1,2]`, []schema.Fault{fault("$", schema.CodeItems, "must have at most 1 item, has 2")}},
-		"contains":      {`{"contains":{"const":1}}`, `[2]`, []schema.Fault{fault("$", schema.CodeItems, "has no item of the kind that it must contain")}},
+		"contains":      {`{"contains":{"const":1}}`, `[2]`, []schema.Fault{fault("$", schema.CodeItems, "has no item that matches contains")}},
 		"pattern":       {`{"pattern":"^a"}`, `"b"`, []schema.Fault{fault("$", schema.CodePattern, `must match ^a, "b" does not`)}},
 		"enum":          {`{"items":{"enum":[1,"b"]}}`, `["b",2]`, []schema.Fault{fault("$[1]", schema.CodeEnum, `must be one of 1, "b", not 2`)}},
 		"const":         {`{"const":0}`, `1`, []schema.Fault{fault("$", schema.CodeEnum, "must be 0, not 1")}},
 		"length":        {`{"minLength":1}`, `""`, []schema.Fault{fault("$", schema.CodeLength, "must have at least 1 character, has 0")}},
-		"format":        {`{"format":"date"}`, `"soon"`, []schema.Fault{fault("$", schema.CodeFormat, `is no valid date: "soon"`)}},
+		"format":        {`{"format":"date"}`, `"soon"`, []schema.Fault{fault("$", schema.CodeFormat, `is not a valid date: "soon"`)}},
 		"range":         {`{"minimum":1.5}`, `1`, []schema.Fault{fault("$", schema.CodeRange, "must be at least 1.5, not 1")}},
 		"multiple":      {`{"multipleOf":2}`, `3`, []schema.Fault{fault("$", schema.CodeRange, "must be a multiple of 2, not 3")}},
 		"unique":        {`{"uniqueItems":true}`, `[1,2,1]`, []schema.Fault{fault("$", schema.CodeUnique, "has equal items: numbers 0 and 2")}},
 		"dependency":    {`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, []schema.Fault{fault("$.b", schema.CodeDependency, `is missing: "a" needs it`)}},
 		"not":           {`{"not":{"type":"null"}}`, `null`, []schema.Fault{fault("$", schema.CodeExclusive, "must not be null")}},
-		"one of, both":  {`{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, []schema.Fault{fault("$", schema.CodeExclusive, "fits more than one of the alternatives that exclude each other")}},
-		"one of, none":  {`{"oneOf":[{"type":"null"},{"required":["a"]}]}`, `{}`, []schema.Fault{fault("$", schema.CodeConstraint, "fits none of the alternatives: must be null, not {}; $.a is missing")}},
-		"any of":        {`{"anyOf":[{"type":"null"},{"type":"string"}]}`, `3`, []schema.Fault{fault("$", schema.CodeConstraint, "fits none of the alternatives: must be null, not 3; must be string, not 3")}},
+		"one of, both":  {`{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, []schema.Fault{fault("$", schema.CodeExclusive, "matches more than one of the exclusive alternatives")}},
+		"one of, none":  {`{"oneOf":[{"type":"null"},{"required":["a"]}]}`, `{}`, []schema.Fault{fault("$", schema.CodeConstraint, "matches none of the alternatives: must be null, not {}; $.a is missing")}},
+		"any of":        {`{"anyOf":[{"type":"null"},{"type":"string"}]}`, `3`, []schema.Fault{fault("$", schema.CodeConstraint, "matches none of the alternatives: must be null, not 3; must be string, not 3")}},
 		"members":       {`{"minProperties":1}`, `{}`, []schema.Fault{fault("$", schema.CodeObject, "must have at least 1 member, has 0")}},
 		"member's name": {`{"propertyNames":{"maxLength":1}}`, `{"ab":1}`, []schema.Fault{fault("$", schema.CodeObject, `must not have a member "ab": its name must have at most 1 character, has 2`)}},
 		"reference":     {`{"$defs":{"n":{"type":"number"}},"items":{"$ref":"#/$defs/n"}}`, `[1,"x"]`, []schema.Fault{fault("$[1]", schema.CodeType, `must be number, not "x"`)}},
@@ -83,7 +83,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := compiled(t, tt.schema).Validate(decoded(t, tt.value))
+			got := compileSchema(t, tt.schema).Validate(decodeJSON(t, tt.value))
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(schema.Fault{})); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -91,9 +91,9 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Values come from YAML, too, whose whole numbers are Go's integers.
+// Values come from YAML, too, whose whole numbers are Go integers.
 func TestValuesOfGo(t *testing.T) {
-	s := compiled(t, `{"properties":{"n":{"type":"integer","minimum":2}}}`)
+	s := compileSchema(t, `{"properties":{"n":{"type":"integer","minimum":2}}}`)
 	if got := s.Validate(map[string]any{"n": 2}); got != nil {
 		t.Errorf("an int: %v", got)
 	}
@@ -110,21 +110,21 @@ func TestProblems(t *testing.T) {
 		schema string
 		want   string
 	}{
-		"no JSON":           {`{`, "$: the schema is no JSON: unexpected EOF"},
+		"no JSON":           {`{`, "$: the schema is not JSON: unexpected EOF"},
 		"no schema":         {`3`, "$: must be boolean or object, not 3"},
 		"unknown keyword":   {`{"properties":{"a":{"requird":["x"]}}}`, `$.properties.a.requird: unknown keyword "requird" (did you mean "required"?)`},
 		"several at once":   {`{"anyOf":[{"foo":1}],"bar":1}`, "$.bar: unknown keyword \"bar\"\n$.anyOf[0].foo: unknown keyword \"foo\""},
-		"wrong type":        {`{"type":"text"}`, `$.type: fits none of the alternatives: must be one of "array", "boolean", "integer", "null", "number", "object", "string", not "text"; must be array, not "text"`},
+		"wrong type":        {`{"type":"text"}`, `$.type: matches none of the alternatives: must be one of "array", "boolean", "integer", "null", "number", "object", "string", not "text"; must be array, not "text"`},
 		"wrong list":        {`{"properties":{"a":{"required":"x"}}}`, `$.properties.a.required: must be array, not "x"`},
-		"bad pattern":       {`{"pattern":"("}`, `$.pattern: is no valid regex: "("`},
+		"bad pattern":       {`{"pattern":"("}`, `$.pattern: is not a valid regex: "("`},
 		"negative length":   {`{"minLength":-1}`, `$.minLength: must be at least 0, not -1`},
-		"outward reference": {`{"$ref":"https://example.com/s"}`, `$["$ref"]: $ref leads out of the schema: "https://example.com/s", and nothing is fetched (copy it to $defs and write "#/$defs/…")`},
-		"file":              {`{"items":{"$ref":"other.yaml#/a"}}`, `$.items["$ref"]: $ref leads out of the schema: "other.yaml#/a", and nothing is fetched (copy it to $defs and write "#/$defs/…")`},
-		"dead reference":    {`{"$ref":"#/$defs/x"}`, `$["$ref"]: $ref leads nowhere: "#/$defs/x"`},
-		"dead anchor":       {`{"$ref":"#x"}`, `$["$ref"]: $ref leads nowhere: "#x"`},
+		"outward reference": {`{"$ref":"https://example.com/s"}`, `$["$ref"]: $ref refers outside of the schema: "https://example.com/s" is not fetched (copy it to $defs and write "#/$defs/…")`},
+		"file":              {`{"items":{"$ref":"other.yaml#/a"}}`, `$.items["$ref"]: $ref refers outside of the schema: "other.yaml#/a" is not fetched (copy it to $defs and write "#/$defs/…")`},
+		"dead reference":    {`{"$ref":"#/$defs/x"}`, `$["$ref"]: $ref has no target: "#/$defs/x"`},
+		"dead anchor":       {`{"$ref":"#x"}`, `$["$ref"]: $ref has no target: "#x"`},
 		"another draft":     {`{"$schema":"http://json-schema.org/draft-07/schema#"}`, `$["$schema"]: draft "http://json-schema.org/draft-07/schema#" is not supported (write the schema for https://json-schema.org/draft/2020-12/schema)`},
 		"unknown format":    {`{"format":"datetime"}`, `$.format: unknown format "datetime" (did you mean "date-time"?)`},
-		"second name":       {`{"items":{"$id":"x"}}`, `$.items["$id"]: $id may stand at the root of a schema only (use $anchor)`},
+		"second name":       {`{"items":{"$id":"x"}}`, `$.items["$id"]: $id is only allowed at the root of a schema (use $anchor)`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,10 +141,10 @@ func TestProblems(t *testing.T) {
 }
 
 func TestOwnKeywordsPass(t *testing.T) {
-	compiled(t, `{"x-note":"ours","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"unknown":true},"enum":[{"unknown":1}]}`)
+	compileSchema(t, `{"x-note":"ours","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"unknown":true},"enum":[{"unknown":1}]}`)
 }
 
-// FuzzSchema compiles anything and holds anything against it: it never panics, and what it says is short.
+// FuzzSchema compiles any schema and validates any value: it never panics, and its faults are complete.
 func FuzzSchema(f *testing.F) {
 	for _, seed := range []string{`{"type":"object"}`, `{"$ref":"#"}`, `{"anyOf":[{"const":1},{"$ref":"#/anyOf/0"}]}`, `{"properties":{"a":{"pattern":"("}}}`, `[1]`, `{"$id":"%"}`, `{"$dynamicRef":"#a"}`} {
 		f.Add(seed, `{"a":[1,{"b":null}]}`)

@@ -11,56 +11,56 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// holds says what the value of a keyword is made of.
-type holds int
+// keywordKind is the kind of a keyword's value.
+type keywordKind int
 
 const (
-	plain   holds = iota // no schema
-	one                  // a schema
-	list                 // a list of schemas
-	members              // a map whose values are schemas
+	noSchema   keywordKind = iota // no schema
+	oneSchema                     // a schema
+	schemaList                    // a list of schemas
+	schemaMap                     // a map whose values are schemas
 )
 
 // keywords are those of draft 2020-12 (https://json-schema.org/draft/2020-12), with the older name of $defs.
-var keywords = map[string]holds{
-	"$id": plain, "$schema": plain, "$ref": plain, "$anchor": plain, "$dynamicRef": plain, "$dynamicAnchor": plain, "$comment": plain,
-	"type": plain, "enum": plain, "const": plain, "multipleOf": plain, "maximum": plain, "exclusiveMaximum": plain,
-	"minimum": plain, "exclusiveMinimum": plain, "maxLength": plain, "minLength": plain, "pattern": plain, "maxItems": plain,
-	"minItems": plain, "uniqueItems": plain, "maxContains": plain, "minContains": plain, "maxProperties": plain,
-	"minProperties": plain, "required": plain, "dependentRequired": plain, "format": plain, "contentEncoding": plain,
-	"contentMediaType": plain, "title": plain, "description": plain, "default": plain, "deprecated": plain,
-	"readOnly": plain, "writeOnly": plain, "examples": plain,
-	"items": one, "contains": one, "additionalProperties": one, "unevaluatedItems": one, "unevaluatedProperties": one,
-	"propertyNames": one, "not": one, "if": one, "then": one, "else": one, "contentSchema": one,
-	"prefixItems": list, "allOf": list, "anyOf": list, "oneOf": list,
-	"$defs": members, "definitions": members, "properties": members, "patternProperties": members, "dependentSchemas": members,
+var keywords = map[string]keywordKind{
+	"$id": noSchema, "$schema": noSchema, "$ref": noSchema, "$anchor": noSchema, "$dynamicRef": noSchema, "$dynamicAnchor": noSchema, "$comment": noSchema,
+	"type": noSchema, "enum": noSchema, "const": noSchema, "multipleOf": noSchema, "maximum": noSchema, "exclusiveMaximum": noSchema,
+	"minimum": noSchema, "exclusiveMinimum": noSchema, "maxLength": noSchema, "minLength": noSchema, "pattern": noSchema, "maxItems": noSchema,
+	"minItems": noSchema, "uniqueItems": noSchema, "maxContains": noSchema, "minContains": noSchema, "maxProperties": noSchema,
+	"minProperties": noSchema, "required": noSchema, "dependentRequired": noSchema, "format": noSchema, "contentEncoding": noSchema,
+	"contentMediaType": noSchema, "title": noSchema, "description": noSchema, "default": noSchema, "deprecated": noSchema,
+	"readOnly": noSchema, "writeOnly": noSchema, "examples": noSchema,
+	"items": oneSchema, "contains": oneSchema, "additionalProperties": oneSchema, "unevaluatedItems": oneSchema, "unevaluatedProperties": oneSchema,
+	"propertyNames": oneSchema, "not": oneSchema, "if": oneSchema, "then": oneSchema, "else": oneSchema, "contentSchema": oneSchema,
+	"prefixItems": schemaList, "allOf": schemaList, "anyOf": schemaList, "oneOf": schemaList,
+	"$defs": schemaMap, "definitions": schemaMap, "properties": schemaMap, "patternProperties": schemaMap, "dependentSchemas": schemaMap,
 }
 
-// formats are those that are checked.
+// formats are the formats that are checked.
 var formats = []string{
 	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer", "period",
 	"regex", "relative-json-pointer", "semver", "time", "uri", "uri-reference", "uri-template", "uuid",
 }
 
-// draft is the one that is understood.
+// draft is the only supported draft.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
-// vetting looks for what the library would take in silence.
-type vetting struct {
+// vetter finds faults that the library ignores.
+type vetter struct {
 	root     any
 	anchors  []string
 	problems Problems
 }
 
-// vet finds words that check nothing and references that lead out of the schema or to nothing.
+// vet reports unknown keywords, drafts and formats, and references that leave the schema or have no target.
 func vet(root any) Problems {
-	v := vetting{root: root}
-	walk(root, nil, v.anchor)
-	walk(root, nil, v.check)
+	v := vetter{root: root}
+	walk(root, nil, v.addAnchor)
+	walk(root, nil, v.checkKeywords)
 	return v.problems
 }
 
-// walk visits every schema in order of the keys.
+// walk visits every schema, in the order of the keys.
 func walk(value any, path []string, visit func(schema map[string]any, path []string)) {
 	schema, ok := value.(map[string]any)
 	if !ok {
@@ -70,23 +70,23 @@ func walk(value any, path []string, visit func(schema map[string]any, path []str
 	for _, key := range slices.Sorted(maps.Keys(schema)) {
 		at := append(slices.Clone(path), key)
 		switch inner := schema[key]; keywords[key] {
-		case one:
+		case oneSchema:
 			walk(inner, at, visit)
-		case list:
+		case schemaList:
 			items, _ := inner.([]any)
 			for i, item := range items {
 				walk(item, append(slices.Clone(at), strconv.Itoa(i)), visit)
 			}
-		case members:
-			of, _ := inner.(map[string]any)
-			for _, name := range slices.Sorted(maps.Keys(of)) {
-				walk(of[name], append(slices.Clone(at), name), visit)
+		case schemaMap:
+			schemas, _ := inner.(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(schemas)) {
+				walk(schemas[name], append(slices.Clone(at), name), visit)
 			}
 		}
 	}
 }
 
-func (v *vetting) anchor(schema map[string]any, _ []string) {
+func (v *vetter) addAnchor(schema map[string]any, _ []string) {
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if name, ok := schema[key].(string); ok {
 			v.anchors = append(v.anchors, name)
@@ -94,45 +94,45 @@ func (v *vetting) anchor(schema map[string]any, _ []string) {
 	}
 }
 
-func (v *vetting) problem(path []string, key, hint, format string, args ...any) {
+func (v *vetter) report(path []string, key, hint, format string, args ...any) {
 	v.problems = append(v.problems, Problem{append(slices.Clone(path), key), fmt.Sprintf(format, args...), hint})
 }
 
-// check looks at the words of one schema.
-func (v *vetting) check(schema map[string]any, path []string) {
+// checkKeywords checks the keywords of one schema.
+func (v *vetter) checkKeywords(schema map[string]any, path []string) {
 	for _, key := range slices.Sorted(maps.Keys(schema)) {
 		if _, known := keywords[key]; !known && !strings.HasPrefix(key, "x-") {
-			v.problem(path, key, meant(key, slices.Collect(maps.Keys(keywords))), "unknown keyword %q", key)
+			v.report(path, key, suggestion(key, slices.Collect(maps.Keys(keywords))), "unknown keyword %q", key)
 		}
 		word, _ := schema[key].(string)
 		switch {
 		case word == "":
 		case key == "$ref" || key == "$dynamicRef":
-			v.reference(word, path, key)
+			v.checkReference(word, path, key)
 		case key == "$id" && len(path) > 0:
-			v.problem(path, key, "use $anchor", "$id may stand at the root of a schema only")
+			v.report(path, key, "use $anchor", "$id is only allowed at the root of a schema")
 		case key == "$schema" && strings.TrimSuffix(word, "#") != draft:
-			v.problem(path, key, "write the schema for "+draft, "draft %q is not supported", word)
+			v.report(path, key, "write the schema for "+draft, "draft %q is not supported", word)
 		case key == "format" && !slices.Contains(formats, word):
-			v.problem(path, key, meant(word, formats), "unknown format %q", word)
+			v.report(path, key, suggestion(word, formats), "unknown format %q", word)
 		}
 	}
 }
 
-// reference checks that a $ref leads somewhere inside the schema.
-func (v *vetting) reference(ref string, path []string, key string) {
+// checkReference checks that a $ref has a target inside the schema.
+func (v *vetter) checkReference(ref string, path []string, key string) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	switch pointer, isPointer := strings.CutPrefix(fragment, "/"); {
 	case !local:
-		v.problem(path, key, `copy it to $defs and write "#/$defs/…"`, "%s leads out of the schema: %q, and nothing is fetched", key, ref)
+		v.report(path, key, `copy it to $defs and write "#/$defs/…"`, "%s refers outside of the schema: %q is not fetched", key, ref)
 	case fragment == "" || slices.Contains(v.anchors, fragment):
-	case !isPointer || !v.exists(pointer):
-		v.problem(path, key, "", "%s leads nowhere: %q", key, ref)
+	case !isPointer || !v.resolves(pointer):
+		v.report(path, key, "", "%s has no target: %q", key, ref)
 	}
 }
 
-// exists follows a JSON pointer (RFC 6901) as it stands in a URL fragment.
-func (v *vetting) exists(pointer string) bool {
+// resolves reports whether a JSON pointer (RFC 6901) in a URL fragment has a target.
+func (v *vetter) resolves(pointer string) bool {
 	text, err := url.PathUnescape(pointer)
 	if err != nil {
 		return false
@@ -141,7 +141,7 @@ func (v *vetting) exists(pointer string) bool {
 	for i, token := range tokens {
 		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 	}
-	switch within(v.root, tokens).(type) {
+	switch valueAt(v.root, tokens).(type) {
 	case map[string]any, bool:
 		return true
 	default:
@@ -149,8 +149,8 @@ func (v *vetting) exists(pointer string) bool {
 	}
 }
 
-// meant is the hint for a word that is none of ours.
-func meant(word string, known []string) string {
+// suggestion returns the hint for an unknown word.
+func suggestion(word string, known []string) string {
 	if near := nearest.Name(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

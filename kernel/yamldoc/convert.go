@@ -9,20 +9,20 @@ import (
 
 var errNotFinite = errors.New("not a finite number")
 
-// converter builds the tree from the library's nodes.
+// converter builds the tree from the nodes of the library.
 type converter struct {
-	faults []Fault
-	values int
-	full   bool                // a bound was passed and reported
-	open   map[*yaml.Node]bool // anchored values being expanded
+	faults    []Fault
+	values    int
+	stopped   bool                // a bound was exceeded and reported
+	expanding map[*yaml.Node]bool // anchored values that are being expanded
 }
 
 func (c *converter) report(f Fault) { c.faults = append(c.faults, f) }
 
-// value converts n. What cannot be converted is reported and becomes null.
+// value converts n. A value that cannot be converted is reported and becomes null.
 func (c *converter) value(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
-	if !c.within(at, depth) {
+	if !c.countValue(at, depth) {
 		return &Node{Pos: at}
 	}
 	switch n.Kind {
@@ -39,30 +39,30 @@ func (c *converter) value(n *yaml.Node, depth int) *Node {
 	}
 }
 
-// within counts a value and reports the first one that passes a bound.
-func (c *converter) within(at Pos, depth int) bool {
+// countValue counts a value. It returns false, and reports the first time, if a bound is exceeded.
+func (c *converter) countValue(at Pos, depth int) bool {
 	c.values++
-	if c.full || c.values <= MaxValues && depth <= MaxDepth {
-		return !c.full
+	if c.stopped || c.values <= MaxValues && depth <= MaxDepth {
+		return !c.stopped
 	}
-	c.full = true
+	c.stopped = true
 	if depth > MaxDepth {
-		c.report(faultf(Size, at, "", "the document is nested more than %d levels deep", MaxDepth))
+		c.report(faultf(CodeSize, at, "", "the document is nested more than %d levels deep", MaxDepth))
 		return false
 	}
-	c.report(faultf(Size, at, "use fewer aliases", "the document has more than %d values once its aliases are expanded", MaxValues))
+	c.report(faultf(CodeSize, at, "use fewer aliases", "the document has more than %d values once its aliases are expanded", MaxValues))
 	return false
 }
 
-// alias expands the anchored value, at the place where it is used.
+// alias expands the anchored value at the position of its use.
 func (c *converter) alias(n *yaml.Node, depth int) *Node {
 	at := Pos{n.Line, n.Column}
-	if c.open[n.Alias] {
-		c.report(faultf(Unsupported, at, "", "alias *%s stands inside the value that it names", n.Value))
+	if c.expanding[n.Alias] {
+		c.report(faultf(CodeUnsupported, at, "", "alias *%s is inside of its own value", n.Value))
 		return &Node{Pos: at}
 	}
-	c.open[n.Alias] = true
-	defer delete(c.open, n.Alias)
+	c.expanding[n.Alias] = true
+	defer delete(c.expanding, n.Alias)
 	expanded := *c.value(n.Alias, depth+1)
 	expanded.Pos = at
 	return &expanded
@@ -85,7 +85,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], c.value(n.Content[i+1], depth+1)
 		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
-			merged = append(merged, c.merged(value)...)
+			merged = append(merged, c.mergeEntries(value)...)
 			continue
 		}
 		entry, ok := c.entry(key, value)
@@ -93,7 +93,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 			continue
 		}
 		if first, twice := seen[entry.Key]; twice {
-			c.report(faultf(Duplicate, entry.KeyPos, "keep one of the two", "key %q stands twice, first in line %d", entry.Key, first.Line))
+			c.report(faultf(CodeDuplicate, entry.KeyPos, "keep one of the two", "key %q is repeated, first in line %d", entry.Key, first.Line))
 			continue
 		}
 		seen[entry.Key] = entry.KeyPos
@@ -108,22 +108,22 @@ func (c *converter) mapping(n *yaml.Node, depth int) *Node {
 	return m
 }
 
-// entry pairs a key with its value. Keys are text; a number or boolean counts as its text.
+// entry returns a key with its value. Keys are text; a number or boolean counts as its text.
 func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 	at := Pos{key.Line, key.Column}
 	if key.Kind == yaml.AliasNode {
 		key = key.Alias
 	}
 	if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
-		c.report(faultf(Unsupported, at, "use text as the key", "a key must be text"))
+		c.report(faultf(CodeUnsupported, at, "use text as the key", "a key must be text"))
 		return Entry{}, false
 	}
 	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
 }
 
-// merged are the entries that a merge key (<<) brings in: those of a map, or of a list of maps of
-// which the earlier win.
-func (c *converter) merged(value *Node) []Entry {
+// mergeEntries returns the entries of a merge key (<<): those of a map, or of a list of maps, of which the earlier
+// win.
+func (c *converter) mergeEntries(value *Node) []Entry {
 	switch value.Kind {
 	case Map:
 		return value.Entries
@@ -131,13 +131,13 @@ func (c *converter) merged(value *Node) []Entry {
 		var entries []Entry
 		for _, item := range value.Items {
 			if item.Kind != Map {
-				c.report(faultf(Unsupported, item.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", item.Kind))
+				c.report(faultf(CodeUnsupported, item.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", item.Kind))
 			}
 			entries = append(entries, item.Entries...)
 		}
 		return entries
 	default:
-		c.report(faultf(Unsupported, value.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", value.Kind))
+		c.report(faultf(CodeUnsupported, value.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", value.Kind))
 		return nil
 	}
 }
@@ -162,13 +162,13 @@ func (c *converter) scalar(n *yaml.Node) *Node {
 		return node
 	}
 	if err != nil {
-		c.report(faultf(Unsupported, node.Pos, "put it in quotes if it is text", "%q is no finite number or boolean", n.Value))
+		c.report(faultf(CodeUnsupported, node.Pos, "put it in quotes if it is text", "%q is not a finite number or boolean", n.Value))
 		return &Node{Pos: node.Pos}
 	}
 	return node
 }
 
-// number decodes a finite number, as int where it is written as a whole number that fits.
+// number decodes a finite number, as int if it is a whole number that fits.
 func number(n *yaml.Node) (any, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -187,9 +187,9 @@ func number(n *yaml.Node) (any, error) {
 	return nil, errNotFinite
 }
 
-// checkTag reports a tag that gives a value another meaning than its plain one.
+// checkTag reports a tag that changes the meaning of a value.
 func (c *converter) checkTag(n *yaml.Node, plain string) {
 	if tag := n.ShortTag(); tag != plain {
-		c.report(faultf(Unsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))
+		c.report(faultf(CodeUnsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))
 	}
 }

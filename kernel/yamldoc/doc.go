@@ -1,8 +1,9 @@
-// Package yamldoc turns the bytes of one YAML document into a small tree in which every value knows
-// its line and column. It is the only room that imports a YAML library.
+// Package yamldoc parses one YAML document into a small tree in which every value has its line and column, and
+// collects the diagnostics of documents. It is the only package that imports a YAML library.
 //
-// The tree is plain data: aliases and merge keys are expanded (within bounds), tags are resolved to
-// null, boolean, number, text, list and map, and everything that has no place in a pipeline file
-// (several documents, custom tags, keys that are no text, duplicate keys, not-a-number) is a
-// [Fault]. What the keys mean is the business of package compile. Start with [Parse].
+// The tree is plain data: aliases and merge keys are expanded within bounds, and tags are resolved to null, boolean,
+// number, text, list and map. Several documents, custom tags, keys that are not text, duplicate keys and not-a-number
+// are a [Fault]. Packages compile and settings add the faults of keys and values.
+//
+// Start with [Parse] for the tree, [Document] to collect diagnostics, and [Diagnostics], which is their error.
 package yamldoc

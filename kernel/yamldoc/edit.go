@@ -11,12 +11,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Set returns the document with the value at a path of keys set; maps on the way that are missing are made. The value is
-// YAML, or with text just a text, whatever it looks like. Comments stay, and so does every line but those of the value
-// itself where that can be: else the document is written anew, in the usual form. data must be a document without faults
-// whose root is a map, or empty.
+// Set returns the document with the value at a path of keys set; missing maps on the path are created. value is
+// YAML, or with text a plain text. Comments are kept. Other lines are kept if possible; otherwise the document is
+// rendered again. data must be empty, or a document without faults whose root is a map.
 func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
-	wanted, err := valueOf(value, text)
+	wanted, err := valueNode(value, text)
 	if err != nil {
 		return nil, err
 	}
@@ -27,64 +26,65 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	if len(document.Content) == 0 || isNull(document.Content[0]) {
 		document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
 	}
-	e, err := locate(&document, keys, wanted)
+	e, err := newEdit(&document, keys, wanted)
 	if err != nil {
 		return nil, err
 	}
-	lines := e.inPlace(data)
+	lines := e.editLines(data)
 	e.apply()
-	if says(lines, &document) {
+	if decodesTo(lines, &document) {
 		return lines, nil
 	}
-	spellNulls(&document, false)
+	writeNulls(&document, false)
 	whole, err := encode(&document)
 	if err != nil {
 		return nil, err
 	}
-	if whole = keepHead(data, whole); says(whole, &document) {
+	if whole = keepComments(data, whole); decodesTo(whole, &document) {
 		return whole, nil
 	}
-	return nil, fmt.Errorf("%s cannot be set without a change to the rest: change it in the file", strings.Join(keys, "."))
+	return nil, fmt.Errorf("%s cannot be set without other changes: edit the file", strings.Join(keys, "."))
 }
 
-// says reports whether a text is the document.
-func says(text []byte, document *yaml.Node) bool {
+// decodesTo reports whether a text has the values of the document.
+func decodesTo(text []byte, document *yaml.Node) bool {
 	var got, want any
 	return text != nil && yaml.Unmarshal(text, &got) == nil && document.Decode(&want) == nil && reflect.DeepEqual(got, want)
 }
 
-// spellNulls writes out what is left out in flow maps and lists: the library writes a text without characters there.
-func spellNulls(n *yaml.Node, flow bool) {
+// writeNulls writes out empty nulls in flow maps and lists, which the library renders as nothing.
+func writeNulls(n *yaml.Node, flow bool) {
 	if flow && isNull(n) {
 		n.Value = "null"
 	}
 	for _, c := range n.Content {
-		spellNulls(c, flow || n.Style&yaml.FlowStyle != 0)
+		writeNulls(c, flow || n.Style&yaml.FlowStyle != 0)
 	}
 }
 
-// keepHead is a document written anew, with the lines of one that held nothing but comments.
-func keepHead(data, whole []byte) []byte {
+// keepComments returns the rendered document with the comments of data before it, if data has nothing but
+// comments.
+func keepComments(data, whole []byte) []byte {
 	var nothing any
 	if len(bytes.TrimSpace(data)) == 0 || yaml.Unmarshal(data, &nothing) != nil || nothing != nil {
 		return whole
 	}
 	for line := range bytes.Lines(data) {
-		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a word for nothing, such as ~
+		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a null, such as ~
 			return whole
 		}
 	}
 	return slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole)
 }
 
-// valueOf is a value as a node.
-func valueOf(value string, text bool) (*yaml.Node, error) {
-	if text { // as the library writes it, with the quotes that readers of YAML 1.1 need
+// valueNode returns the node of a value.
+func valueNode(value string, text bool) (*yaml.Node, error) {
+	if text { // the library adds the quotes that readers of YAML 1.1 need
 		quoted, err := yaml.Marshal(value)
 		if err != nil {
 			return nil, err
 		}
-		var back string // some texts of line breaks and spaces come back as others
+		var back string // some texts of line breaks and spaces change when they are read again
 		same := yaml.Unmarshal(quoted, &back) == nil && back == value
 		if !same {
 			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}, nil
@@ -101,44 +101,44 @@ func valueOf(value string, text bool) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// edit is a change of a document: the value of a key that is there, or a new key in a map that is there.
+// edit is a change of a document: a new value of an existing key, or a new key in an existing map.
 type edit struct {
-	old    *yaml.Node // nil: the key is new
+	old    *yaml.Node // the map of the key
 	parent *yaml.Node // the map that the key is in
 	key    string
 	value  *yaml.Node
 }
 
-// locate says where a path leads. What of it does not exist goes into the value.
-func locate(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
+// newEdit returns the edit for a path. Missing maps become part of the value.
+func newEdit(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
 	at := document.Content[0]
 	for i, key := range keys {
 		if at.Kind != yaml.MappingNode {
-			return edit{}, fmt.Errorf("%s is no map (line %d)", orRoot(keys[:i]), at.Line)
+			return edit{}, fmt.Errorf("%s is not a map (line %d)", keyPath(keys[:i]), at.Line)
 		}
-		next := valueIn(at, key)
+		next := mappingValue(at, key)
 		if next != nil && next.Kind == yaml.AliasNode {
-			return edit{}, fmt.Errorf("%s stands for an anchor (line %d): change it in the file", strings.Join(keys[:i+1], "."), next.Line)
+			return edit{}, fmt.Errorf("%s is an alias of an anchor (line %d): edit the file", strings.Join(keys[:i+1], "."), next.Line)
 		}
 		if next != nil && i == len(keys)-1 || next != nil && isNull(next) {
-			return edit{old: next, parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+			return edit{old: next, parent: at, key: key, value: nestedMaps(keys[i+1:], value)}, nil
 		}
 		if next == nil {
-			return edit{parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+			return edit{parent: at, key: key, value: nestedMaps(keys[i+1:], value)}, nil
 		}
 		at = next
 	}
-	return edit{}, errors.New("no key is named")
+	return edit{}, errors.New("the path of keys is empty")
 }
 
-func orRoot(keys []string) string {
+func keyPath(keys []string) string {
 	if len(keys) == 0 {
 		return "the file"
 	}
 	return strings.Join(keys, ".")
 }
 
-func valueIn(m *yaml.Node, key string) *yaml.Node {
+func mappingValue(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
 			return m.Content[i+1]
@@ -149,8 +149,8 @@ func valueIn(m *yaml.Node, key string) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// nested wraps a value into maps, one for each key.
-func nested(keys []string, value *yaml.Node) *yaml.Node {
+// nestedMaps wraps a value into maps, one for each key.
+func nestedMaps(keys []string, value *yaml.Node) *yaml.Node {
 	for _, key := range slices.Backward(keys) {
 		name := &yaml.Node{}
 		name.SetString(key)
@@ -159,10 +159,10 @@ func nested(keys []string, value *yaml.Node) *yaml.Node {
 	return value
 }
 
-// apply makes the change in the nodes.
+// apply changes the nodes.
 func (e edit) apply() {
 	if e.old == nil {
-		e.parent.Content = append(e.parent.Content, nested([]string{e.key}, e.value).Content...)
+		e.parent.Content = append(e.parent.Content, nestedMaps([]string{e.key}, e.value).Content...)
 		return
 	}
 	kept := *e.old
@@ -170,9 +170,9 @@ func (e edit) apply() {
 	e.old.HeadComment, e.old.LineComment, e.old.FootComment = kept.HeadComment, kept.LineComment, kept.FootComment
 }
 
-// inPlace is the document with the change made in its lines alone, nil where that is not tried. The caller checks that
-// it says what it should.
-func (e edit) inPlace(data []byte) []byte {
+// editLines returns the document with changes only in the lines of the value; nil if that is not possible. The
+// caller checks the result.
+func (e edit) editLines(data []byte) []byte {
 	if len(e.parent.Content) == 0 || bytes.ContainsRune(data, '\r') {
 		return nil
 	}
@@ -185,11 +185,11 @@ func (e edit) inPlace(data []byte) []byte {
 	return e.insert(data)
 }
 
-// insertInFlow puts a new key behind the last value of a map in braces, if that is a scalar.
+// insertInFlow inserts a new key after the last value of a map in braces, if that value is a scalar.
 func (e edit) insertInFlow(data []byte) []byte {
 	last := e.parent.Content[len(e.parent.Content)-1]
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	added := nested([]string{e.key}, e.value)
+	added := nestedMaps([]string{e.key}, e.value)
 	added.Style = yaml.FlowStyle
 	text, err := encode(added)
 	if err != nil || last.Kind != yaml.ScalarNode || last.Line > len(lines) || bytes.Count(text, []byte("\n")) != 1 {
@@ -203,7 +203,7 @@ func (e edit) insertInFlow(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// replace puts a scalar in the place of another in its line.
+// replace replaces a scalar by another in its line.
 func (e edit) replace(data []byte) []byte {
 	if e.old.Kind != yaml.ScalarNode || e.value.Kind != yaml.ScalarNode || e.old.Anchor != "" {
 		return nil
@@ -226,7 +226,7 @@ func (e edit) replace(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// tokenLength is how many characters of a line a scalar takes, 0 where it is not simply there.
+// tokenLength returns the number of characters of a scalar in a line; 0 if it is not written in one piece.
 func tokenLength(line []rune, n *yaml.Node) int {
 	quote := rune(0)
 	switch n.Style {
@@ -252,19 +252,19 @@ func tokenLength(line []rune, n *yaml.Node) int {
 	return 0
 }
 
-// insert puts a new key behind the last line of its map.
+// insert inserts a new key after the last line of its map.
 func (e edit) insert(data []byte) []byte {
-	text, err := encode(nested([]string{e.key}, e.value))
+	text, err := encode(nestedMaps([]string{e.key}, e.value))
 	if err != nil {
 		return nil
 	}
 	indent := e.parent.Content[0].Column - 1
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	end := min(lastLine(e.parent), len(lines)) // a value that is left out has its place behind them
+	end := min(lastLine(e.parent), len(lines)) // a missing value has its position behind the lines
 	for i := end; i < len(lines); i++ {
 		switch {
 		case len(bytes.TrimSpace(lines[i])) == 0:
-		case depth(lines[i]) > indent, indent == 0: // of the whole file also the comments at its end
+		case indentation(lines[i]) > indent, indent == 0: // the comments at the end of the file belong to the root map
 			end = i + 1
 		default:
 			i = len(lines)
@@ -280,7 +280,7 @@ func (e edit) insert(data []byte) []byte {
 	return bytes.Join(slices.Insert(lines, end, added...), nil)
 }
 
-// lastLine is the last line on which something of n begins.
+// lastLine returns the last line on which a part of n begins.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, c := range n.Content {
@@ -289,15 +289,5 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// depth is how far a line is indented.
-func depth(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
-
-func encode(n *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(n); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), enc.Close()
-}
+// indentation returns the number of leading spaces of a line.
+func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }

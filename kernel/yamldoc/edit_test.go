@@ -63,10 +63,10 @@ providers: {claude: {model: opus}, codex: }
 
 func TestSetRefuses(t *testing.T) {
 	for _, tt := range []struct{ from, key, value, want string }{
-		{"a: 1\n", "a.b", "2", "a is no map (line 1)"},
-		{"a: &x {b: 1}\nc: *x\n", "c.b", "2", "c stands for an anchor (line 2): change it in the file"},
+		{"a: 1\n", "a.b", "2", "a is not a map (line 1)"},
+		{"a: &x {b: 1}\nc: *x\n", "c.b", "2", "c is an alias of an anchor (line 2): edit the file"},
 		{"a: 1\n", "a", "[", "did not find expected node content"},
-		{"- a\n", "a", "1", "the file is no map (line 1)"},
+		{"- a\n", "a", "1", "the file is not a map (line 1)"},
 	} {
 		_, err := yamldoc.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, false)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -75,7 +75,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the document, a value that is set is there, and all else is what it was.
+// FuzzSet checks that Set sets the value and keeps everything else, for any document.
 func FuzzSet(f *testing.F) {
 	f.Add("a: 1\nb: {c: 2} # x\n", "a")
 	f.Add("b:\n    x: |\n      y\n\n      z\n  # c\n", "b\u00e4 # no\n")
@@ -111,7 +111,7 @@ func printable(text string) bool {
 	return true
 }
 
-// without is the document as JSON, without the member that is set.
+// without returns the document as JSON, without the member that is set.
 func without(n *yamldoc.Node) string {
 	all := map[string]any{}
 	if n != nil && n.Kind == yamldoc.Map {

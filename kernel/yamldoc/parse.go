@@ -3,30 +3,31 @@ package yamldoc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"gopkg.in/yaml.v3"
 )
 
-// Bounds of a document. They are far above any sensible pipeline and keep a hostile one cheap.
+// These bounds are far above any real pipeline and limit the cost of a hostile document.
 const (
 	MaxBytes  = 1 << 20 // size of the file
 	MaxValues = 100_000 // values after the expansion of aliases
 	MaxDepth  = 100     // levels of nesting
 )
 
-// Parse reads one document. The tree is nil if the document is empty or so broken that there is no
-// tree; otherwise it is usable in spite of faults, so that a caller can look for more of them.
-// Parse is safe for concurrent use and does not keep data.
+// Parse reads one document. The tree is nil if the document is empty or has no tree because of its faults.
+// Otherwise the tree is usable despite faults, so that a caller can report more of them. Parse is safe for
+// concurrent use and does not keep data.
 func Parse(data []byte) (*Node, []Fault) {
 	if len(data) > MaxBytes {
-		return nil, []Fault{faultf(Size, Pos{1, 1}, "split the file or move long prompts into files",
+		return nil, []Fault{faultf(CodeSize, Pos{1, 1}, "split the file or move long prompts into files",
 			"the file has %d bytes, more than the %d allowed", len(data), MaxBytes)}
 	}
 	return ParseData(data)
 }
 
-// ParseData is Parse for a document whose size its caller bounds: data rather than something that a person writes.
+// ParseData is [Parse] without the limit of the size, for data that is not written by a user.
 func ParseData(data []byte) (*Node, []Fault) {
 	if fault, bad := badCharacter(data); bad {
 		return nil, []Fault{fault}
@@ -38,9 +39,9 @@ func ParseData(data []byte) (*Node, []Fault) {
 	} else if err != nil {
 		return nil, []Fault{syntaxFault(data, err)}
 	}
-	c := converter{open: map[*yaml.Node]bool{}}
+	c := converter{expanding: map[*yaml.Node]bool{}}
 	root := c.value(&document, 0)
-	if c.full {
+	if c.stopped {
 		return nil, c.faults
 	}
 	if fault, bad := secondDocument(decoder, data); bad {
@@ -49,7 +50,7 @@ func ParseData(data []byte) (*Node, []Fault) {
 	return root, c.faults
 }
 
-// secondDocument looks for anything after the first document.
+// secondDocument returns a fault for anything after the first document.
 func secondDocument(decoder *yaml.Decoder, data []byte) (Fault, bool) {
 	var next yaml.Node
 	switch err := decoder.Decode(&next); {
@@ -58,7 +59,19 @@ func secondDocument(decoder *yaml.Decoder, data []byte) (Fault, bool) {
 	case err != nil:
 		return syntaxFault(data, err), true
 	default:
-		return faultf(Documents, Pos{next.Line, next.Column}, "keep one document for each file",
+		return faultf(CodeDocuments, Pos{next.Line, next.Column}, "keep one document for each file",
 			"the file holds more than one YAML document"), true
 	}
+}
+
+// Fault is one fault of a document.
+type Fault struct {
+	Pos
+	Code    Code
+	Message string // lower case, without a period
+	Hint    string // how to fix it; may be empty
+}
+
+func faultf(code Code, at Pos, hint, format string, args ...any) Fault {
+	return Fault{Pos: at, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

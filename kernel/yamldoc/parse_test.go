@@ -73,41 +73,41 @@ func TestPositions(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	fault := func(kind yamldoc.FaultKind, line, column int, message string) yamldoc.Fault {
-		return yamldoc.Fault{Kind: kind, Pos: yamldoc.Pos{Line: line, Column: column}, Message: message}
+	fault := func(code yamldoc.Code, line, column int, message string) yamldoc.Fault {
+		return yamldoc.Fault{Code: code, Pos: yamldoc.Pos{Line: line, Column: column}, Message: message}
 	}
 	tests := map[string]struct {
 		yaml string
 		want []yamldoc.Fault
 	}{
-		"first line":          {"a: b: c\n", []yamldoc.Fault{fault(yamldoc.Syntax, 1, 1, "mapping values are not allowed in this context")}},
-		"second line":         {"a: 1\n  b: c\n", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 3, "mapping values are not allowed in this context")}},
-		"bad indentation":     {"a:\n  - x\n - y\n", []yamldoc.Fault{fault(yamldoc.Syntax, 3, 2, "did not find expected key")}},
-		"end in a quote":      {"a: 1\nb: 'x", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 1, "found unexpected end of stream")}},
-		"no anchor":           {"a: 1\nb: *x\n", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 4, "alias *x has no anchor")}},
-		"second document":     {"a: 1\n---\n@\n", []yamldoc.Fault{fault(yamldoc.Syntax, 3, 1, "found character that cannot start any token")}},
-		"documents":           {"a: 1\n---\nb: 1\n", []yamldoc.Fault{fault(yamldoc.Documents, 2, 1, "the file holds more than one YAML document")}},
-		"tab":                 {"a:\n  b: 1\n\tc: 2\n", []yamldoc.Fault{fault(yamldoc.Tab, 3, 1, "a tab is used for indentation")}},
-		"not UTF-8":           {"a: ä\nb: ä\xff", []yamldoc.Fault{fault(yamldoc.Encoding, 2, 5, "byte 0xff is not UTF-8")}},
-		"UTF-16":              {"\xff\xfea\x00", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 1, "byte 0xff is not UTF-8")}},
-		"control character":   {"a: \x00", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+0000 is not allowed in YAML")}},
-		"mark in the middle":  {"a: \uFEFF", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FEFF is not allowed in YAML")}},
-		"not a character":     {"a: \uFFFE", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FFFE is not allowed in YAML")}},
-		"same key":            {"a: 1\nb: 1\na: 2\n", []yamldoc.Fault{fault(yamldoc.Duplicate, 3, 1, `key "a" stands twice, first in line 1`)}},
-		"alias in itself":     {"a: &x [*x]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 8, "alias *x stands inside the value that it names")}},
-		"key is a list":       {"? [a]\n: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 3, "a key must be text")}},
-		"key is null":         {"~: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 1, "a key must be text")}},
-		"not a number":        {"a: .nan\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, `".nan" is no finite number or boolean`)}},
-		"wrong explicit tag":  {"a: !!int x\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, `"x" is no finite number or boolean`)}},
-		"binary":              {"a: !!binary aGk=\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, "tag !!binary is not supported")}},
-		"tags on collections": {"a: !!set {x}\nb: !mine [y]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, "tag !!set is not supported"), fault(yamldoc.Unsupported, 2, 4, "tag !mine is not supported")}},
-		"merge of a scalar":   {"<<: x\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 5, "a merge key (<<) takes a map or a list of maps, not text")}},
-		"merge of a list":     {"<<: [x]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 6, "a merge key (<<) takes a map or a list of maps, not text")}},
-		"nested too deep":     {strings.Repeat("[", 102) + strings.Repeat("]", 102), []yamldoc.Fault{fault(yamldoc.Size, 1, 102, "the document is nested more than 100 levels deep")}},
+		"first line":          {"a: b: c\n", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 1, 1, "mapping values are not allowed in this context")}},
+		"second line":         {"a: 1\n  b: c\n", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 2, 3, "mapping values are not allowed in this context")}},
+		"bad indentation":     {"a:\n  - x\n - y\n", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 3, 2, "did not find expected key")}},
+		"end in a quote":      {"a: 1\nb: 'x", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 2, 1, "found unexpected end of stream")}},
+		"no anchor":           {"a: 1\nb: *x\n", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 2, 4, "alias *x has no anchor")}},
+		"second document":     {"a: 1\n---\n@\n", []yamldoc.Fault{fault(yamldoc.CodeSyntax, 3, 1, "found character that cannot start any token")}},
+		"documents":           {"a: 1\n---\nb: 1\n", []yamldoc.Fault{fault(yamldoc.CodeDocuments, 2, 1, "the file holds more than one YAML document")}},
+		"tab":                 {"a:\n  b: 1\n\tc: 2\n", []yamldoc.Fault{fault(yamldoc.CodeTab, 3, 1, "a tab is used for indentation")}},
+		"not UTF-8":           {"a: ä\nb: ä\xff", []yamldoc.Fault{fault(yamldoc.CodeEncoding, 2, 5, "byte 0xff is not UTF-8")}},
+		"UTF-16":              {"\xff\xfea\x00", []yamldoc.Fault{fault(yamldoc.CodeEncoding, 1, 1, "byte 0xff is not UTF-8")}},
+		"control character":   {"a: \x00", []yamldoc.Fault{fault(yamldoc.CodeEncoding, 1, 4, "character U+0000 is not allowed in YAML")}},
+		"mark in the middle":  {"a: \uFEFF", []yamldoc.Fault{fault(yamldoc.CodeEncoding, 1, 4, "character U+FEFF is not allowed in YAML")}},
+		"not a character":     {"a: \uFFFE", []yamldoc.Fault{fault(yamldoc.CodeEncoding, 1, 4, "character U+FFFE is not allowed in YAML")}},
+		"same key":            {"a: 1\nb: 1\na: 2\n", []yamldoc.Fault{fault(yamldoc.CodeDuplicate, 3, 1, `key "a" is repeated, first in line 1`)}},
+		"alias in itself":     {"a: &x [*x]\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 8, "alias *x is inside of its own value")}},
+		"key is a list":       {"? [a]\n: b\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 3, "a key must be text")}},
+		"key is null":         {"~: b\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 1, "a key must be text")}},
+		"not a number":        {"a: .nan\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 4, `".nan" is not a finite number or boolean`)}},
+		"wrong explicit tag":  {"a: !!int x\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 4, `"x" is not a finite number or boolean`)}},
+		"binary":              {"a: !!binary aGk=\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 4, "tag !!binary is not supported")}},
+		"tags on collections": {"a: !!set {x}\nb: !mine [y]\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 4, "tag !!set is not supported"), fault(yamldoc.CodeUnsupported, 2, 4, "tag !mine is not supported")}},
+		"merge of a scalar":   {"<<: x\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 5, "a merge key (<<) takes a map or a list of maps, not text")}},
+		"merge of a list":     {"<<: [x]\n", []yamldoc.Fault{fault(yamldoc.CodeUnsupported, 1, 6, "a merge key (<<) takes a map or a list of maps, not text")}},
+		"nested too deep":     {strings.Repeat("[", 102) + strings.Repeat("]", 102), []yamldoc.Fault{fault(yamldoc.CodeSize, 1, 102, "the document is nested more than 100 levels deep")}},
 		"more than one at once": {"a: .inf\na: 1\nb: !x y\n", []yamldoc.Fault{
-			fault(yamldoc.Unsupported, 1, 4, `".inf" is no finite number or boolean`),
-			fault(yamldoc.Duplicate, 2, 1, `key "a" stands twice, first in line 1`),
-			fault(yamldoc.Unsupported, 3, 4, "tag !x is not supported"),
+			fault(yamldoc.CodeUnsupported, 1, 4, `".inf" is not a finite number or boolean`),
+			fault(yamldoc.CodeDuplicate, 2, 1, `key "a" is repeated, first in line 1`),
+			fault(yamldoc.CodeUnsupported, 3, 4, "tag !x is not supported"),
 		}},
 	}
 	for name, tt := range tests {
@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzParse reads anything: it never panics, faults have a place, and the values are JSON.
+// FuzzParse parses anything: it never panics, faults have a position, and the values are JSON.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"name: a\nnodes:\n  - {id: a, prompt: x}\n", "a: &x [1, 2.5, *x]\n<<: {b: ~}\n", "? [a]\n: !t b\n", "a: |\n  b\n---\n\tc", "- &a [*a]\n", "\xef\xbb\xbf%YAML 1.1\n---\na: 'b",
@@ -134,12 +134,12 @@ func FuzzParse(f *testing.F) {
 		root, faults := yamldoc.Parse(data)
 		for _, fault := range faults {
 			if fault.Line < 1 || fault.Column < 1 || fault.Message == "" {
-				t.Fatalf("a fault without a place: %+v", fault)
+				t.Fatalf("a fault without a position: %+v", fault)
 			}
 		}
 		if root != nil {
 			if _, err := json.Marshal(root.Any()); err != nil {
-				t.Fatalf("a value that is no JSON: %v", err)
+				t.Fatalf("a value is not JSON: %v", err)
 			}
 		}
 	})

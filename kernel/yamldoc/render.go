@@ -10,53 +10,43 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Member is one member of a map that is rendered in order.
+// Member is one member of an ordered map.
 type Member struct {
 	Key   string
 	Value any
 }
 
-// Render is a map as a YAML document that [Parse] reads as the same values. The values are made of what encoding/json
-// makes, and of integers; maps within them are sorted by key. The keys are all different.
+// Render returns a map as a YAML document that [Parse] reads as the same values. Values are those of
+// encoding/json, and integers; nested maps are sorted by key. The keys must differ.
 func Render(members []Member) ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range members {
-		value, err := nodeOf(m.Value)
+		value, err := renderNode(m.Value)
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", m.Key, err)
 		}
 		root.Content = append(root.Content, textNode(m.Key), value)
 	}
-	return written(root)
+	return encode(root)
 }
 
-// RenderValue is any one value as a YAML document, as [Render] does it.
+// RenderValue returns one value as a YAML document, as [Render] does.
 func RenderValue(v any) ([]byte, error) {
-	n, err := nodeOf(v)
+	n, err := renderNode(v)
 	if err != nil {
 		return nil, fmt.Errorf("render YAML: %w", err)
 	}
-	return written(n)
+	return encode(n)
 }
 
-func written(root *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(root); err != nil {
-		return nil, fmt.Errorf("render YAML: %w", err)
-	}
-	return out.Bytes(), e.Close()
-}
-
-func nodeOf(v any) (*yaml.Node, error) {
+func renderNode(v any) (*yaml.Node, error) {
 	switch v := v.(type) {
 	case string:
 		return textNode(v), nil
 	case []any:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, item := range v {
-			n, err := nodeOf(item)
+			n, err := renderNode(item)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +56,7 @@ func nodeOf(v any) (*yaml.Node, error) {
 	case map[string]any:
 		m := &yaml.Node{Kind: yaml.MappingNode}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			n, err := nodeOf(v[key])
+			n, err := renderNode(v[key])
 			if err != nil {
 				return nil, err
 			}
@@ -80,9 +70,9 @@ func nodeOf(v any) (*yaml.Node, error) {
 	}
 }
 
-// textNode is a text in the form that people read best. The library quotes what would be read as something else, by
-// older readers too, except a text that looks like a merge key; and blocks of text that begin with a space or hold a
-// carriage return are not read as they were.
+// textNode returns a text in its most readable form. The library quotes all texts that readers would take for
+// something else, except one like a merge key. Block scalars that begin with a space or contain a carriage return
+// do not survive.
 func textNode(s string) *yaml.Node {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
@@ -97,4 +87,15 @@ func textNode(s string) *yaml.Node {
 		}
 	}
 	return n
+}
+
+// encode returns a node as a YAML document, indented by two spaces.
+func encode(n *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(n); err != nil {
+		return nil, fmt.Errorf("render YAML: %w", err)
+	}
+	return out.Bytes(), encoder.Close()
 }

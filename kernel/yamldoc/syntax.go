@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// badCharacter finds the first byte that is not UTF-8 or the first character that YAML forbids. The
-// library names no line for either.
+// badCharacter returns a fault for the first byte that is not UTF-8 or the first character that YAML forbids. The
+// library reports neither with a line.
 func badCharacter(data []byte) (Fault, bool) {
 	at := Pos{1, 1}
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return faultf(Encoding, at, "save the file as UTF-8", "byte 0x%02x is not UTF-8", data[i]), true
+			return faultf(CodeEncoding, at, "save the file as UTF-8", "byte 0x%02x is not UTF-8", data[i]), true
 		case !printable(r) && (r != '\uFEFF' || i > 0):
-			return faultf(Encoding, at, "remove it, or write it as an escape in double quotes",
+			return faultf(CodeEncoding, at, "remove it, or write it as an escape in double quotes",
 				"character %U is not allowed in YAML", r), true
 		case r == '\n':
 			at = Pos{at.Line + 1, 1}
@@ -30,7 +30,7 @@ func badCharacter(data []byte) (Fault, bool) {
 	return Fault{}, false
 }
 
-// printable is the c-printable production of YAML 1.2 section 5.1.
+// printable is the production c-printable of YAML 1.2, section 5.1.
 func printable(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == 0x85:
@@ -49,16 +49,16 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntaxFault gives the library's error a place. The library counts the lines of its parser's errors
-// from 0 and those of its scanner's from 1, names none for the first line, and never a column.
+// syntaxFault returns the library's error with a position. The library counts the lines of its parser's errors
+// from 0 and those of its scanner's from 1. It gives none for the first line, and never a column.
 func syntaxFault(data []byte, err error) Fault {
 	match := libraryError.FindStringSubmatch(err.Error())
 	if match == nil {
-		return faultf(Syntax, Pos{1, 1}, "", "%v", err)
+		return faultf(CodeSyntax, Pos{1, 1}, "", "%v", err)
 	}
 	message := match[2]
 	if anchor := unknownAnchor.FindStringSubmatch(message); anchor != nil {
-		return faultf(Syntax, find(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
+		return faultf(CodeSyntax, findText(data, "*"+anchor[1]), "define it with &"+anchor[1]+" above its first use",
 			"alias *%s has no anchor", anchor[1])
 	}
 	line, _ := strconv.Atoi(match[1])
@@ -67,13 +67,13 @@ func syntaxFault(data []byte, err error) Fault {
 	}
 	at := firstCharacter(data, line)
 	if tab, ok := tabIndent(data, at.Line); ok {
-		return faultf(Tab, tab, "indent with spaces", "a tab is used for indentation")
+		return faultf(CodeTab, tab, "indent with spaces", "a tab is used for indentation")
 	}
-	return faultf(Syntax, at, "", "%s", message)
+	return faultf(CodeSyntax, at, "", "%s", message)
 }
 
-// firstCharacter is the place of the first character of a line that is no blank; lines behind the
-// end of the file mean the last one.
+// firstCharacter returns the position of the first character of a line that is not blank. Lines after the end of
+// the file mean the last line.
 func firstCharacter(data []byte, line int) Pos {
 	lines := bytes.Split(data, []byte("\n"))
 	line = min(line, len(lines))
@@ -81,8 +81,7 @@ func firstCharacter(data []byte, line int) Pos {
 	return Pos{line, 1 + len(text) - len(bytes.TrimLeft(text, " \t"))}
 }
 
-// tabIndent finds the first line, down to the one behind the fault, that has a tab in its
-// indentation.
+// tabIndent returns the first tab in the indentation of a line, up to the line after the fault.
 func tabIndent(data []byte, line int) (Pos, bool) {
 	for i, text := range bytes.Split(data, []byte("\n")) {
 		if i > line {
@@ -96,8 +95,8 @@ func tabIndent(data []byte, line int) (Pos, bool) {
 	return Pos{}, false
 }
 
-// find is the place of the first occurrence of text, the beginning if there is none.
-func find(data []byte, text string) Pos {
+// findText returns the position of the first occurrence of text; the start of the document if there is none.
+func findText(data []byte, text string) Pos {
 	before, _, found := bytes.Cut(data, []byte(text))
 	if !found {
 		return Pos{1, 1}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kind is the sort of a value.
+// Kind is the kind of a value.
 type Kind int
 
 // The kinds of values.
@@ -18,19 +18,19 @@ const (
 	Map
 )
 
-// String is the word for error messages: "a list", "text".
+// String returns the kind in error messages: "a list", "text".
 func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "text", "a list", "a map"}[k]
 }
 
-// Pos is a place in a file. Line and Column count from 1; Column counts characters, not bytes. The
-// zero Pos means "no place in a file".
+// Pos is a position in a file. Line and Column count from 1; Column counts characters, not bytes. The zero Pos is
+// no position.
 type Pos struct {
 	Line, Column int
 }
 
-// Node is one value of the tree. It is not changed after Parse and may be shared: an anchored value
-// that is used twice appears twice.
+// Node is one value of the tree. It is immutable after Parse and may be shared: an anchored value that is used
+// twice appears twice.
 type Node struct {
 	Pos
 	Kind Kind
@@ -51,7 +51,7 @@ type Entry struct {
 	Value  *Node
 }
 
-// Get returns the value of a key, nil if n is nil, is no map or has no such key.
+// Get returns the value of a key; nil if n is nil or no map, or lacks the key.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -64,8 +64,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Any returns the value in the shape that encoding/json writes: nil, bool, int, float64, string,
-// []any, map[string]any. Whole numbers are int where they fit.
+// Any returns the value in the types of encoding/json: nil, bool, int, float64, string, []any, map[string]any.
+// Whole numbers are int if they fit.
 func (n *Node) Any() any {
 	switch n.Kind {
 	case Text:
@@ -87,11 +87,11 @@ func (n *Node) Any() any {
 	}
 }
 
-// JSON is the value as JSON. The tree holds nothing that JSON cannot say.
+// JSON returns the value as JSON. Every value of the tree has one.
 func (n *Node) JSON() json.RawMessage {
 	data, err := json.Marshal(n.Any())
 	if err != nil {
-		panic(fmt.Sprintf("yamltree: a YAML value that is no JSON: %v", err))
+		panic(fmt.Sprintf("yamldoc: encode value: %v", err))
 	}
 	return data
 }

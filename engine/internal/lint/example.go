@@ -2,7 +2,6 @@ package lint
 
 import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -13,7 +12,7 @@ const maxExample = 1 << 20
 
 // checkExample holds the example in a prompt, its first fenced block of JSON or YAML, against the schema of the artifact
 // that the prompt asks for. What it lacks is no fault: a node may carry it over or measure it.
-func checkExample(d diagnostic.Document, text []byte, contract *plan.Artifact) {
+func checkExample(d yamldoc.Document, text []byte, contract *plan.Artifact) {
 	if contract == nil || len(contract.Schema) == 0 {
 		return
 	}
@@ -26,7 +25,7 @@ func checkExample(d diagnostic.Document, text []byte, contract *plan.Artifact) {
 	}
 	for _, f := range faults {
 		if f.Code != schema.CodeMissing {
-			d.Warnf(yamldoc.Pos{Line: 1, Column: 1}, diagnostic.CodeExample, "agents copy examples; write one that fits artifact.schema", "The example of the artifact does not fit its schema: %s", f)
+			d.Warnf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeExample, "agents copy examples; write one that fits artifact.schema", "The example of the artifact does not fit its schema: %s", f)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -21,7 +20,7 @@ var always = []string{"original_request", "request_id"}
 
 // checkHandedOn finds fields that a node may not be handed, and defaults and tools that are of no use. item is where n
 // stands in the list of p.
-func (l Linter) checkHandedOn(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+func (l Linter) checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	checkRequired(d, p, item, n)
 	if n.Artifact == nil {
 		return
@@ -39,13 +38,13 @@ func (l Linter) checkHandedOn(d diagnostic.Document, p *plan.Plan, item *yamldoc
 		}
 	}
 	if defaults := said.Get("defaults_from"); defaults != nil && n.SkipWhen == "" {
-		d.Warnf(defaults.Pos, diagnostic.CodeNeverSkipped, "say when, with skip_when, or remove it", "node %q has defaults_from for when it is skipped, and does not say when that is", n.ID)
+		d.Warnf(defaults.Pos, yamldoc.CodeNeverSkipped, "say when, with skip_when, or remove it", "node %q has defaults_from for when it is skipped, and does not say when that is", n.ID)
 	}
 	l.checkTool(d, item, n)
 }
 
 // checkTool finds a tool that the node's provider does not offer.
-func (l Linter) checkTool(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+func (l Linter) checkTool(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	if n.Artifact.Tool() == "" || n.Provider == nil || l.Catalog.OffersTools(n.Provider.Type) {
 		return
 	}
@@ -53,11 +52,11 @@ func (l Linter) checkTool(d diagnostic.Document, item *yamldoc.Node, n *plan.Nod
 	if from := item.Get("artifact").Get("from"); from != nil {
 		at = from.Pos
 	}
-	d.Warnf(at, diagnostic.CodeNoTool, "the artifact is looked for in file, result and output", "provider %s offers no tool %s: node %q hands its artifact over in another way", n.Provider.Type, n.Artifact.Tool(), n.ID)
+	d.Warnf(at, yamldoc.CodeNoTool, "the artifact is looked for in file, result and output", "provider %s offers no tool %s: node %q hands its artifact over in another way", n.Provider.Type, n.Artifact.Tool(), n.ID)
 }
 
 // checkRequired finds fields that the contract of the node they come from does not promise.
-func checkRequired(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+func checkRequired(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	requires := item.Get("requires")
 	if requires == nil {
 		return
@@ -69,7 +68,7 @@ func checkRequired(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *p
 		}
 		for _, field := range itemsOf(e.Value) {
 			if name := field.Source; !promises(p.Nodes[source].Artifact, name) {
-				d.Warnf(field.Pos, diagnostic.CodeNoField, "let its schema require it, or carry it on", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
+				d.Warnf(field.Pos, yamldoc.CodeNoField, "let its schema require it, or carry it on", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
 			}
 		}
 	}
@@ -176,7 +175,7 @@ func fieldsOf(n *plan.Node) (fields []string, listed bool) {
 }
 
 // warnUnmade warns of a field that nothing before makes.
-func warnUnmade(d diagnostic.Document, field *yamldoc.Node, made []string) {
+func warnUnmade(d yamldoc.Document, field *yamldoc.Node, made []string) {
 	top, _, _ := strings.Cut(field.Source, ".")
 	if field.Kind != yamldoc.Text || slices.Contains(made, top) || slices.Contains(made, field.Source) {
 		return
@@ -185,7 +184,7 @@ func warnUnmade(d diagnostic.Document, field *yamldoc.Node, made []string) {
 	if near := nearest.Name(field.Source, made); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	d.Warnf(field.Pos, diagnostic.CodeUnmade, hint, "no node before makes the field %q", field.Source)
+	d.Warnf(field.Pos, yamldoc.CodeUnmade, hint, "no node before makes the field %q", field.Source)
 }
 
 // itemsOf are the values of a list, none for anything else.

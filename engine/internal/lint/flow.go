@@ -6,18 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // flow finds what of the way through the nodes works and is probably not meant. n is what the item was compiled to, in
 // the list of p.
-func (l Linter) flow(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	if edges := item.Get("transitions"); edges != nil {
 		for _, e := range edges.Entries {
 			if why := never(p, n, plan.Outcome(e.Key)); why != "" {
-				d.Warnf(e.KeyPos, diagnostic.CodeOutcome, "remove the edge", "node %q never ends as %s: %s", n.ID, e.Key, why)
+				d.Warnf(e.KeyPos, yamldoc.CodeOutcome, "remove the edge", "node %q never ends as %s: %s", n.ID, e.Key, why)
 			}
 		}
 	}
@@ -48,7 +47,7 @@ func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 }
 
 // checkVerdict finds values that the schema allows for the verdict's field and that mean nothing.
-func checkVerdict(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	values := item.Get("artifact").Get("verdict").Get("map")
 	if values == nil || n.Artifact == nil || n.Artifact.Verdict == nil {
 		return
@@ -69,13 +68,13 @@ func checkVerdict(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
 		}
 	}
 	if len(without) > 0 {
-		d.Warnf(values.Pos, diagnostic.CodeOutcome, "give each an outcome", "the schema allows %s for %s, which means no outcome: such an artifact is refused",
+		d.Warnf(values.Pos, yamldoc.CodeOutcome, "give each an outcome", "the schema allows %s for %s, which means no outcome: such an artifact is refused",
 			strings.Join(without, ", "), n.Artifact.Verdict.Field)
 	}
 }
 
 // checkNoFail finds a node that ends by checks and does not say what happens when they never pass.
-func checkNoFail(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	_, said := n.Transitions[plan.OutcomeFail]
 	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || said || !p.Laddered(n) {
 		return
@@ -84,11 +83,11 @@ func checkNoFail(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *pla
 	if own := item.Get("termination"); own != nil {
 		at = own.Pos
 	}
-	d.Warnf(at, diagnostic.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are made again, and then a person is asked", n.ID)
+	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are made again, and then a person is asked", n.ID)
 }
 
 // checkCost finds a ceiling that a provider uses up with its first attempt, because it does not say what that took.
-func (l Linter) checkCost(d diagnostic.Document, holder *yamldoc.Node, nodes func(func(*plan.Node) bool)) {
+func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(func(*plan.Node) bool)) {
 	cost := holder.Get("policy").Get("cost")
 	if cost == nil {
 		return
@@ -105,7 +104,7 @@ func (l Linter) checkCost(d diagnostic.Document, holder *yamldoc.Node, nodes fun
 	}
 	for _, of := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
 		if ceiling := cost.Get(of.most); ceiling != nil && cost.Get(of.reserve) == nil && len(silent[of.most]) > 0 {
-			d.Warnf(ceiling.Pos, diagnostic.CodeReserve, "add "+of.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[of.most], " and "), of.most)
+			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+of.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[of.most], " and "), of.most)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -29,7 +28,7 @@ type Target struct {
 	// Passed: there are no faults; there may be warnings.
 	Passed bool `json:"passed"`
 	// Diagnostics are the faults and warnings, sorted by position; never nil.
-	Diagnostics diagnostic.List `json:"diagnostics"`
+	Diagnostics yamldoc.Diagnostics `json:"diagnostics"`
 }
 
 // Catalog knows the components that stages and pipelines may name.
@@ -141,19 +140,21 @@ func (l Linter) named(name string) (t Target, found bool) {
 }
 
 // Config is the target of a file of settings, of which package settings has found everything.
-func Config(file string, found diagnostic.List) Target { return target(KindConfig, file, file, found) }
+func Config(file string, found yamldoc.Diagnostics) Target {
+	return target(KindConfig, file, file, found)
+}
 
 // target is a target with what was found.
-func target(kind, name, file string, found diagnostic.List) Target {
-	found = append(diagnostic.List{}, found.Sorted()...)
+func target(kind, name, file string, found yamldoc.Diagnostics) Target {
+	found = append(yamldoc.Diagnostics{}, found.Sorted()...)
 	return Target{Kind: kind, Name: name, File: file, Passed: !found.HasErrors(), Diagnostics: found}
 }
 
 // tree reads a file once more, for what the compiler does not look at. The tree is nil for a file that is no
 // map, of which the compiler has said so.
 func tree(name string, data []byte) *yamldoc.Node {
-	var said diagnostic.List
-	root, _ := diagnostic.Document{File: name, List: &said}.Parse(data)
+	var said yamldoc.Diagnostics
+	root, _ := yamldoc.Document{File: name, List: &said}.Parse(data)
 	if root == nil || root.Kind != yamldoc.Map {
 		return nil
 	}
@@ -161,7 +162,7 @@ func tree(name string, data []byte) *yamldoc.Node {
 }
 
 // checkModel finds a model that its provider does not know. A name may have an effort behind a colon.
-func (l Linter) checkModel(d diagnostic.Document, provider string, model *yamldoc.Node) {
+func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.Node) {
 	if model == nil || model.Kind != yamldoc.Text || model.Source == "" {
 		return
 	}
@@ -172,23 +173,23 @@ func (l Linter) checkModel(d diagnostic.Document, provider string, model *yamldo
 	}
 	hint := "known: " + strings.Join(known, ", ")
 	if only {
-		d.Errorf(model.Pos, diagnostic.CodeModel, hint, "provider %s has no model %q", provider, model.Source)
+		d.Errorf(model.Pos, yamldoc.CodeModel, hint, "provider %s has no model %q", provider, model.Source)
 		return
 	}
-	d.Warnf(model.Pos, diagnostic.CodeModel, hint, "provider %s is not known to have a model %q", provider, model.Source)
+	d.Warnf(model.Pos, yamldoc.CodeModel, hint, "provider %s is not known to have a model %q", provider, model.Source)
 }
 
 // checkJudgment finds a judgment that would end sooner than its author may think. at is where the termination
 // stands.
-func checkJudgment(d diagnostic.Document, at yamldoc.Pos, t plan.Termination) {
+func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	if t.Type() != plan.TypeJudgment {
 		return
 	}
 	if _, said := t["consensus"]; !said {
-		d.Warnf(at, diagnostic.CodeJudgment, "", "Judgment loops should specify 'termination.consensus' (defaulting to %d)", t.Consensus())
+		d.Warnf(at, yamldoc.CodeJudgment, "", "Judgment loops should specify 'termination.consensus' (defaulting to %d)", t.Consensus())
 	}
 	if least := t.MinIterations(); least < 2 {
-		d.Warnf(at, diagnostic.CodeJudgment, "", "Judgment loops should have min_iterations >= 2 (current: %d)", least)
+		d.Warnf(at, yamldoc.CodeJudgment, "", "Judgment loops should have min_iterations >= 2 (current: %d)", least)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -20,7 +19,7 @@ func (l Linter) pipeline(name, file string) Target {
 	shown := l.Request.Display(file)
 	data, _ := l.Request.ReadPipeline(file) // what cannot be read the compiler has reported
 	root := tree(shown, data)
-	d := diagnostic.Document{File: shown, List: &found}
+	d := yamldoc.Document{File: shown, List: &found}
 	for i, item := range items(root, "nodes", "stages") {
 		n := find(p, strconv.Itoa(i))
 		l.node(d, item, n)
@@ -42,10 +41,10 @@ func (l Linter) pipeline(name, file string) Target {
 }
 
 // refuseEmpty makes a fault of a pipeline without nodes: it runs, and nobody means it.
-func refuseEmpty(found diagnostic.List) diagnostic.List {
+func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	for i := range found {
-		if found[i].Code == diagnostic.CodeNoNodes {
-			found[i].Severity, found[i].Message = diagnostic.SeverityError, "Empty 'nodes' array"
+		if found[i].Code == yamldoc.CodeNoNodes {
+			found[i].Severity, found[i].Message = yamldoc.SeverityError, "Empty 'nodes' array"
 		}
 	}
 	return found
@@ -70,7 +69,7 @@ func find(p *plan.Plan, path string) *plan.Node {
 }
 
 // node checks a node or a stage of a block as it stands in the file; n is what it was compiled to, or nil.
-func (l Linter) node(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	if item.Kind != yamldoc.Map {
 		return
 	}
@@ -96,7 +95,7 @@ func (l Linter) node(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
 
 // checkRuns warns of a node that runs once for want of a number. One that says what it has to come to, what it does for
 // each item or where the run goes from it repeats by these.
-func checkRuns(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
 		if item.Get(key) != nil {
 			return
@@ -111,5 +110,5 @@ func checkRuns(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
 			name = "'" + v.Source + "'"
 		}
 	}
-	d.Warnf(item.Pos, diagnostic.CodeDefaultRuns, "add runs: 1", "Node %s: missing 'runs' field (will use default)", name)
+	d.Warnf(item.Pos, yamldoc.CodeDefaultRuns, "add runs: 1", "Node %s: missing 'runs' field (will use default)", name)
 }

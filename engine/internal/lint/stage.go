@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -22,7 +21,7 @@ func (l Linter) stage(dir compile.StageDir) Target {
 	}
 	p, found := compile.CheckStage(l.request(dir.Name), dir, compile.Loop{Stage: dir.Name})
 	if root := tree(file, l.read(dir)); p != nil && root != nil {
-		d := diagnostic.Document{File: file, List: &found}
+		d := yamldoc.Document{File: file, List: &found}
 		n := &p.Nodes[0]
 		if n.Wraps == nil { // what is wrapped is run once
 			checkEnd(d, root)
@@ -50,28 +49,28 @@ func (l Linter) read(dir compile.StageDir) []byte {
 		data, _ := fs.ReadFile(l.Request.Library, path.Join(dir.Path, "stage.yaml"))
 		return data
 	}
-	data, _ := diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
+	data, _ := yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	return data
 }
 
 // checkEnd finds a stage that leaves to its reader when it ends. The old key completion says it as well.
-func checkEnd(d diagnostic.Document, root *yamldoc.Node) {
+func checkEnd(d yamldoc.Document, root *yamldoc.Node) {
 	termination := root.Get("termination")
 	if text(root, "completion") != nil || termination != nil && text(termination, "type") != nil {
 		return
 	}
-	d.Errorf(position(termination, root), diagnostic.CodeNoTermination, "add termination: {type: fixed}, or judgment or queue",
+	d.Errorf(position(termination, root), yamldoc.CodeNoTermination, "add termination: {type: fixed}, or judgment or queue",
 		"Missing 'termination.type' field in stage.yaml (v3 schema)")
 }
 
 // checkPrompt looks for variables without a meaning in the prompt file of a node. A stage does not know whether it will
 // stand in a node with a contract.
-func (l Linter) checkPrompt(found *diagnostic.List, n *plan.Node) {
+func (l Linter) checkPrompt(found *yamldoc.Diagnostics, n *plan.Node) {
 	file := n.PromptPath
 	if file == "" {
 		return
 	}
-	d := diagnostic.Document{File: file, List: found}
+	d := yamldoc.Document{File: file, List: found}
 	text := l.promptOf(n, &d)
 	for _, v := range prompt.Leftovers(string(text), true) {
 		warnVariable(d, yamldoc.Pos{Line: v.Line, Column: v.Column}, v)
@@ -81,7 +80,7 @@ func (l Linter) checkPrompt(found *diagnostic.List, n *plan.Node) {
 
 // promptOf reads a prompt file; that of a shipped stage, which the plan names by the copy that a run makes,
 // where it is shipped. What cannot be read is reported.
-func (l Linter) promptOf(n *plan.Node, d *diagnostic.Document) []byte {
+func (l Linter) promptOf(n *plan.Node, d *yamldoc.Document) []byte {
 	copies := filepath.ToSlash(compile.LibraryDir(n.ID)) + "/"
 	if shipped, ok := strings.CutPrefix(n.PromptPath, copies); ok {
 		d.File = "library:" + shipped
@@ -94,12 +93,12 @@ func (l Linter) promptOf(n *plan.Node, d *diagnostic.Document) []byte {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		d.Errorf(yamldoc.Pos{}, diagnostic.CodeRead, "", "%s", diagnostic.Problem(err))
+		d.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 	}
 	return data
 }
 
-func warnVariable(d diagnostic.Document, at yamldoc.Pos, v prompt.Leftover) {
-	d.Warnf(at, diagnostic.CodeVariable, "the agent gets it as it is; ${CTX} names a file with all there is to know",
+func warnVariable(d yamldoc.Document, at yamldoc.Pos, v prompt.Leftover) {
+	d.Warnf(at, yamldoc.CodeVariable, "the agent gets it as it is; ${CTX} names a file with all there is to know",
 		"Unknown template variable: %s", v.Text)
 }

@@ -62,12 +62,12 @@ func TestCheck(t *testing.T) {
 // Those at the entry belong to the visit, not to an iteration.
 // A check that the plan leaves out is in the journal, as what it is, and nothing is run for it.
 func TestCheckThatIsLeftOut(t *testing.T) {
-	b := checked(t, plan.Check{ID: "lint", Optional: true, LeftOut: `no command "lint" is named`, Config: json.RawMessage(`{"type":"command"}`)},
+	b := checked(t, plan.Check{ID: "lint", Optional: true, LeftOut: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			t.Error("the action was called")
 			return sdk.HookAnswer{}, nil
 		})
-	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, LeftOut: true, Reason: `no command "lint" is named`}
+	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, LeftOut: true, Reason: `there is no command "lint"`}
 	if diff := cmp.Diff(want, b.check("lint")); diff != "" {
 		t.Error(diff)
 	}

@@ -166,7 +166,7 @@ func TestSkipWhen(t *testing.T) {
 		{name: "without a contract", when: none, skip: true},
 		{name: "not to be evaluated", when: `none(priority, .x == 1)`, contract: contract, warning: "skip_when of verify cannot be evaluated, so that the node is not skipped: condition "},
 		{name: "not to be read", when: `none(`, contract: contract, warning: "skip_when of verify cannot be read"},
-		{name: "no yes or no", when: `priority`, contract: contract, warning: "came to low, not to true or false"},
+		{name: "no yes or no", when: `priority`, contract: contract, warning: "is low, not true or false"},
 		{
 			name: "what is passed on does not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
 			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001",

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -18,7 +17,7 @@ type Found struct {
 	// Name is the file's, relative to the project.
 	Name string
 	// Faults keep it from being an answer.
-	Faults diagnostic.List
+	Faults yamldoc.Diagnostics
 	// Print tells contents apart.
 	Print string
 }
@@ -38,7 +37,7 @@ func Read(d *store.Dir, id string) (Found, bool) {
 		data = make([]byte, MaxResolution+1) // as Parse says it
 	case err != nil:
 		f.Print = err.Error()
-		diagnostic.Document{File: f.Name, List: &f.Faults}.Errorf(yamldoc.Pos{}, diagnostic.CodeRead, "", "%s", diagnostic.Problem(err))
+		yamldoc.Document{File: f.Name, List: &f.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 		return f, true
 	}
 	sum := sha256.Sum256(data)

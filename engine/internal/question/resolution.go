@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -25,11 +24,11 @@ var resolutionKeys = []string{"abort", "context"}
 
 // Parse reads a resolution; file is what faults call it. It is strict: a document that is empty, says neither abort nor
 // context, or says anything else, is no answer. The resolution counts only if there are no faults.
-func Parse(file string, data []byte) (Resolution, diagnostic.List) {
-	var faults diagnostic.List
-	d := diagnostic.Document{File: file, List: &faults}
+func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
+	var faults yamldoc.Diagnostics
+	d := yamldoc.Document{File: file, List: &faults}
 	if len(data) > MaxResolution {
-		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, diagnostic.CodeSize, "put what is long into a file of the project and name that",
+		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeSize, "put what is long into a file of the project and name that",
 			"the file has more than %d bytes", MaxResolution)
 		return Resolution{}, faults
 	}
@@ -43,23 +42,23 @@ func Parse(file string, data []byte) (Resolution, diagnostic.List) {
 
 const wanted = "write abort: true or false, and context: what the next prompts are to be told"
 
-func read(d diagnostic.Document, root *yamldoc.Node) (r Resolution) {
+func read(d yamldoc.Document, root *yamldoc.Node) (r Resolution) {
 	switch {
 	case root == nil:
-		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, diagnostic.CodeRead, wanted, "the resolution is empty")
+		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeRead, wanted, "the resolution is empty")
 		return r
 	case root.Kind != yamldoc.Map:
-		d.Errorf(root.Pos, diagnostic.CodeType, wanted, "a resolution must be a map, not %s", root.Kind)
+		d.Errorf(root.Pos, yamldoc.CodeType, wanted, "a resolution must be a map, not %s", root.Kind)
 		return r
 	case len(root.Entries) == 0:
-		d.Errorf(root.Pos, diagnostic.CodeMissing, wanted, "the resolution says neither abort nor context")
+		d.Errorf(root.Pos, yamldoc.CodeMissing, wanted, "the resolution says neither abort nor context")
 		return r
 	}
 	for _, e := range root.Entries {
 		switch e.Key {
 		case "abort":
 			if e.Value.Kind != yamldoc.Bool {
-				d.Errorf(e.Value.Pos, diagnostic.CodeType, "", "abort must be true or false, not %s", e.Value.Kind)
+				d.Errorf(e.Value.Pos, yamldoc.CodeType, "", "abort must be true or false, not %s", e.Value.Kind)
 				continue
 			}
 			r.Abort, _ = e.Value.Any().(bool)
@@ -70,14 +69,14 @@ func read(d diagnostic.Document, root *yamldoc.Node) (r Resolution) {
 			if near := nearest.Name(e.Key, resolutionKeys); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			d.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in a resolution", e.Key)
+			d.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in a resolution", e.Key)
 		}
 	}
 	return r
 }
 
 // words are what the next prompts are told.
-func words(d diagnostic.Document, n *yamldoc.Node) string {
+func words(d yamldoc.Document, n *yamldoc.Node) string {
 	var text string
 	switch v := n.Any().(type) {
 	case nil:
@@ -87,14 +86,14 @@ func words(d diagnostic.Document, n *yamldoc.Node) string {
 	default:
 		b, err := yamldoc.RenderValue(v)
 		if err != nil {
-			d.Errorf(n.Pos, diagnostic.CodeUnsupported, "", "the context cannot be read: %v", err)
+			d.Errorf(n.Pos, yamldoc.CodeUnsupported, "", "the context cannot be read: %v", err)
 			return ""
 		}
 		text = string(b)
 	}
 	text = strings.TrimSpace(text)
 	if len(text) > event.MaxText {
-		d.Errorf(n.Pos, diagnostic.CodeSize, "put it into a file of the project and name the file", "the context has %d bytes, at most %d are taken", len(text), event.MaxText)
+		d.Errorf(n.Pos, yamldoc.CodeSize, "put it into a file of the project and name the file", "the context has %d bytes, at most %d are taken", len(text), event.MaxText)
 	}
 	return text
 }

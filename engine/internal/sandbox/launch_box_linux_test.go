@@ -357,7 +357,7 @@ func TestStartFaultsInBox(t *testing.T) {
 			{"no interpreter", interpreter, "or the interpreter it names does not exist", failure.ProviderMissing, nil},
 			{"dies", dies, "ended before the handshake (exit status 4)", failure.ProviderCrashed, nil},
 			{
-				"no helper", dies, "this program has not said how", failure.SandboxUnavailable,
+				"no helper", dies, "this program has no helper", failure.SandboxUnavailable,
 				func(h *host, _ *sandboxpolicy.Policy) { h.confine(sandbox.New(nil)) },
 			},
 			{

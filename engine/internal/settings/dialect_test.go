@@ -20,7 +20,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -28,46 +27,46 @@ import (
 
 // beyond are the refusals that a schema cannot know, by their codes: with what, of a code of which it knows the rest.
 var beyond = []struct {
-	code diagnostic.Code
+	code yamldoc.Code
 	only string // a regular expression of messages, "" for all
 	why  string
 }{
-	{diagnostic.CodeSize, "", "sizes of the whole file"},
-	{diagnostic.CodeRead, "", "other files"},
-	{diagnostic.CodeRange, "^default must be at most max|^the shares add up|is more than max_|^limit must be at most [0-9],", "numbers that are held against each other"},
-	{diagnostic.CodeIdentifier, "^provider |^output |is too long|is no name of a directory", "names that come from elsewhere, and lengths in bytes"},
-	{diagnostic.CodeMissing, "names neither a pipeline nor a command|has no exit check|has no max$", "what the stage of a node may say"},
-	{diagnostic.CodeRepeated, "", "names that stand twice"},
-	{diagnostic.CodeConflict, "", "keys that exclude each other: it says the plain ones of them"},
-	{diagnostic.CodeStage, "", "stages that there are"},
-	{diagnostic.CodePrompt, "", "files that there are"},
-	{diagnostic.CodeProvider, "", "providers that there are"},
-	{diagnostic.CodeTermination, "", "strategies that there are"},
-	{diagnostic.CodeInputs, "", "nodes that run before"},
-	{diagnostic.CodePipeline, "", "pipelines that there are"},
-	{diagnostic.CodeCircle, "", "pipelines that embed each other"},
-	{diagnostic.CodeAction, "", "hook actions that there are"},
-	{diagnostic.CodeHookStage, "", "nodes that there are"},
-	{diagnostic.CodeCondition, "", "the grammar of conditions"},
-	{diagnostic.CodeEdge, "", "nodes that there are"},
-	{diagnostic.CodeFlow, "", "ways through the nodes"},
-	{diagnostic.CodeRequired, "", "ways through the nodes"},
-	{diagnostic.CodeSchema, "", "schemas of artifacts, and their files"},
-	{diagnostic.CodeSteps, "", "nodes that run before"},
-	{diagnostic.CodeCheck, "", "checks that there are"},
-	{diagnostic.CodeCommand, "", "commands that there are"},
-	{diagnostic.CodeNode, "", "nodes that there are"},
-	{diagnostic.CodeMode, "", "where models are"},
-	{diagnostic.CodePattern, "", "the grammars of globs and regular expressions"},
+	{yamldoc.CodeSize, "", "sizes of the whole file"},
+	{yamldoc.CodeRead, "", "other files"},
+	{yamldoc.CodeRange, "^default must be at most max|^the shares add up|is more than max_|^limit must be at most [0-9],", "numbers that are held against each other"},
+	{yamldoc.CodeIdentifier, "^provider |^output |is too long|is not a directory name", "names that come from elsewhere, and lengths in bytes"},
+	{yamldoc.CodeMissing, "has neither a pipeline nor a command|has no exit check|has no max$", "what the stage of a node may say"},
+	{yamldoc.CodeRepeated, "", "names that stand twice"},
+	{yamldoc.CodeConflict, "", "keys that exclude each other: it says the plain ones of them"},
+	{yamldoc.CodeStage, "", "stages that there are"},
+	{yamldoc.CodePrompt, "", "files that there are"},
+	{yamldoc.CodeProvider, "", "providers that there are"},
+	{yamldoc.CodeTermination, "", "strategies that there are"},
+	{yamldoc.CodeInputs, "", "nodes that run before"},
+	{yamldoc.CodePipeline, "", "pipelines that there are"},
+	{yamldoc.CodeCircle, "", "pipelines that embed each other"},
+	{yamldoc.CodeAction, "", "hook actions that there are"},
+	{yamldoc.CodeHookStage, "", "nodes that there are"},
+	{yamldoc.CodeCondition, "", "the grammar of conditions"},
+	{yamldoc.CodeEdge, "", "nodes that there are"},
+	{yamldoc.CodeFlow, "", "ways through the nodes"},
+	{yamldoc.CodeRequired, "", "ways through the nodes"},
+	{yamldoc.CodeSchema, "", "schemas of artifacts, and their files"},
+	{yamldoc.CodeSteps, "", "nodes that run before"},
+	{yamldoc.CodeCheck, "", "checks that there are"},
+	{yamldoc.CodeCommand, "", "commands that there are"},
+	{yamldoc.CodeNode, "", "nodes that there are"},
+	{yamldoc.CodeMode, "", "where models are"},
+	{yamldoc.CodePattern, "", "the grammars of globs and regular expressions"},
 }
 
 // knows reports whether a schema can know of a fault in a document of one line.
-func knows(d diagnostic.Diagnostic, text string) bool {
-	if d.Code == diagnostic.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
+func knows(d yamldoc.Diagnostic, text string) bool {
+	if d.Code == yamldoc.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
 		return false // the bound of a number that is written as text
 	}
 	return !slices.ContainsFunc(beyond, func(b struct {
-		code diagnostic.Code
+		code yamldoc.Code
 		only string
 		why  string
 	},
@@ -105,7 +104,7 @@ func library() fstest.MapFS {
 // file is one of the files of the dialect, and how it is read.
 type file struct {
 	of    *dialect.Object
-	read  func(dir, text string) diagnostic.List
+	read  func(dir, text string) yamldoc.Diagnostics
 	seeds []string
 }
 
@@ -116,22 +115,24 @@ func request(dir, text string, shipped fs.FS) compile.Request {
 	}
 }
 
-func compiled(req compile.Request) diagnostic.List {
+func compiled(req compile.Request) yamldoc.Diagnostics {
 	_, err := compile.Pipeline(req)
-	var list diagnostic.List
+	var list yamldoc.Diagnostics
 	errors.As(err, &list)
-	return slices.DeleteFunc(list, func(d diagnostic.Diagnostic) bool { return d.Severity != diagnostic.SeverityError })
+	return slices.DeleteFunc(list, func(d yamldoc.Diagnostic) bool { return d.Severity != yamldoc.SeverityError })
 }
 
-func readPipeline(dir, text string) diagnostic.List { return compiled(request(dir, text, library())) }
+func readPipeline(dir, text string) yamldoc.Diagnostics {
+	return compiled(request(dir, text, library()))
+}
 
-func readStage(dir, text string) diagnostic.List {
+func readStage(dir, text string) yamldoc.Diagnostics {
 	shipped := library()
 	shipped["stages/s/stage.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	return compiled(request(dir, "name: p\nnodes: [{id: a, stage: s}]\n", shipped))
 }
 
-func readConfig(_, text string) diagnostic.List {
+func readConfig(_, text string) yamldoc.Diagnostics {
 	_, found := settings.Parse("config.yaml", []byte(text))
 	return found
 }
@@ -209,7 +210,7 @@ func (h *hold) check(text string) {
 	}
 	h.documents++
 	found, against := h.read(h.dir, text), h.schema.Validate(value)
-	known := slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool { return knows(d, text) })
+	known := slices.ContainsFunc(found, func(d yamldoc.Diagnostic) bool { return knows(d, text) })
 	switch {
 	case len(found) == 0 && len(against) > 0:
 		h.t.Errorf("it is read, and the schema refuses it: %v\n%s", against, text)

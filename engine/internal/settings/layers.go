@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Layers are the settings of several files, the one that wins first.
@@ -67,11 +67,11 @@ type Actions interface {
 }
 
 // CheckNotify finds the entries whose action does not exist: nobody would be told by them.
-func (l Layers) CheckNotify(known Actions) diagnostic.List {
-	var found diagnostic.List
+func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
+	var found yamldoc.Diagnostics
 	for _, n := range l.Notify() {
 		if _, ok := known.HookAction(n.Action); !ok {
-			n.Keys["action"].errorf(&found, diagnostic.CodeAction, suggest(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
+			n.Keys["action"].errorf(&found, yamldoc.CodeAction, suggest(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
 		}
 	}
 	return found.Sorted()
@@ -89,7 +89,7 @@ type Names interface {
 // which is whole, since configs are not mixed. over are entries that win over all files; of two for one
 // provider the later counts. Two entries of one file for one provider are an error; an entry for a provider
 // that does not exist is a warning and is left out, since plugins come and go.
-func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, diagnostic.List) {
+func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, yamldoc.Diagnostics) {
 	a := assignment{names: names, all: map[string]Provider{}}
 	for _, p := range slices.Backward(over) {
 		a.add(p)
@@ -104,14 +104,14 @@ func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, diagn
 type assignment struct {
 	names Names
 	all   map[string]Provider // by canonical name
-	found diagnostic.List
+	found yamldoc.Diagnostics
 }
 
 // file adds the entries of a file.
 func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
 		if _, ok := a.names.Canonical(d.Provider); !ok {
-			d.ProviderAt.warnf(&a.found, diagnostic.CodeProvider, suggest(d.Provider, a.names.Providers()),
+			d.ProviderAt.warnf(&a.found, yamldoc.CodeProvider, suggest(d.Provider, a.names.Providers()),
 				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
 		}
 	}
@@ -119,7 +119,7 @@ func (a *assignment) file(s Settings) {
 	for _, p := range s.Providers {
 		name, ok := a.names.Canonical(p.Name)
 		if first, twice := seen[name]; ok && twice {
-			p.At.errorf(&a.found, diagnostic.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
+			p.At.errorf(&a.found, yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
 				p.Name, name, first.At.Pos.Line, first.Name)
 			continue
 		}
@@ -132,7 +132,7 @@ func (a *assignment) file(s Settings) {
 func (a *assignment) add(p Provider) {
 	name, ok := a.names.Canonical(p.Name)
 	if !ok {
-		p.At.warnf(&a.found, diagnostic.CodeProvider, suggest(p.Name, a.names.Providers()), "there is no provider %q: what is said of it has no effect", p.Name)
+		p.At.warnf(&a.found, yamldoc.CodeProvider, suggest(p.Name, a.names.Providers()), "there is no provider %q: what is said of it has no effect", p.Name)
 		return
 	}
 	first, said := a.all[name]

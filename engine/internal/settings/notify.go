@@ -6,7 +6,6 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -76,12 +75,12 @@ func (r reader) checkNotification(n *yamldoc.Node, own Notification) {
 	action := n.Get("action")
 	switch {
 	case action == nil, action.Kind == yamldoc.Null, action.Kind == yamldoc.Text && own.Action == "":
-		r.Errorf(n.Pos, diagnostic.CodeMissing, "add action:, such as webhook or script", "an entry of notify has no action")
+		r.Errorf(n.Pos, yamldoc.CodeMissing, "add action:, such as webhook or script", "an entry of notify has no action")
 	case own.Action == plan.ActionPause, own.Action == plan.ActionConfirm:
-		r.Errorf(action.Pos, diagnostic.CodeConflict, "name a plugin's action, such as webhook or script", "%s tells nobody anything", own.Action)
+		r.Errorf(action.Pos, yamldoc.CodeConflict, "name a plugin's action, such as webhook or script", "%s tells nobody anything", own.Action)
 	}
 	if own.Repeat > 0 && own.On != nil && !slices.Contains(own.On, sdk.SessionWaiting) {
-		own.Keys["repeat"].errorf(r.List, diagnostic.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
+		own.Keys["repeat"].errorf(r.List, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
 	}
 }
 
@@ -101,7 +100,7 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 	}
 	points := dialect.Notify.Words("on")
 	if len(items) == 0 {
-		r.Errorf(n.Pos, diagnostic.CodeMissing, suggest("", points), "on names nothing")
+		r.Errorf(n.Pos, yamldoc.CodeMissing, suggest("", points), "on names nothing")
 	}
 	var all []sdk.HookPoint
 	for _, item := range items {
@@ -110,7 +109,7 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 			continue
 		}
 		if !slices.Contains(points, item.Source) {
-			r.Errorf(item.Pos, diagnostic.CodeWord, suggest(item.Source, points), "on cannot be %q", item.Source)
+			r.Errorf(item.Pos, yamldoc.CodeWord, suggest(item.Source, points), "on cannot be %q", item.Source)
 		}
 		all = append(all, sdk.HookPoint(item.Source))
 	}
@@ -124,7 +123,7 @@ func (r reader) duration(n *yamldoc.Node, what, zero string) time.Duration {
 	case seconds == nil, *seconds == 0 && zero != "":
 		return 0
 	case *seconds < shortest.Seconds() || *seconds > longest.Seconds():
-		r.Errorf(n.Pos, diagnostic.CodeRange, zero, "%s must be from %v to %v seconds, not %s", what, shortest.Seconds(), longest.Seconds(), n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeRange, zero, "%s must be from %v to %v seconds, not %s", what, shortest.Seconds(), longest.Seconds(), n.Source)
 		return 0
 	default:
 		return time.Duration(*seconds * float64(time.Second))

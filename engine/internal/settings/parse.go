@@ -8,7 +8,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -17,9 +16,9 @@ import (
 
 // Parse reads the content of a file of settings; name is what messages call it. The list holds every
 // fault, sorted by position; where there is one, the settings are not to be used.
-func Parse(name string, data []byte) (Settings, diagnostic.List) {
-	var found diagnostic.List
-	r := reader{diagnostic.Document{File: name, List: &found}}
+func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
+	var found yamldoc.Diagnostics
+	r := reader{yamldoc.Document{File: name, List: &found}}
 	var s Settings
 	if root, ok := r.Parse(data); ok {
 		r.members(root, "the file", &dialect.Config, keys{
@@ -38,7 +37,7 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 }
 
 // reader reads one file.
-type reader struct{ diagnostic.Document }
+type reader struct{ yamldoc.Document }
 
 // at is a place of the file.
 func (r reader) at(pos yamldoc.Pos) Place { return Place{File: r.File, Pos: pos} }
@@ -56,7 +55,7 @@ func (r reader) members(n *yamldoc.Node, what string, of *dialect.Object, known 
 			read(e)
 		case !private(e.Key):
 			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(slices.Values(of.Names()))))
-			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
+			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
 		}
 	}
 }
@@ -104,7 +103,7 @@ func (r reader) wrongType(n *yamldoc.Node, what, want string) {
 	if want == "text" && n.Kind != yamldoc.List && n.Kind != yamldoc.Map {
 		hint = fmt.Sprintf("put it in quotes: %q", n.Source)
 	}
-	r.Errorf(n.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", what, want, n.Kind)
+	r.Errorf(n.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", what, want, n.Kind)
 }
 
 // providers reads a map of providers by name.
@@ -112,7 +111,7 @@ func (r reader) providers(n *yamldoc.Node) []Provider {
 	var providers []Provider
 	for _, e := range r.entries(n, "providers") {
 		if e.Key == "" {
-			r.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the provider's name", "a provider without a name")
+			r.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the provider's name", "a provider without a name")
 			continue
 		}
 		providers = append(providers, r.provider(e))
@@ -164,7 +163,7 @@ func (r reader) defaults(n *yamldoc.Node) Defaults {
 func (r reader) seconds(n *yamldoc.Node, what string) *float64 {
 	seconds := r.number(n, what)
 	if seconds != nil && *seconds < 0 {
-		r.Errorf(n.Pos, diagnostic.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
 		return nil
 	}
 	return seconds
@@ -193,7 +192,7 @@ func (r reader) commands(n *yamldoc.Node) []Command {
 	for _, e := range r.entries(n, "commands") {
 		switch text := r.text(e.Value, "commands."+e.Key); {
 		case e.Key == "":
-			r.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the command's name", "a command without a name")
+			r.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the command's name", "a command without a name")
 		case text != "":
 			commands = append(commands, Command{Name: e.Key, Text: text, At: r.at(e.KeyPos)})
 		}
@@ -216,7 +215,7 @@ func (r reader) background(n *yamldoc.Node) Background {
 	case b == BackgroundOff, b == BackgroundDetach, b == BackgroundTmux:
 		return b
 	default:
-		r.Errorf(n.Pos, diagnostic.CodeWord, "write off, detach or tmux", "background cannot be %q", word)
+		r.Errorf(n.Pos, yamldoc.CodeWord, "write off, detach or tmux", "background cannot be %q", word)
 	}
 	return BackgroundUnset
 }
@@ -225,7 +224,7 @@ func (r reader) background(n *yamldoc.Node) Background {
 func (r reader) mode(n *yamldoc.Node) string {
 	word := r.text(n, "mode")
 	if word != "" && !slices.Contains(dialect.Config.Words("mode"), word) {
-		r.Errorf(n.Pos, diagnostic.CodeWord, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
+		r.Errorf(n.Pos, yamldoc.CodeWord, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
 		return ""
 	}
 	return word

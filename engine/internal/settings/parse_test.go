@@ -94,7 +94,7 @@ func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"no YAML", "providers: [", "c.yaml:1:1: error[AP-YAML-001]: did not find expected node content"},
 		{"a list", "- a", "c.yaml:1:1: error[AP-YAML-101]: the file must be a map, not a list"},
-		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" stands twice, first in line 1 (keep one of the two)`},
+		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" is repeated, first in line 1 (keep one of the two)`},
 		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)`},
 		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},

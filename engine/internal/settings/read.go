@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -16,21 +15,21 @@ import (
 // others could have written is a fault: it may name programs to be run. One in a directory that is the
 // project's (foreign) is passed over with a warning. The settings are to be used where the list has no
 // errors.
-func Read(dir string, foreign bool) (Settings, diagnostic.List) {
+func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	file := filepath.Join(dir, FileName)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return Settings{}, nil
 	}
-	var found diagnostic.List
+	var found yamldoc.Diagnostics
 	whole := Place{File: file, Pos: beginning}
 	if foreign {
-		whole.warnf(&found, diagnostic.CodeNoEffect, "move it to ~/.config/agent-pipelines; what the project may say belongs into "+ProjectFile,
+		whole.warnf(&found, yamldoc.CodeNoEffect, "move it to ~/.config/agent-pipelines; what the project may say belongs into "+ProjectFile,
 			"the file lies inside the project, which could have brought it: it is not the user's word")
 		return Settings{}, found
 	}
 	data, problem, hint := content(file)
 	if problem != "" {
-		whole.errorf(&found, diagnostic.CodeRead, hint, "%s", problem)
+		whole.errorf(&found, yamldoc.CodeRead, hint, "%s", problem)
 		return Settings{}, found
 	}
 	return Parse(file, data)
@@ -43,25 +42,25 @@ var beginning = yamldoc.Pos{Line: 1, Column: 1}
 func content(file string) (data []byte, problem, hint string) {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return nil, diagnostic.Problem(err), "correct the link or remove it"
+		return nil, yamldoc.ReadProblem(err), "correct the link or remove it"
 	}
 	info, err := os.Stat(target)
 	switch {
 	case err != nil:
-		return nil, diagnostic.Problem(err), ""
+		return nil, yamldoc.ReadProblem(err), ""
 	case !info.Mode().IsRegular():
 		return nil, notRegular, "move it away"
 	}
 	for _, place := range []string{target, filepath.Dir(target), filepath.Dir(file)} {
 		info, err := os.Stat(place)
 		if err != nil {
-			return nil, diagnostic.Problem(err), ""
+			return nil, yamldoc.ReadProblem(err), ""
 		}
 		if reason := discovery.Exposed(info); reason != "" {
 			return nil, place + " is " + reason, "settings may name programs to be run, so only you or root may be able to write them"
 		}
 	}
-	if data, problem = diagnostic.ReadFile(target); problem != "" {
+	if data, problem = yamldoc.ReadFile(target); problem != "" {
 		return nil, problem, "let yourself read it (chmod u+r), or move it away"
 	}
 	return data, "", ""
@@ -73,18 +72,18 @@ const notRegular = "it is no regular file"
 // with the project: what could name programs to be run counts only where the user trusts the project and
 // nobody else could have written the file, and is left out with a warning elsewhere. A link that leads out
 // of the project is not followed. The settings are to be used where the list has no errors.
-func ReadProject(project string, trusted func(dir string) (bool, error)) (Settings, diagnostic.List) {
-	var found diagnostic.List
+func ReadProject(project string, trusted func(dir string) (bool, error)) (Settings, yamldoc.Diagnostics) {
+	var found yamldoc.Diagnostics
 	whole := Place{File: ProjectFile, Pos: beginning}
 	root, err := os.OpenRoot(project)
 	if err != nil {
-		whole.errorf(&found, diagnostic.CodeRead, "", "%s", diagnostic.Problem(err))
+		whole.errorf(&found, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 		return Settings{}, found
 	}
 	defer root.Close()
 	data, exposed, problem := projectContent(root)
 	if problem != "" {
-		whole.errorf(&found, diagnostic.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
+		whole.errorf(&found, yamldoc.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
 		return Settings{}, found
 	}
 	s, found := Parse(ProjectFile, data)
@@ -109,13 +108,13 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 		}
 		return nil, "", ""
 	case err != nil:
-		return nil, "", diagnostic.Problem(err)
+		return nil, "", yamldoc.ReadProblem(err)
 	case !info.Mode().IsRegular():
 		return nil, "", notRegular
 	}
 	dir, err := root.Stat(path.Dir(ProjectFile))
 	if err != nil {
-		return nil, "", diagnostic.Problem(err)
+		return nil, "", yamldoc.ReadProblem(err)
 	}
 	for _, of := range []fs.FileInfo{dir, info} {
 		if reason := discovery.Exposed(of); reason != "" {
@@ -124,24 +123,24 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	}
 	f, err := root.Open(ProjectFile)
 	if err != nil {
-		return nil, "", diagnostic.Problem(err)
+		return nil, "", yamldoc.ReadProblem(err)
 	}
 	defer f.Close()
-	data, problem = diagnostic.Read(f)
+	data, problem = yamldoc.ReadAll(f)
 	return data, exposed, problem
 }
 
 // confined are the settings without what only the user may say: configurations of providers, and whom to notify. Each
 // is a warning that gives the reason.
-func (s Settings) confined(found *diagnostic.List, reason, hint string) Settings {
+func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Settings {
 	confined := s
 	confined.Providers, confined.Notify = nil, nil
 	if len(s.Notify) > 0 {
-		s.Notify[0].At.warnf(found, diagnostic.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
+		s.Notify[0].At.warnf(found, yamldoc.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
 	}
 	for _, p := range s.Providers {
 		if p.Config != nil {
-			p.ConfigAt.warnf(found, diagnostic.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
+			p.ConfigAt.warnf(found, yamldoc.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
 			p.Config, p.ConfigAt = nil, Place{}
 		}
 		confined.Providers = append(confined.Providers, p)

@@ -7,7 +7,6 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -117,11 +116,11 @@ func (p Place) String() string {
 }
 
 // warnf adds a warning at the place.
-func (p Place) warnf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
-	diagnostic.Document{File: p.File, List: to}.Warnf(p.Pos, code, hint, format, args...)
+func (p Place) warnf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
+	yamldoc.Document{File: p.File, List: to}.Warnf(p.Pos, code, hint, format, args...)
 }
 
 // errorf adds an error at the place.
-func (p Place) errorf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
-	diagnostic.Document{File: p.File, List: to}.Errorf(p.Pos, code, hint, format, args...)
+func (p Place) errorf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
+	yamldoc.Document{File: p.File, List: to}.Errorf(p.Pos, code, hint, format, args...)
 }

@@ -8,14 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Set sets a key in the user's file, in the configuration directory dir, and makes the file if there is none. Comments
 // and the other lines stay. Nothing is written where the file has faults, or would have some with the value: the list
 // then holds them. The file is replaced in one step.
-func Set(dir string, foreign bool, key Key, value string) (diagnostic.List, error) {
+func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, error) {
 	file := filepath.Join(dir, FileName)
 	var data []byte
 	switch _, err := os.Lstat(file); {
@@ -28,8 +27,8 @@ func Set(dir string, foreign bool, key Key, value string) (diagnostic.List, erro
 	default:
 		var problem, hint string
 		if data, problem, hint = content(file); problem != "" {
-			var found diagnostic.List
-			Place{File: file, Pos: beginning}.errorf(&found, diagnostic.CodeRead, hint, "%s", problem)
+			var found yamldoc.Diagnostics
+			Place{File: file, Pos: beginning}.errorf(&found, yamldoc.CodeRead, hint, "%s", problem)
 			return found, nil
 		}
 		if file, err = filepath.EvalSymlinks(file); err != nil {
@@ -49,7 +48,7 @@ func Set(dir string, foreign bool, key Key, value string) (diagnostic.List, erro
 }
 
 // SetProject does the same in the project's file, which is no link then and lies in no linked directory.
-func SetProject(project string, key Key, value string) (diagnostic.List, error) {
+func SetProject(project string, key Key, value string) (yamldoc.Diagnostics, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func SetProject(project string, key Key, value string) (diagnostic.List, error) 
 }
 
 // change is the file's content with the key set; nil with the faults, or the error, that keep it from being set.
-func change(name string, data []byte, key Key, value string) ([]byte, diagnostic.List, error) {
+func change(name string, data []byte, key Key, value string) ([]byte, yamldoc.Diagnostics, error) {
 	if _, found := Parse(name, data); found.HasErrors() {
 		return nil, found, nil
 	}

@@ -119,8 +119,8 @@ func TestContract(t *testing.T) {
 			[]string{"[VERIFY] ✗ Check build: no such program (0s)"},
 		},
 		{
-			"check that is left out", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "lint", Passed: true, LeftOut: true, Reason: "no command \"lint\" is named"}),
-			[]string{`[VERIFY] ○ Check lint left out: no command "lint" is named`},
+			"check that is left out", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "lint", Passed: true, LeftOut: true, Reason: "there is no command \"lint\""}),
+			[]string{`[VERIFY] ○ Check lint left out: there is no command "lint"`},
 		},
 		{"check in a block", of(s.tell(event.CheckResult, "2", 1, event.CheckResultData{ID: "tests", Passed: true}), "left"), []string{"[WORK] left: ✓ Check tests (0s)"}},
 		{

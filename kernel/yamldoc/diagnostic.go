@@ -1,4 +1,4 @@
-package diagnostic
+package yamldoc
 
 import (
 	"cmp"
@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Severity says whether a diagnostic stops the compilation.
+// Severity decides whether a diagnostic stops the compilation.
 type Severity int
 
-// An error yields no plan, a warning does.
+// There is no plan with an error; there is one with warnings.
 const (
 	SeverityError Severity = iota
 	SeverityWarning
 )
 
-// String is the word in rendered lines and JSON.
+// String returns "error" or "warning".
 func (s Severity) String() string {
 	if s == SeverityWarning {
 		return "warning"
@@ -24,21 +24,20 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// MarshalText gives the same word to encoding/json.
+// MarshalText returns [Severity.String].
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Diagnostic is one fault or warning.
 type Diagnostic struct {
-	// File is relative to the project where it lies inside it; "library:…" for a shipped stage, the
-	// name of the flag or variable for a value that came from no file.
+	// File is relative to the project for files in it; "library:…" for a shipped file; the name of the flag or
+	// variable for a value of no file.
 	File string `json:"file"`
-	// Line and Column count from 1 and point at the offending value or key; both are 0 if the value
-	// came from no file.
+	// Line and Column are the position of the value or key, from 1; 0 for a value of no file.
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Code     Code     `json:"code"`
-	Message  string   `json:"message"`        // lower case, what is wrong
-	Hint     string   `json:"hint,omitempty"` // what to do
+	Message  string   `json:"message"`        // lower case
+	Hint     string   `json:"hint,omitempty"` // how to fix it
 	Severity Severity `json:"severity"`
 }
 
@@ -56,11 +55,11 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// List is a list of faults and warnings. As an error it renders one line for each.
-type List []Diagnostic
+// Diagnostics is a list of faults and warnings, and an error with one line for each.
+type Diagnostics []Diagnostic
 
-// Error renders the list.
-func (l List) Error() string {
+// Error renders one line for each diagnostic.
+func (l Diagnostics) Error() string {
 	lines := make([]string, len(l))
 	for i, d := range l {
 		lines[i] = d.String()
@@ -68,14 +67,14 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// HasErrors says whether one of them stops the compilation.
-func (l List) HasErrors() bool {
+// HasErrors reports whether one of them has [SeverityError].
+func (l Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
-// Sorted sorts the list in place by position and returns it with each diagnostic once: a value that is
-// used through an alias or by two nodes has its faults once.
-func (l List) Sorted() List {
+// Sorted sorts the list in place by position and returns it without repetitions, which aliases and shared stages
+// cause.
+func (l Diagnostics) Sorted() Diagnostics {
 	slices.SortFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The plan of a stage that runs alone keeps the name that its provider was asked for by: events of loops have
-// it, as the Bash engine's had. The plan of a pipeline does not.
+// The plan of a stage that runs alone keeps the alias of its provider, which events of loops had in the Bash
+// engine. The plan of a pipeline does not.
 func TestProviderByAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, ".claude/stages/tick/stage.yaml"), []byte("name: tick\nprovider: claude-code\n"))

@@ -9,25 +9,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// U266, DESIGN 6: project files can only narrow what the user says.
+// U266, DESIGN 6: project files can only narrow the user's settings.
 func TestDemand(t *testing.T) {
 	type box = plan.Sandbox
 	for _, tt := range []struct {
-		name    string
-		words   sandboxpolicy.Requests
-		want    box
-		ignored []string
+		name     string
+		requests sandboxpolicy.Requests
+		want     box
+		ignored  []string
 	}{
-		{"nobody says anything", sandboxpolicy.Requests{}, box{}, nil},
+		{"no requests", sandboxpolicy.Requests{}, box{}, nil},
 		{
-			"the author alone, who may grant",
+			"the author alone may grant",
 			sandboxpolicy.Requests{Author: &box{Mode: "workspace", Write: []string{"/x"}}},
 			box{Mode: "workspace", Write: []string{"/x"}},
 			nil,
 		},
-		{"an author's none is no word", sandboxpolicy.Requests{Author: &box{Mode: "none"}}, box{}, nil},
-		{"that of a trusted one is", sandboxpolicy.Requests{Author: &box{Mode: "none"}, Trusted: true}, box{Mode: "none"}, nil},
-		{"the user's is", sandboxpolicy.Requests{User: &box{Mode: "none"}}, box{Mode: "none"}, nil},
+		{"an author's none is ignored", sandboxpolicy.Requests{Author: &box{Mode: "none"}}, box{}, nil},
+		{"that of a trusted author is not", sandboxpolicy.Requests{Author: &box{Mode: "none"}, Trusted: true}, box{Mode: "none"}, nil},
+		{"nor is the user's", sandboxpolicy.Requests{User: &box{Mode: "none"}}, box{Mode: "none"}, nil},
 		{
 			"the author cannot weaken",
 			sandboxpolicy.Requests{User: &box{Mode: "strict", Network: "off", Processes: 10}, Author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
@@ -47,21 +47,21 @@ func TestDemand(t *testing.T) {
 			[]string{"/r", "/w"},
 		},
 		{
-			"a trusted one can",
+			"a trusted author can",
 			sandboxpolicy.Requests{User: &box{Mode: "workspace", Read: []string{"~/u"}}, Author: &box{Read: []string{"/r"}}, Trusted: true},
 			box{Mode: "workspace", Read: []string{"~/u", "/r"}},
 			nil,
 		},
 		{
-			"the user asks for none, and the author for more",
+			"the user requests none, the author more",
 			sandboxpolicy.Requests{User: &box{Mode: "none"}, Author: &box{Mode: "strict", Write: []string{"/w"}}},
 			box{Mode: "strict", Write: []string{"/w"}},
 			nil,
 		},
-		{"a word without a mode asks for a workspace", sandboxpolicy.Requests{User: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
+		{"a request without a mode is for a workspace", sandboxpolicy.Requests{User: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ignored := tt.words.Demand()
+			got, ignored := tt.requests.Demand()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U112, K37: an early end is looked at like every other way through the nodes.
+// U112, K37: an early end is checked like every other path through the nodes.
 func TestExitAfter(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yaml string
@@ -21,10 +21,10 @@ func TestExitAfter(t *testing.T) {
 		"none":   {file("exit_after: spce", "nodes:", "- {id: spec, prompt: x}", "- {id: red, prompt: x}"), []string{`p.yaml:2:13: error[AP-YAML-218]: exit_after names unknown node "spce" (did you mean "spec"? available: red, spec)`}},
 		"words":  {file("exit_after: [a]", "nodes: [{id: a, prompt: x}]"), []string{`p.yaml:2:13: error[AP-YAML-101]: exit_after must be text, not a list`}},
 		"required behind it": {file("exit_after: a", "nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, policy: {required: true}}"), []string{
-			`p.yaml:2:13: error[AP-YAML-213]: required node "b" is left out on the way a → done (let every edge lead through it, or remove required)`,
+			`p.yaml:2:13: error[AP-YAML-213]: required node "b" is left out on the path a → done (let every edge pass through it, or remove required)`,
 		}},
 		"required, left out anyway": {file("exit_after: a", "nodes:", "- {id: a, prompt: x, transitions: {fail: done}}", "- {id: b, prompt: x, policy: {required: true}}"), []string{
-			`p.yaml:5:31: error[AP-YAML-213]: required node "b" is left out on the way a → done (let every edge lead through it, or remove required)`,
+			`p.yaml:5:31: error[AP-YAML-213]: required node "b" is left out on the path a → done (let every edge pass through it, or remove required)`,
 		}},
 		"required before it": {file("exit_after: b", "nodes:", "- {id: a, prompt: x, policy: {required: true}}", "- {id: b, prompt: x}", "- {id: c, prompt: x}"), []string{}},
 	} {
@@ -36,7 +36,7 @@ func TestExitAfter(t *testing.T) {
 	}
 }
 
-const courseFile = `name: p
+const traversalFile = `name: p
 exit_after: green
 nodes:
 - {id: plan, prompt: x, artifact: {type: t}}
@@ -46,9 +46,9 @@ nodes:
 - {id: ship, prompt: x}
 `
 
-// U018, U019, K37: where the command line lets a run begin and end.
+// U018, U019, K37: the command line can set the start and the end of a run.
 func TestCourse(t *testing.T) {
-	relaxed := strings.ReplaceAll(courseFile, ", policy: {required: true}", "")
+	relaxed := strings.ReplaceAll(traversalFile, ", policy: {required: true}", "")
 	given := map[string]string{"plan": "plan.yaml"}
 	for name, tt := range map[string]struct {
 		yaml string
@@ -64,38 +64,38 @@ func TestCourse(t *testing.T) {
 			`--iterate: error[AP-YAML-218]: --iterate names unknown node "spc" (did you mean "spec"? available: green, plan, red, ship, spec)`,
 			`--start: error[AP-YAML-218]: --start names unknown node "rde" (did you mean "red"? available: green, plan, red, ship, spec)`,
 		}},
-		"a required node before the start": {courseFile, compile.Overrides{Start: "red", Artifacts: given}, []string{
-			`--start: error[AP-YAML-213]: required node "spec" is left out on the way red → green → done (let every edge lead through it, or remove required)`,
+		"a required node before the start": {traversalFile, compile.Overrides{Start: "red", Artifacts: given}, []string{
+			`--start: error[AP-YAML-213]: required node "spec" is left out on the path red → green → done (let every edge pass through it, or remove required)`,
 		}},
-		"a required node behind the exit": {courseFile, compile.Overrides{ExitAfter: "plan"}, []string{
-			`--exit-after: error[AP-YAML-213]: required node "spec" is left out on the way plan → done (let every edge lead through it, or remove required)`,
+		"a required node behind the exit": {traversalFile, compile.Overrides{ExitAfter: "plan"}, []string{
+			`--exit-after: error[AP-YAML-213]: required node "spec" is left out on the path plan → done (let every edge pass through it, or remove required)`,
 		}},
-		"both": {courseFile, compile.Overrides{Start: "red", ExitAfter: "ship", Artifacts: given}, []string{
-			`--start --exit-after: error[AP-YAML-213]: required node "spec" is left out on the way red → green → ship → done (let every edge lead through it, or remove required)`,
+		"both": {traversalFile, compile.Overrides{Start: "red", ExitAfter: "ship", Artifacts: given}, []string{
+			`--start --exit-after: error[AP-YAML-213]: required node "spec" is left out on the path red → green → ship → done (let every edge pass through it, or remove required)`,
 		}},
 		"an end before the beginning": {relaxed, compile.Overrides{Start: "green", ExitAfter: "spec"}, []string{
 			`--start: error[AP-YAML-107]: the run cannot begin with node "green": "red" takes its steps from "plan", which does not run (give that node's artifact: --artifact plan=FILE)`,
-			`--start: error[AP-YAML-107]: the run cannot begin with node "green": --exit-after ends it after "spec", which stands before (begin with it or before it, or end later)`,
+			`--start: error[AP-YAML-107]: the run cannot begin with node "green": --exit-after ends it after "spec", which comes before it (begin with it or before it, or end later)`,
 		}},
 		"the file's end before the beginning": {relaxed, compile.Overrides{Start: "ship"}, []string{
-			`--start: error[AP-YAML-107]: the run cannot begin with node "ship": exit_after of the file ends it after "green", which stands before (say where it ends: --exit-after NODE)`,
+			`--start: error[AP-YAML-107]: the run cannot begin with node "ship": exit_after of the file ends it after "green", which comes before it (set the end: --exit-after NODE)`,
 		}},
 		"a start that is skipped": {relaxed, compile.Overrides{Start: "red", Skip: []string{"red"}}, []string{
 			`--start: error[AP-YAML-107]: the run cannot begin with node "red": --skip leaves it out (leave one of the two out)`,
 		}},
 		"steps of a node that is given": {relaxed, compile.Overrides{Skip: []string{"plan"}, Artifacts: given}, nil},
 		"a time": {relaxed, compile.Overrides{Timeout: -time.Second}, []string{
-			`--timeout: error[AP-YAML-103]: the timeout of the run must be more than 0 seconds, not -1 (leave it out for what the files say)`,
+			`--timeout: error[AP-YAML-103]: the timeout of the run must be more than 0 seconds, not -1 (leave it out to use the timeout of the files)`,
 		}},
 		"names of artifacts": {relaxed, compile.Overrides{Artifacts: map[string]string{"": "f", "$input": "f", "a..b": "f", "violation": "", "c.d": "f"}}, []string{
 			`--artifact: error[AP-YAML-102]: artifact "violation" has no file (write NAME=FILE)`,
-			`--artifact: error[AP-YAML-105]: "" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
-			`--artifact: error[AP-YAML-105]: "$input" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
-			`--artifact: error[AP-YAML-105]: "a..b" is no name of an artifact (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "" (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "$input" (write NAME=FILE with the id of a node, or the name of a field)`,
+			`--artifact: error[AP-YAML-105]: invalid artifact name "a..b" (write NAME=FILE with the id of a node, or the name of a field)`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := compiled(t, tt.yaml, tt.over, nil)
+			p, err := compilePlan(t, tt.yaml, tt.over, nil)
 			if tt.want == nil {
 				if err != nil {
 					t.Fatal(err)
@@ -115,13 +115,13 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// What the run is given for a node that makes its own is said to be of no use.
+// An artifact of the command line is reported as unused if the node of that name runs.
 func TestArtifactThatIsReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		over compile.Overrides
 		want string
 	}{
-		"it runs": {compile.Overrides{Artifacts: map[string]string{"a": "f"}}, `--artifact: warning[AP-YAML-303]: the artifact "a" is replaced: the run comes to the node of that name, which makes its own (begin behind it with --start, or leave it out with --skip a)`},
+		"it runs": {compile.Overrides{Artifacts: map[string]string{"a": "f"}}, `--artifact: warning[AP-YAML-303]: the artifact "a" is replaced: the node of that name runs and makes its own (start after that node with --start, or skip it with --skip a)`},
 		"behind":  {compile.Overrides{Start: "b", Artifacts: map[string]string{"a": "f"}}, ""},
 		"skipped": {compile.Overrides{Skip: []string{"a"}, Artifacts: map[string]string{"a": "f"}}, ""},
 		"a field": {compile.Overrides{Artifacts: map[string]string{"other": "f"}}, ""},
@@ -143,7 +143,7 @@ func TestArtifactThatIsReplaced(t *testing.T) {
 	}
 }
 
-// U018, U251, B6: the command line's questions are the hooks that the file's keys stand for, each asked once.
+// U018, U251, B6: the flags and the keys of the file make the same hooks, one for each node.
 func TestQuestionsOfTheCommandLine(t *testing.T) {
 	const nodes = "nodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, require_human_approval: true}\n- {id: c, prompt: x}\n- {id: d, prompt: x}"
 	for name, tt := range map[string]struct {
@@ -160,7 +160,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 		"the command line's":   {file("exit_after: c", "supervised: true", nodes), compile.Overrides{ExitAfter: "a"}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := compiled(t, tt.yaml, tt.over, nil)
+			p, err := compilePlan(t, tt.yaml, tt.over, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,9 +178,9 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// U104: the command line's time for the run goes over the file's, and leaves embedded pipelines theirs.
+// U104: the run timeout of the command line replaces that of the file, but not those of embedded pipelines.
 func TestTimeoutOfTheRun(t *testing.T) {
-	p, err := compiled(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
+	p, err := compilePlan(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
 		"in.yaml": "name: in\nguardrails: {max_runtime_seconds: 5}\nnodes: [{id: b, prompt: x}]\n",
 	})
 	if err != nil {

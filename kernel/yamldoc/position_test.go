@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// The place of a ^ within a scalar is the one in the file.
+// The position of a ^ within a scalar is its position in the file.
 func TestAt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text   string
@@ -44,7 +44,7 @@ func TestAt(t *testing.T) {
 			switch {
 			case tt.column > 0:
 				want.Column = tt.column
-			case tt.column == 0: // where it stands
+			case tt.column == 0: // its position in the text
 				before, _, _ := strings.Cut(tt.text, "^")
 				want.Column = 1 + utf8.RuneCountInString(before)
 			}
@@ -55,7 +55,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// A place is in the scalar's line, or the scalar's own, and without data it is the latter.
+// FuzzAt checks that a position is in the scalar's line, or the scalar's own, which it is without data.
 func FuzzAt(f *testing.F) {
 	f.Add(`"a\x41b''"`, 2)
 	f.Add(`'a''b'`, 2)

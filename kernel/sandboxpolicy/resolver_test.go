@@ -11,33 +11,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// places are a project and a home with a few directories, and a link.
-func places(t *testing.T) (sandboxpolicy.Resolver, string) {
+// testResolver returns a resolver for a project and a home with a few directories and a link.
+func testResolver(t *testing.T) (sandboxpolicy.Resolver, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []string{"project/a", "house/.agent", "elsewhere"} {
+	for _, d := range []string{"project/a", "home/.agent", "elsewhere"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "house/link")); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "home/link")); err != nil {
 		t.Fatal(err)
 	}
 	return sandboxpolicy.Resolver{
-		Project: filepath.Join(dir, "project"), Home: filepath.Join(dir, "house"),
+		Project: filepath.Join(dir, "project"), Home: filepath.Join(dir, "home"),
 		Variable: func(name string) string {
 			return map[string]string{"DIR": filepath.Join(dir, "elsewhere"), "RELATIVE": "x"}[name]
 		},
 	}, dir
 }
 
-// A link that lies where agents write grants nothing beyond: it may be the work of one.
+// A link in a directory that agents write grants nothing outside of it: an agent may have made the link.
 func TestGrantsThroughLinks(t *testing.T) {
-	p, dir := places(t)
-	for _, at := range []string{"project/out", "house/.agent/out", "alias"} {
+	p, dir := testResolver(t)
+	for _, at := range []string{"project/out", "home/.agent/out", "alias"} {
 		to := filepath.Join(dir, "elsewhere")
 		if at == "alias" {
 			to = filepath.Join(dir, "project")
@@ -70,12 +70,12 @@ func TestGrantsThroughLinks(t *testing.T) {
 }
 
 func TestGrants(t *testing.T) {
-	p, dir := places(t)
+	p, dir := testResolver(t)
 	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{dir + "/project/a", dir + "/project/a", dir + "/house/.agent", dir + "/house", dir + "/elsewhere", "/usr"}
+	want := []string{dir + "/project/a", dir + "/project/a", dir + "/home/.agent", dir + "/home", dir + "/elsewhere", "/usr"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -83,16 +83,16 @@ func TestGrants(t *testing.T) {
 		t.Errorf("a path that is missing: %v", err)
 	}
 	p.Home = ""
-	if _, err := p.Grants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "it is not known where the home directory is") {
+	if _, err := p.Grants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "the home directory is unknown") {
 		t.Errorf("no home: %v", err)
 	}
 }
 
-// What a component asks for and is not there is left out; a variable must lead to an absolute path.
+// Missing paths of a component are skipped. A variable must hold an absolute path.
 func TestNeeds(t *testing.T) {
-	p, dir := places(t)
+	p, dir := testResolver(t)
 	got := p.Needs([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
-	if diff := cmp.Diff([]string{dir + "/house/.agent", dir + "/elsewhere", "/usr"}, got); diff != "" {
+	if diff := cmp.Diff([]string{dir + "/home/.agent", dir + "/elsewhere", "/usr"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -1,0 +1,116 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// checkFlags checks the nodes, limits and artifacts of the command line.
+func (c *compiler) checkFlags(p *plan.Plan) {
+	var own, all []string
+	for i := range p.Nodes {
+		own = append(own, p.Nodes[i].ID)
+	}
+	for n := range p.All() {
+		all = append(all, n.ID)
+		for i := range n.Stages {
+			all = append(all, n.Stages[i].ID)
+		}
+	}
+	for _, id := range c.Overrides.Skip {
+		i := slices.Index(own, id)
+		if i < 0 {
+			c.checkNodeFlag("--skip", id, own)
+			continue
+		}
+		c.checkSkipFlag(p, &p.Nodes[i])
+	}
+	for _, flag := range []struct {
+		name string
+		ids  []string
+	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
+		for _, id := range flag.ids {
+			if id != "" {
+				c.checkNodeFlag(flag.name, id, own)
+			}
+		}
+	}
+	c.checkLimitFlags(all)
+	c.checkArtifactFlags()
+}
+
+// checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
+func (c *compiler) checkLimitFlags(all []string) {
+	if d := c.Overrides.Timeout; d < 0 {
+		c.externalLocation("--timeout").errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
+		c.checkNodeFlag("--timeout", id, all)
+		if d := c.Overrides.Timeouts[id]; d <= 0 {
+			c.externalLocation("--timeout").errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+		}
+	}
+	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
+		c.externalLocation("--max-cycles").errorf(yamldoc.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+	}
+}
+
+// checkArtifactFlags checks the names of the artifacts of the command line.
+func (c *compiler) checkArtifactFlags() {
+	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
+		at := c.externalLocation("--artifact")
+		switch {
+		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
+			at.errorf(yamldoc.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "invalid artifact name %q", name)
+		case c.Overrides.Artifacts[name] == "":
+			at.errorf(yamldoc.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
+		}
+	}
+}
+
+func (c *compiler) checkNodeFlag(flag, id string, known []string) {
+	if !slices.Contains(known, id) {
+		c.externalLocation(flag).errorf(yamldoc.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+	}
+}
+
+// checkSkipFlag reports a node that cannot be skipped.
+func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
+	at := c.externalLocation("--skip")
+	if id := requiredNode(n); id != "" {
+		what := "it is required"
+		if id != n.ID {
+			what = fmt.Sprintf("%q inside is required", id)
+		}
+		at.errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
+	}
+	if r := p.RouteOf(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+		at.errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
+	}
+	for i := range p.Nodes {
+		hasArtifact := c.Overrides.Artifacts[n.ID] != ""
+		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !hasArtifact && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
+			at.errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+		}
+	}
+}
+
+// requiredNode returns the id of a required node, of n itself or inside of it; "" for none.
+func requiredNode(n *plan.Node) string {
+	if n.Policy != nil && n.Policy.Required {
+		return n.ID
+	}
+	if n.Plan != nil {
+		for inner := range n.Plan.All() {
+			if inner.Policy != nil && inner.Policy.Required {
+				return inner.ID
+			}
+		}
+	}
+	return ""
+}
