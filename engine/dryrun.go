@@ -121,21 +121,6 @@ func leftOut(p *plan.Plan, end state.State) map[string]string {
 	return reasons
 }
 
-// standFor says what the provider names in the plan's blocks stand for, nil if there are no blocks.
-func (c *catalog) standFor(p *plan.Plan) map[string]event.Provider {
-	var known map[string]event.Provider
-	for n := range p.All() {
-		for _, b := range n.Providers {
-			if known == nil {
-				known = map[string]event.Provider{}
-			}
-			name, model, _ := c.Provider(b.Name) // the compiler has found it
-			known[b.Name] = event.Provider{Type: name, Model: model}
-		}
-	}
-	return known
-}
-
 // assumptions are the outcomes assumed of the plan's nodes. A node or an outcome that does not exist is
 // [ErrOptions].
 func assumptions(p *plan.Plan, said map[string]string) (map[string]dryrun.Outcome, error) {

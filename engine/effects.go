@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
@@ -12,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // effects performs the scheduler's commands with the rooms that can: it implements run.Effects.
@@ -78,3 +80,36 @@ func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
 }
 
 func (f *effects) components(n *plan.Node) nodeComponents { return nodeComponents{f.parts, n} }
+
+// Check implements run.Effects.
+func (f *effects) Check(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.traced(ctx, w)
+	f.maker.Restore(ctx, w.Record)
+	f.ready()
+	return f.settler.Check(ctx, outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// Settle implements run.Effects.
+func (f *effects) Settle(ctx context.Context, w kernel.Work) event.Event {
+	f.maker.Restore(ctx, w.Record)
+	return f.settler.Evaluate(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// Inspect implements run.Effects.
+func (f *effects) Inspect(_ context.Context, w kernel.Work) event.Event {
+	return f.settler.Inspect(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// PlanSteps implements run.Effects.
+func (f *effects) PlanSteps(_ context.Context, w kernel.Work) event.Event {
+	return f.planner.Steps(steps.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// traced is the context of an effect, with the place of its call in the trace of the run.
+func (f *effects) traced(ctx context.Context, w kernel.Work) context.Context {
+	flags, run := 0, event.TraceOf(w.State.RunID)
+	if f.traces != nil && f.traces(run) {
+		flags = 1
+	}
+	return sdk.WithTraceParent(ctx, fmt.Sprintf("00-%s-%s-%02d", run, event.SpanOf(w.State.RunID, w.Command.Key.Call(), w.State.Epoch), flags))
+}

@@ -10,33 +10,14 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
-)
-
-// What callers tell apart by errors.Is. The errors that wrap them say which session, and what to do.
-var (
-	// ErrNoSession: there is no such session.
-	ErrNoSession = store.ErrNoSession
-	// ErrSessionName: a text cannot name a session.
-	ErrSessionName = store.ErrSessionName
-	// ErrNothingToResume: there is nothing that could go on.
-	ErrNothingToResume = errors.New("nothing to resume")
-	// ErrTerminal: the session has ended for good.
-	ErrTerminal = errors.New("session has ended")
-	// ErrResumable: the session has work that can be resumed, and starting it anew would hide that.
-	ErrResumable = errors.New("session can be resumed")
-	// ErrLocked: another kernel holds the session.
-	ErrLocked = errors.New("session is locked")
-	// ErrOptions: the options contradict each other or lack something.
-	ErrOptions = errors.New("invalid options")
 )
 
 // Engine runs sessions of one project. It is safe for concurrent use with different sessions.
@@ -193,6 +174,4 @@ func (e *Engine) runs(session string) bool {
 	return running
 }
 
-func runsHere(session string) error {
-	return fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
-}
+func (e *Engine) dirOf(session string) string { return e.project.Abs(store.RunsDir + "/" + session) }

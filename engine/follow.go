@@ -17,6 +17,44 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
+// Tail calls yield with the last lines events of a session (all, if lines is negative) and, with
+// follow, with every further one until ctx ends. An error of yield ends it and is returned.
+func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	ends := end[event.Event]{size: lines}
+	log, err := journal.Read(dir, func(ev event.Event) error {
+		if lines < 0 {
+			return yield(ev)
+		}
+		ends.add(ev)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for ev := range ends.all() {
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	if !follow {
+		return nil
+	}
+	for ev, err := range journal.Follow(ctx, dir, log.Last.Seq) {
+		if err != nil {
+			return err
+		}
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // heldPoll is how often a follower looks whether somebody still holds the session.
 const heldPoll = 250 * time.Millisecond
 

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"sync"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // HookAction is what a hook answers.

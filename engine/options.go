@@ -1,19 +1,21 @@
 package engine
 
 import (
+	"encoding/json"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Option configures an engine.
@@ -179,4 +181,56 @@ func (c *config) variable(name string) (value string) {
 		}
 	}
 	return value
+}
+
+// Bundled is a plugin that the program of this process carries, see [WithBundled].
+type Bundled = pluginhost.Bundled
+
+// WithBundled names plugins that this very program serves: the engine starts the program again, with the
+// plugin's Args, and speaks with that process as with any plugin. Plugins of the same name that lie in a
+// plugin directory win. Default: none.
+//
+// The program must look at its arguments before it does anything else, and hand over where they are a
+// plugin's:
+//
+//	func main() {
+//		if args := os.Args[1:]; len(args) > 1 && args[0] == "serve-plugin" && args[1] == "echo" {
+//			os.Exit(serve.Run(echoPlugin(), args[2:]))
+//		}
+//		engine, err := kernel.NewEngine(kernel.WithBundled(kernel.Bundled{
+//			Name: "echo", Args: []string{"serve-plugin", "echo"},
+//			Describe: func() (sdk.Description, error) { return serve.Describe(echoPlugin()) },
+//		}))
+//		...
+//
+// One that does not is refused in the new process: NewEngine fails there instead of starting the next.
+func WithBundled(plugins ...Bundled) Option {
+	return func(c *config) { c.bundled = append(c.bundled, plugins...) }
+}
+
+// WithoutBundled leaves the plugins of [WithBundled] out. By says what turned them off, for messages:
+// it completes the sentence "turned off by ...". Default: they are used.
+func WithoutBundled(by string) Option { return func(c *config) { c.bundledOff = by } }
+
+// SourceBundled is the Source of such a plugin in [Plugins].
+const SourceBundled = string(pluginhost.FromBundle)
+
+// WithProviderConfig configures a provider, by its name or an alias, with a JSON object. It takes the
+// place of the config that files of settings have for it; of two for one provider the later counts.
+// The provider checks it before work begins.
+func WithProviderConfig(provider string, object json.RawMessage) Option {
+	return func(c *config) {
+		here := settings.Place{File: "WithProviderConfig"}
+		c.providerConfigs = append(c.providerConfigs, settings.Provider{
+			Name: provider, Config: slices.Clone(object), At: here, ConfigAt: here,
+		})
+	}
+}
+
+// WithTraces tells the components that are called, by the flag of the trace context that each call carries, whether somebody
+// sends the spans of the run to a collector: theirs have a place there. sampled says so of a run's trace; it is called before
+// each effect, from any goroutine. Default: nobody does, and the flag says so. The ids are those of the journal either way;
+// see [event.SpanOf].
+func WithTraces(sampled func(event.TraceID) bool) Option {
+	return func(c *config) { c.traces = sampled }
 }

@@ -2,15 +2,124 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
+
+// preflight asks every provider, strategy and hook action of the plan whether it would work, once for each use of it, and
+// those of the notify settings, before anything is written: a missing CLI or a broken plugin costs no iteration.
+func (s *session) preflight(ctx context.Context) error {
+	known, err := s.blockProviders(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	seen := map[string]bool{}
+	once := func(n *plan.Node, what string, check func() error) {
+		if seen[what] {
+			return
+		}
+		seen[what] = true
+		if err := check(); err != nil {
+			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
+		}
+	}
+	for _, n := range stagesOf(s.plan, known) {
+		if n.Provider == nil {
+			continue
+		}
+		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
+		if s.plan.PolicyOf(n).Budget.NeedsContext(n.ID) {
+			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
+		}
+		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
+		for _, c := range n.Checks {
+			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
+				if err := s.checkCheck(ctx, n, c); err != nil {
+					return fmt.Errorf("check %s: %w", c.ID, err)
+				}
+				return nil
+			})
+		}
+	}
+	for h := range s.plan.Hooks() {
+		if err := s.checkHook(ctx, h); err != nil {
+			errs = append(errs, fmt.Errorf("hook at %s: %w", orElse(h.At, string(h.Point)), err))
+		}
+	}
+	return errors.Join(append(errs, s.checkNotify(ctx))...)
+}
+
+// checkProvider asks a node's provider whether it would work.
+func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	if err != nil {
+		return err
+	}
+	v, ok := p.(sdk.Validator)
+	if !ok || s.engine.config.standIn != "" {
+		return nil
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.PolicyOf(n).Mode)})
+}
+
+// checkContext asks how much the model of a node takes in.
+func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	if err != nil {
+		return nil //nolint:nilerr // checkProvider has said so
+	}
+	_, err = attempt.ContextOf(p, n)
+	return err
+}
+
+// checkHook asks a hook's action whether it would work with its configuration. Those of the kernel itself have none.
+func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
+	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
+		return nil
+	}
+	action, err := s.components().HookAction(ctx, h, nil)
+	if err != nil {
+		return err
+	}
+	return validate(ctx, action, h.Config)
+}
+
+// validate asks an action whether it would work with a configuration.
+func validate(ctx context.Context, action sdk.HookAction, config json.RawMessage) error {
+	v, ok := action.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
+}
+
+// checkStrategy asks a strategy whether it would work with its configuration.
+func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
+	t := n.Termination
+	strategy, err := s.components().strategy(ctx, t.Type(), n)
+	if err != nil {
+		return err
+	}
+	v, ok := strategy.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	config, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("render the termination's config: %w", err)
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
+}
 
 // Prospect is a run or resume that could begin now.
 type PreflightResult struct {
@@ -114,16 +223,14 @@ func (e *Engine) free(name string, force bool) error {
 	return nil // what is wrong with a lock, taking it tells
 }
 
-// alreadyRunning is the refusal of a session that the process holds, 0 if its number is not known.
-func alreadyRunning(name string, pid int) error {
-	who := ""
-	if pid > 0 {
-		who = fmt.Sprintf(" (PID %d)", pid)
+// checkCheck asks the action that makes checks whether it would work with one of the node's that is made.
+func (s *session) checkCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
+	if c.LeftOut != "" {
+		return nil
 	}
-	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, who).
-		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", name, name)
-	e.Cause = ErrLocked
-	return e
+	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)
+	if err != nil {
+		return err
+	}
+	return validate(ctx, action, c.Config)
 }
-
-func (e *Engine) dirOf(session string) string { return e.project.Abs(store.RunsDir + "/" + session) }

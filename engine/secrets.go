@@ -91,20 +91,6 @@ func (s *session) withoutSecrets(p *plan.Plan) *plan.Plan {
 	return &clean
 }
 
-// secretsFound are the secrets in files of the agents of the last run that the events tell of.
-type secretsFound []event.SecretFoundData
-
-func (all *secretsFound) take(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*all = nil
-	case event.SecretFound:
-		if d, err := event.Decode[event.SecretFoundData](e); err == nil && !slices.Contains(*all, d) {
-			*all = append(*all, d)
-		}
-	}
-}
-
 // clean are diagnostics without secrets: what they quote stands in files of the project.
 func (e *Engine) clean(ds Diagnostics) Diagnostics {
 	clean := slices.Clone(ds)

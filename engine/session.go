@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
@@ -22,17 +20,50 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// maxPlan bounds plan.json, in bytes.
-const maxPlan = 16 << 20
+// fold takes the state from the journal. Events that did not fit when they were written are late
+// deliveries and do not fit now.
+func (s *session) fold() error {
+	st, err := s.past.fold.State()
+	if err != nil {
+		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
+			WithHint("a newer agent-pipelines may have written it")
+	}
+	s.state = st
+	return nil
+}
 
-// survivorGrace is how long processes of a dead kernel have to end by themselves.
-const survivorGrace = 2 * time.Second
+// apply applies events just appended. Those of an earlier epoch are another kernel's, as in a fold.
+func (s *session) apply(events []event.Event) error {
+	for _, e := range events {
+		next, err := schedule.Apply(s.plan, s.state, e)
+		if errors.Is(err, schedule.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
+			s.log.Debug("event left out", "error", err)
+			continue
+		}
+		if err != nil {
+			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
+		}
+		s.state = next
+		s.happened(e, next)
+	}
+	return nil
+}
+
+// pluginStop is how long plugins have to end when their session does.
+const pluginStop = 5 * time.Second
+
+func (s *session) closeHost() error {
+	ctx, cancel := context.WithTimeout(context.Background(), pluginStop)
+	defer cancel()
+	return s.host.Close(ctx)
+}
 
 // session is a session that this engine holds: its lock, its files, its plugin processes.
 type session struct {
@@ -159,118 +190,6 @@ func (s *session) acquire(force, create bool) error {
 	return nil
 }
 
-// locked lets callers find [ErrLocked] in the lock's refusal.
-func locked(err error) error {
-	var f *failure.Error
-	if errors.As(err, &f) && f.Kind == failure.LockContention {
-		c := *f
-		c.Cause = errors.Join(ErrLocked, f.Cause)
-		return &c
-	}
-	return err
-}
-
-// sweepLocks removes the locks of kernels that died, but for those of sessions that run here, or are just taken over. A lock
-// that resists is somebody else's trouble.
-func (e *Engine) sweepLocks() []lock.Swept {
-	swept, err := lock.Sweep(e.project, e.runs)
-	if err != nil {
-		e.log.Warn("stale locks not all removed", "error", err)
-	}
-	for _, l := range swept {
-		e.log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
-	}
-	return swept
-}
-
-// release lets the strategies of sessions whose kernels died give back what they hold outside.
-func (s *session) release(ctx context.Context) {
-	for _, dead := range s.swept {
-		if err := s.releaseFor(ctx, dead.Session); err != nil {
-			s.engine.log.Warn("what a dead session held was not given back", "session", dead.Session, "error", err)
-		}
-	}
-}
-
-func (s *session) releaseFor(ctx context.Context, name string) error {
-	dir, err := s.engine.project.Open(name)
-	if errors.Is(err, ErrNoSession) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	p, err := loadPlan(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		p, err = s.engine.planOfLoop(ctx, name, dir, s.configs)
-	}
-	if err != nil || p == nil {
-		return err
-	}
-	done := map[string]bool{plan.TypeFixed: true, plan.TypeChecks: true} // hold nothing
-	var errs []error
-	for _, n := range stagesOf(p, nil) {
-		kind := n.Termination.Type()
-		if done[kind] {
-			continue
-		}
-		done[kind] = true
-		t, err := components{host: s.host, plan: p, sandboxes: s.engine.sandboxes(p)}.strategy(ctx, kind, n)
-		if r, ok := t.(sdk.Releaser); err == nil && ok {
-			err = r.Release(ctx, name)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// sweep ends what dead kernels of this session left running, and what sessions of dead kernels shared.
-func (s *session) sweep(ctx context.Context, kernels []process.Marker) error {
-	runs := []string{s.marker(), s.engine.marker()}
-	dead := slices.Clone(kernels)
-	for _, k := range kernels {
-		dead = append(dead, process.Marker{Run: s.engine.marker(), PID: k.PID, Start: k.Start})
-	}
-	survivors, err := s.engine.host.Sweep(ctx, runs, survivorGrace, dead...)
-	if err != nil {
-		return err
-	}
-	for _, p := range survivors {
-		s.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
-	}
-	s.survivors = survivors
-	return nil
-}
-
-// sweepTemps removes unfinished files of dead kernels.
-func (s *session) sweepTemps() error {
-	_, err := s.dir.SweepTemps()
-	return err
-}
-
-// vacate removes the directory of a session that never began and holds nothing: a start that was
-// refused shall not be listed as a session. What cannot be removed stays.
-func (s *session) vacate() {
-	entries, err := s.dir.Entries(".")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.Size() > 0 || e.Name() != store.EventsFile && e.Name() != store.EventsLock {
-			return
-		}
-	}
-	var errs []error
-	for _, e := range entries {
-		errs = append(errs, s.dir.Remove(e.Name()))
-	}
-	if err := errors.Join(append(errs, s.engine.project.Remove(store.RunsDir+"/"+s.name))...); err != nil {
-		s.log.Debug("directory of a session that did not begin stays", "error", err)
-	}
-}
-
 // marker names the session in the environment of everything it starts.
 func (s *session) marker() string {
 	return s.engine.project.Abs(store.RunsDir+"/"+s.name) + "/"
@@ -334,4 +253,40 @@ func (s *session) checkPlan() error {
 			WithHint("put the file back, or start the session again with --force")
 	}
 	return nil
+}
+
+// copyLibrary copies the folders of shipped stages that the plan uses into the session, where the plan
+// looks for their prompts: a session that is resumed by a newer program goes on with what it began with.
+func (s *session) copyLibrary(folders []string) error {
+	library := s.engine.config.library
+	for _, folder := range folders {
+		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := fs.Stat(library, name)
+			if err != nil || !info.Mode().IsRegular() {
+				return err
+			}
+			data, err := fs.ReadFile(library, name)
+			if err != nil {
+				return err
+			}
+			_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("copy the shipped %s into the session: %w", folder, err)
+		}
+	}
+	return nil
+}
+
+// commit appends an event and applies it.
+func (s *session) commit(ctx context.Context, e event.Event) error {
+	events, err := s.journal.Append(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
 }

@@ -8,28 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// WithProviderConfig configures a provider, by its name or an alias, with a JSON object. It takes the
-// place of the config that files of settings have for it; of two for one provider the later counts.
-// The provider checks it before work begins.
-func WithProviderConfig(provider string, object json.RawMessage) Option {
-	return func(c *config) {
-		here := settings.Place{File: "WithProviderConfig"}
-		c.providerConfigs = append(c.providerConfigs, settings.Provider{
-			Name: provider, Config: slices.Clone(object), At: here, ConfigAt: here,
-		})
-	}
-}
 
 // allSettings are what the files of settings say, and the program that embeds the kernel.
 type allSettings struct {

@@ -1,20 +1,103 @@
 package engine
 
 import (
-	"context"
-	"encoding/json"
 	"slices"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
+
+// SessionInfo is one line of a list of sessions.
+type SessionInfo struct {
+	Session string       `json:"session"`
+	Status  state.Status `json:"status"`
+	Crashed bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
+	Stage   string       `json:"stage,omitempty"`   // the node it is at
+	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
+	Runs    int          `json:"runs,omitempty"`
+	// Waiting are the ids of the questions that a person has not answered yet.
+	Waiting  []string  `json:"waiting,omitempty"`
+	Modified time.Time `json:"modified"`
+}
+
+// Status is what is known of a session.
+type Status struct {
+	Session string       `json:"session"`
+	RunID   string       `json:"run_id"`
+	Mode    string       `json:"mode"`
+	Status  state.Status `json:"status"`
+	// Crashed: the state says running, but no kernel holds the session.
+	Crashed bool `json:"crashed,omitempty"`
+	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
+	Held      bool            `json:"held,omitempty"`
+	PID       int             `json:"pid,omitempty"`
+	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
+	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
+	Reason    string          `json:"reason,omitempty"`
+	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
+	Runs      int             `json:"runs,omitempty"` // how often it does
+	Node      string          `json:"node,omitempty"` // path of the node it is at
+	Stage     string          `json:"stage,omitempty"`
+	Type      string          `json:"type,omitempty"` // the stage's name
+	Provider  string          `json:"provider,omitempty"`
+	Iteration int             `json:"iteration"`
+	Max       int             `json:"max_iterations"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Completed []string        `json:"stages_completed"`
+	Stages    []StageResult   `json:"stages"` // all nodes of the plan, in its order
+	// Deliverable is what it has delivered, nil before it is completed, and where there is nothing.
+	Deliverable *Deliverable       `json:"deliverable,omitempty"`
+	Events      int64              `json:"events"`
+	LastEvent   string             `json:"last_event,omitempty"`
+	LastEventAt time.Time          `json:"last_event_at,omitzero"`
+	StartedAt   time.Time          `json:"started_at,omitzero"`
+	EndedAt     *time.Time         `json:"ended_at,omitempty"`
+	Failure     *event.FailureData `json:"error,omitempty"`
+	Usage       event.Usage        `json:"usage"`
+	Dir         string             `json:"dir"`
+	// Providers are those of the parallel block that it is at, in the block's order.
+	Providers []ProviderStatus `json:"providers,omitempty"`
+	// Plugins are the processes that its last kernel started, each with its isolation.
+	Plugins []event.PluginData `json:"plugins,omitempty"`
+	// Steps are those of the node that it is at, or else of the last node that has steps, whose id is StepsOf.
+	StepsOf string       `json:"steps_of,omitempty"`
+	Steps   []StepStatus `json:"steps,omitempty"`
+	// Cycles are the counted edges taken so far, by name; Returns are all returns of the run, MaxReturns how many there
+	// may be.
+	Cycles     []CycleStatus `json:"cycles,omitempty"`
+	Returns    int           `json:"returns,omitempty"`
+	MaxReturns int           `json:"max_returns,omitempty"`
+	// Budgets are the ceilings of the session and of its nodes.
+	Budgets []BudgetStatus `json:"budgets,omitempty"`
+	// Questions are those that it has open.
+	Questions []Question `json:"questions,omitempty"`
+	// Survivors are processes that were found outside the groups of their plugins, and ended, in this run: those of a
+	// killed kernel when its session was taken up, those of a plugin when it ended.
+	Survivors []Survivor `json:"survivors,omitempty"`
+	// Late are deliveries of attempts that were given up, which were refused; Superseded are attempts that were made again,
+	// with what changed in the workspace meanwhile. Of each the last 50 of the run.
+	Late       []Late       `json:"late,omitempty"`
+	Superseded []Superseded `json:"superseded,omitempty"`
+	// Secrets were found in files that agents of the run wrote.
+	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
+	// Damage says what of the session's files could not be read, "" for nothing.
+	Damage string `json:"damage,omitempty"`
+	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there
+	// instead where the damage leaves a doubt that a person has to settle first.
+	ResumeCommand string `json:"resume_command,omitempty"`
+	RepairCommand string `json:"repair_command,omitempty"`
+	// Health is what [Engine.Health] says of it.
+	Health Health `json:"health"`
+}
+
+// Survivor is a process that was left behind.
+type Survivor = process.Survivor
 
 // Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
@@ -56,37 +139,6 @@ func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*St
 	return s, nil
 }
 
-// told is what events tell of a session beside its state.
-type told struct {
-	plugins   processes
-	secrets   secretsFound
-	survivors survivors
-	givenUp   givenUp
-	health    Health
-}
-
-func (t *told) take(e event.Event) {
-	t.plugins.take(e)
-	t.secrets.take(e)
-	t.survivors.take(e)
-	t.givenUp.take(e)
-	t.health.take(e)
-}
-
-// survivors are the processes that were left behind in the last run of a session.
-type survivors []Survivor
-
-func (all *survivors) take(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*all = nil
-	case event.SurvivorEnded:
-		if d, err := event.Decode[Survivor](e); err == nil {
-			*all = append(*all, d)
-		}
-	}
-}
-
 func (e *Engine) open(session string) (*store.Dir, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
@@ -125,57 +177,6 @@ func describe(p *plan.Plan, st state.State) *Status {
 	return s
 }
 
-// loadPlan reads the plan that a session was started with.
-func loadPlan(dir *store.Dir) (*plan.Plan, error) {
-	b, err := dir.Read(store.PlanFile, maxPlan)
-	if err != nil {
-		return nil, err
-	}
-	var p plan.Plan
-	if err := json.Unmarshal(b, &p); err != nil {
-		return nil, failure.New(failure.StateCorrupt, "read %s: %w", dir.Abs(store.PlanFile), err)
-	}
-	return &p, nil
-}
-
-// Tail calls yield with the last lines events of a session (all, if lines is negative) and, with
-// follow, with every further one until ctx ends. An error of yield ends it and is returned.
-func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
-	dir, err := e.open(session)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	ends := end[event.Event]{size: lines}
-	log, err := journal.Read(dir, func(ev event.Event) error {
-		if lines < 0 {
-			return yield(ev)
-		}
-		ends.add(ev)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for ev := range ends.all() {
-		if err := yield(ev); err != nil {
-			return err
-		}
-	}
-	if !follow {
-		return nil
-	}
-	for ev, err := range journal.Follow(ctx, dir, log.Last.Seq) {
-		if err != nil {
-			return err
-		}
-		if err := yield(ev); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Sessions lists the project's sessions, the most recently changed first, from the heads of their
 // state.json. Those that cannot be read are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
@@ -198,38 +199,4 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 		})
 	}
 	return infos, nil
-}
-
-// PauseSession asks whoever holds a session to pause it after the running iteration. It fails with
-// [ErrTerminal] if the session has ended, and with [ErrNothingToResume] if nobody works on it.
-func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
-	s, err := e.Status(session)
-	if err != nil {
-		return err
-	}
-	if !s.Held {
-		return idle(session, s)
-	}
-	return e.post(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
-}
-
-// AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
-// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already, and
-// with [ErrNothingToResume] if it never began.
-func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
-	s, err := e.Status(session)
-	if err != nil {
-		return err
-	}
-	switch {
-	case s.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
-	case s.Held:
-		return e.post(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
-	case s.Status == "" && s.Damage == "":
-		return neverBegan(session)
-	}
-	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),
-	}))
 }

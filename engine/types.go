@@ -8,7 +8,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -201,101 +200,3 @@ type Diagnostics = diagnostic.List
 
 // NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
 type NotFoundError = compile.NotFoundError
-
-// SessionInfo is one line of a list of sessions.
-type SessionInfo struct {
-	Session string       `json:"session"`
-	Status  state.Status `json:"status"`
-	Crashed bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
-	Stage   string       `json:"stage,omitempty"`   // the node it is at
-	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
-	Runs    int          `json:"runs,omitempty"`
-	// Waiting are the ids of the questions that a person has not answered yet.
-	Waiting  []string  `json:"waiting,omitempty"`
-	Modified time.Time `json:"modified"`
-}
-
-// Status is what is known of a session.
-type Status struct {
-	Session string       `json:"session"`
-	RunID   string       `json:"run_id"`
-	Mode    string       `json:"mode"`
-	Status  state.Status `json:"status"`
-	// Crashed: the state says running, but no kernel holds the session.
-	Crashed bool `json:"crashed,omitempty"`
-	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
-	Held      bool            `json:"held,omitempty"`
-	PID       int             `json:"pid,omitempty"`
-	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
-	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
-	Reason    string          `json:"reason,omitempty"`
-	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
-	Runs      int             `json:"runs,omitempty"` // how often it does
-	Node      string          `json:"node,omitempty"` // path of the node it is at
-	Stage     string          `json:"stage,omitempty"`
-	Type      string          `json:"type,omitempty"` // the stage's name
-	Provider  string          `json:"provider,omitempty"`
-	Iteration int             `json:"iteration"`
-	Max       int             `json:"max_iterations"`
-	Attempt   int             `json:"attempt,omitempty"`
-	Completed []string        `json:"stages_completed"`
-	Stages    []StageResult   `json:"stages"` // all nodes of the plan, in its order
-	// Deliverable is what it has delivered, nil before it is completed, and where there is nothing.
-	Deliverable *Deliverable       `json:"deliverable,omitempty"`
-	Events      int64              `json:"events"`
-	LastEvent   string             `json:"last_event,omitempty"`
-	LastEventAt time.Time          `json:"last_event_at,omitzero"`
-	StartedAt   time.Time          `json:"started_at,omitzero"`
-	EndedAt     *time.Time         `json:"ended_at,omitempty"`
-	Failure     *event.FailureData `json:"error,omitempty"`
-	Usage       event.Usage        `json:"usage"`
-	Dir         string             `json:"dir"`
-	// Providers are those of the parallel block that it is at, in the block's order.
-	Providers []ProviderStatus `json:"providers,omitempty"`
-	// Plugins are the processes that its last kernel started, each with its isolation.
-	Plugins []event.PluginData `json:"plugins,omitempty"`
-	// Steps are those of the node that it is at, or else of the last node that has steps, whose id is StepsOf.
-	StepsOf string       `json:"steps_of,omitempty"`
-	Steps   []StepStatus `json:"steps,omitempty"`
-	// Cycles are the counted edges taken so far, by name; Returns are all returns of the run, MaxReturns how many there
-	// may be.
-	Cycles     []CycleStatus `json:"cycles,omitempty"`
-	Returns    int           `json:"returns,omitempty"`
-	MaxReturns int           `json:"max_returns,omitempty"`
-	// Budgets are the ceilings of the session and of its nodes.
-	Budgets []BudgetStatus `json:"budgets,omitempty"`
-	// Questions are those that it has open.
-	Questions []Question `json:"questions,omitempty"`
-	// Survivors are processes that were found outside the groups of their plugins, and ended, in this run: those of a
-	// killed kernel when its session was taken up, those of a plugin when it ended.
-	Survivors []Survivor `json:"survivors,omitempty"`
-	// Late are deliveries of attempts that were given up, which were refused; Superseded are attempts that were made again,
-	// with what changed in the workspace meanwhile. Of each the last 50 of the run.
-	Late       []Late       `json:"late,omitempty"`
-	Superseded []Superseded `json:"superseded,omitempty"`
-	// Secrets were found in files that agents of the run wrote.
-	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
-	// Damage says what of the session's files could not be read, "" for nothing.
-	Damage string `json:"damage,omitempty"`
-	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there
-	// instead where the damage leaves a doubt that a person has to settle first.
-	ResumeCommand string `json:"resume_command,omitempty"`
-	RepairCommand string `json:"repair_command,omitempty"`
-	// Health is what [Engine.Health] says of it.
-	Health Health `json:"health"`
-}
-
-// ProviderStatus is how a provider of a parallel block stands.
-type ProviderStatus struct {
-	Provider  string `json:"provider"` // as written in the pipeline, or its as
-	Status    string `json:"status"`   // pending, running, complete, failed
-	Stage     string `json:"stage,omitempty"`
-	Iteration int    `json:"iteration"` // of that stage
-	Max       int    `json:"max_iterations"`
-	Attempt   int    `json:"attempt,omitempty"`
-	// Failure is why it failed, or why its last attempt did; nil otherwise.
-	Failure *event.FailureData `json:"error,omitempty"`
-}
-
-// Survivor is a process that was left behind.
-type Survivor = process.Survivor

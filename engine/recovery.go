@@ -257,10 +257,3 @@ func pack(st state.State) (json.RawMessage, error) {
 	}
 	return text, err
 }
-
-// doubtful refuses to go on from a guess.
-func doubtful(name string, r recovery.Result) error {
-	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
-		WithDetail(strings.Join(r.Lost, "\n")).
-		WithHint("`agent-pipelines repair %s --dry-run` shows what is known, `agent-pipelines repair %s` goes on from there", name, name)
-}

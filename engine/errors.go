@@ -1,15 +1,76 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
+
+// What callers tell apart by errors.Is. The errors that wrap them say which session, and what to do.
+var (
+	// ErrNoSession: there is no such session.
+	ErrNoSession = store.ErrNoSession
+	// ErrSessionName: a text cannot name a session.
+	ErrSessionName = store.ErrSessionName
+	// ErrNothingToResume: there is nothing that could go on.
+	ErrNothingToResume = errors.New("nothing to resume")
+	// ErrTerminal: the session has ended for good.
+	ErrTerminal = errors.New("session has ended")
+	// ErrResumable: the session has work that can be resumed, and starting it anew would hide that.
+	ErrResumable = errors.New("session can be resumed")
+	// ErrLocked: another kernel holds the session.
+	ErrLocked = errors.New("session is locked")
+	// ErrOptions: the options contradict each other or lack something.
+	ErrOptions = errors.New("invalid options")
+)
+
+func runsHere(session string) error {
+	return fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
+}
+
+// alreadyRunning is the refusal of a session that the process holds, 0 if its number is not known.
+func alreadyRunning(name string, pid int) error {
+	who := ""
+	if pid > 0 {
+		who = fmt.Sprintf(" (PID %d)", pid)
+	}
+	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, who).
+		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", name, name)
+	e.Cause = ErrLocked
+	return e
+}
+
+// locked lets callers find [ErrLocked] in the lock's refusal.
+func locked(err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) && f.Kind == failure.LockContention {
+		c := *f
+		c.Cause = errors.Join(ErrLocked, f.Cause)
+		return &c
+	}
+	return err
+}
+
+// unreadable refuses to begin where something lies that nobody can read.
+func unreadable(name, damage string) error {
+	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
+		WithHint("`agent-pipelines repair %s --dry-run` shows what is known; --force starts again from the beginning", name)
+}
+
+// doubtful refuses to go on from a guess.
+func doubtful(name string, r recovery.Result) error {
+	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
+		WithDetail(strings.Join(r.Lost, "\n")).
+		WithHint("`agent-pipelines repair %s --dry-run` shows what is known, `agent-pipelines repair %s` goes on from there", name, name)
+}
 
 // refused is why a session cannot do what was asked. Callers find the sentinel by errors.Is; people
 // read the message alone.
@@ -125,16 +186,6 @@ func onceMore(p *plan.Plan, st state.State, o ResumeOptions) error {
 			WithHint("`agent-pipelines status %s` shows where it is; `agent-pipelines resume %s` goes on there", st.Session, st.Session)
 	}
 	return nil
-}
-
-// pathOf is the path of a node of the pipeline itself, "" for none.
-func pathOf(p *plan.Plan, id string) string {
-	for _, n := range p.Nodes {
-		if n.ID == id && id != "" {
-			return n.Path
-		}
-	}
-	return ""
 }
 
 // sameRuns refuses a number of runs that is not the one the session was started with; 0 is no word about it.

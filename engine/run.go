@@ -2,13 +2,22 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -241,80 +250,6 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 	return nil
 }
 
-// fold takes the state from the journal. Events that did not fit when they were written are late
-// deliveries and do not fit now.
-func (s *session) fold() error {
-	st, err := s.past.fold.State()
-	if err != nil {
-		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("a newer agent-pipelines may have written it")
-	}
-	s.state = st
-	return nil
-}
-
-// apply applies events just appended. Those of an earlier epoch are another kernel's, as in a fold.
-func (s *session) apply(events []event.Event) error {
-	for _, e := range events {
-		next, err := schedule.Apply(s.plan, s.state, e)
-		if errors.Is(err, schedule.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
-			s.log.Debug("event left out", "error", err)
-			continue
-		}
-		if err != nil {
-			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
-		}
-		s.state = next
-		s.happened(e, next)
-	}
-	return nil
-}
-
-// preflight asks every provider, strategy and hook action of the plan whether it would work, once for each use of it, and
-// those of the notify settings, before anything is written: a missing CLI or a broken plugin costs no iteration.
-func (s *session) preflight(ctx context.Context) error {
-	known, err := s.blockProviders(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	seen := map[string]bool{}
-	once := func(n *plan.Node, what string, check func() error) {
-		if seen[what] {
-			return
-		}
-		seen[what] = true
-		if err := check(); err != nil {
-			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
-		}
-	}
-	for _, n := range stagesOf(s.plan, known) {
-		if n.Provider == nil {
-			continue
-		}
-		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
-		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
-		if s.plan.PolicyOf(n).Budget.NeedsContext(n.ID) {
-			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
-		}
-		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
-		for _, c := range n.Checks {
-			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
-				if err := s.checkCheck(ctx, n, c); err != nil {
-					return fmt.Errorf("check %s: %w", c.ID, err)
-				}
-				return nil
-			})
-		}
-	}
-	for h := range s.plan.Hooks() {
-		if err := s.checkHook(ctx, h); err != nil {
-			errs = append(errs, fmt.Errorf("hook at %s: %w", orElse(h.At, string(h.Point)), err))
-		}
-	}
-	return errors.Join(append(errs, s.checkNotify(ctx))...)
-}
-
 // flowOf is what the command line said over the plan's way, nil for nothing.
 func flowOf(p *plan.Plan) *event.FlowData {
 	o := p.Pipeline.Overrides
@@ -329,4 +264,144 @@ func flowOf(p *plan.Plan) *event.FlowData {
 		return nil
 	}
 	return &d
+}
+
+// drive prepares the session, runs it to its end or its next rest, and closes it.
+func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
+	defer func() { err = s.close(err) }()
+	if observe != nil {
+		s.observe = observe
+	}
+	control, done, err := s.engine.activate(s.name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.watch()
+	if err := prepare(ctx); err != nil {
+		return nil, err
+	}
+	s.flushNotices()
+	final, err := s.run(ctx, control)
+	s.state = final
+	if err != nil {
+		return nil, err
+	}
+	done()
+	if err := s.takeLeft(context.WithoutCancel(ctx), control); err != nil {
+		return nil, err
+	}
+	return s.finish()
+}
+
+func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
+	if err := s.takeMessages(ctx); err != nil {
+		return s.state, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	messages, stop := s.listen(local, cancel)
+	defer stop()
+	reader := inputs.NewReader(s.dir, s.plan)
+	maker := &attempt.Runner{
+		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
+		Redactor:  s.redactor,
+		Uncharged: spared,
+		Finds:     &attempt.SecretDedup{},
+		Accepted:  &attempt.PublishedFiles{},
+		Began:     s.started, Contested: s.contested,
+		Ready: s.view.Settle,
+		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+	}
+	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.note(e); return nil })
+	return kernel.Run(ctx, kernel.Config{
+		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
+		Effects: &effects{
+			parts: s.components(), hooks: s.caller(),
+			maker: maker, ready: s.view.Settle,
+			asker: &termination.Asker{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
+				Redactor: s.redactor,
+			},
+			settler: &outcome.Evaluator{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
+				Redactor: s.redactor, Uncharged: spared,
+			},
+			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
+			traces:  s.engine.config.traces,
+		},
+	}, s.state)
+}
+
+// spared reports whether a call failed because its process fell during another one.
+func spared(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
+
+// finish settles the files of a run that rests and makes its result.
+func (s *session) finish() (*Result, error) {
+	r := s.result()
+	err := s.rest()
+	if s.state.Mode == "loop" {
+		err = errors.Join(err, s.recordCompletion())
+	}
+	if _, system := failure.OfSystem(err); system { // the journal says how the run ended, these only repeat it
+		s.log.Warn("files that repeat what the journal says are behind it; the next resume makes them again", "error", err)
+		err = nil
+	}
+	return r, err
+}
+
+// recordCompletion adds a loop that has ended to the project's list of them.
+func (s *session) recordCompletion() error {
+	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: time.Now().UTC().Format(time.RFC3339)}
+	switch {
+	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
+		c.Status = statefile.CompletionMaximum
+	case s.state.Status == state.Completed:
+		c.Status = statefile.CompletionComplete
+	case s.state.Status == state.Failed:
+		c.Status = statefile.CompletionFailed
+	default:
+		return nil
+	}
+	return statefile.RecordCompletion(context.Background(), s.engine.project, c)
+}
+
+func (s *session) result() *Result {
+	st := s.state
+	r := &Result{
+		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: deliverable(s.plan, st, s.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir),
+		Secrets: s.found,
+	}
+	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
+	r.Success = st.Status == state.Completed && !reachedMaximum
+	if !st.Status.Final() {
+		r.ResumeCommand = resumeCommand(s.name, s.plan, st)
+	}
+	return r
+}
+
+// pathOf is the path of a node of the pipeline itself, "" for none.
+func pathOf(p *plan.Plan, id string) string {
+	for _, n := range p.Nodes {
+		if n.ID == id && id != "" {
+			return n.Path
+		}
+	}
+	return ""
+}
+
+// rest settles the inbox and the views of a session that ends or pauses.
+func (s *session) rest() error {
+	s.clearInbox()
+	if err := s.view.Flush(s.state); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(metricsOf(s.state, s.account), "", "  ")
+	if err != nil {
+		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
+	}
+	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
 }
