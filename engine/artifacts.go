@@ -11,26 +11,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// ArtifactInfo is one version of the artifact of a node, in the newest run of a session.
+// ArtifactInfo describes one version of a node's artifact in the latest run of a session.
 type ArtifactInfo struct {
-	// Node is the node's id, "$input" for what the run, or an embedded pipeline, was started with; Path is the node's
-	// place in the plan ("0", "2.1"), for $input that of the node that embeds the pipeline, "" for the run.
+	// Node is the node's id, or "$input" for the artifact that the run or an embedded pipeline started with.
+	// Path is the node's path in the plan ("0", "2.1"). For $input it is the path of the embedding node, ""
+	// for the run.
 	Node     string `json:"node"`
 	Path     string `json:"path"`
 	Provider string `json:"provider,omitempty"` // of a parallel block
-	// Type and Version are those of its envelope.
+	// Type and Version are read from the artifact's envelope.
 	Type    string `json:"type"`
 	Version string `json:"version"`
-	// Visit is that of the node which made it, 0 where the run was given it. Run is that of the pipeline, where it is not
-	// the first.
+	// Visit is the visit that made the artifact, 0 if the run was started with it. Run is the run of the
+	// pipeline, set from the second on.
 	Visit int `json:"visit"`
 	Run   int `json:"run,omitempty"`
-	// Newest: the node has no newer one.
+	// Newest reports that the node has no newer artifact.
 	Newest bool `json:"newest"`
-	// Valid: it is what the node's contract says, or there is none. Faults are what keeps it from that.
+	// Valid reports that the artifact meets the node's contract, or that there is none. Faults lists the
+	// violations.
 	Valid  bool          `json:"valid"`
 	Faults []event.Fault `json:"faults,omitempty"`
-	// Problem is why the file cannot be read, "" if it can.
+	// Problem says why the file cannot be read, "" if it can.
 	Problem   string    `json:"problem,omitempty"`
 	File      string    `json:"file"` // absolute
 	Size      int64     `json:"size"` // in bytes
@@ -40,31 +42,31 @@ type ArtifactInfo struct {
 	ref event.Ref
 }
 
-// ArtifactContent is an artifact with what it says.
+// ArtifactContent is an artifact and its data.
 type ArtifactContent struct {
 	ArtifactInfo
 	Data map[string]any `json:"data"` // without the envelope
 	Text []byte         `json:"-"`    // the file: YAML with the envelope
 }
 
-// Artifacts lists the artifacts of a session's newest run: those that it was given first, then in the order of the plan,
-// each node's from its first visit to its newest. It takes no lock and changes nothing; of a running session it is what
-// is done so far. It fails as [Engine.History] does.
+// Artifacts lists the artifacts of a session's latest run: its inputs first, then each node's in plan order,
+// oldest first. It takes no lock and changes nothing. For a running session it lists the artifacts made so
+// far. It fails as [Engine.History] does.
 func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
-	var named collection
-	dir, k, err := e.look(session, func(*plan.Plan) func(event.Event) { return named.take })
+	var fold artifactFold
+	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	if !k.began() {
-		return nil, neverBegan(session)
+	if !view.began() {
+		return nil, neverBeganError(session)
 	}
-	return named.artifacts(dir, k), nil
+	return fold.list(dir, view), nil
 }
 
-// ReadArtifact reads an artifact of a list that [Engine.Artifacts] has made of the session. The error is of kind
-// state_corrupt if the file is not what the session recorded.
+// ReadArtifact reads an artifact that [Engine.Artifacts] listed for the session. The error is of kind
+// state_corrupt if the file differs from the recorded one.
 func (e *Engine) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
 	dir, err := e.open(session)
 	if err != nil {
@@ -82,8 +84,8 @@ func (e *Engine) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent,
 	return &ArtifactContent{ArtifactInfo: a, Data: read.Data, Text: text}, nil
 }
 
-// look reads an artifact and holds it against the contract of its node.
-func (a *ArtifactInfo) look(dir *store.Dir, p *plan.Plan) {
+// validate reads an artifact and checks it against the contract of its node.
+func (a *ArtifactInfo) validate(dir *store.Dir, p *plan.Plan) {
 	a.File, a.Size, a.SHA256 = dir.Abs(a.ref.Path), a.ref.Size, a.ref.SHA256
 	read, err := artifact.Load(dir, a.ref)
 	if err != nil {
@@ -108,113 +110,113 @@ func (a *ArtifactInfo) look(dir *store.Dir, p *plan.Plan) {
 	a.Faults, a.Valid = artifact.FaultData(faults), len(faults) == 0
 }
 
-// collection gathers the artifacts that the events of a run name. A file that is named again is in it once, as it was named
-// last.
-type collection struct {
-	run    string
-	named  []naming
-	places map[string]int // in named, by the file
+// artifactFold collects the artifacts that the events of a run name. A file is listed once, with its latest
+// reference.
+type artifactFold struct {
+	run   string
+	refs  []artifactRef
+	index map[string]int // path of a file -> index into refs
 }
 
-// naming is an artifact as it was named: of the node at a place, or given to it.
-type naming struct {
-	at    event.Location
-	given bool
-	ref   event.Ref
+// artifactRef is one artifact of a run: the output of the node at a location, or its input.
+type artifactRef struct {
+	location event.Location
+	isInput  bool
+	ref      event.Ref
 }
 
-// take adds the artifacts that an event names. Data that cannot be read names none.
-func (c *collection) take(ev event.Event) {
+// apply adds the artifacts that an event names. Data that cannot be decoded names none.
+func (c *artifactFold) apply(ev event.Event) {
 	switch ev.RunID {
 	case c.run:
-	case "": // of the Bash engine, after ours
+	case "": // written by the Bash engine after our events
 		return
 	default:
-		*c = collection{run: ev.RunID}
+		*c = artifactFold{run: ev.RunID}
 	}
 	switch ev.Type {
 	case event.IterationComplete:
 		if d, err := event.Decode[event.IterationCompleteData](ev); err == nil {
-			c.made(placeOf(ev), d.Artifact)
+			c.addOutput(eventLocation(ev), d.Artifact)
 		}
 	case event.InputChecked:
 		if d, err := event.Decode[event.InputCheckedData](ev); err == nil {
-			c.made(placeOf(ev), d.Artifact)
+			c.addOutput(eventLocation(ev), d.Artifact)
 			if d.Input != nil {
-				c.add(naming{at: placeOf(ev), given: true, ref: *d.Input})
+				c.add(artifactRef{location: eventLocation(ev), isInput: true, ref: *d.Input})
 			}
 		}
 	case event.ArtifactWritten:
 		if d, err := event.Decode[event.ArtifactWrittenData](ev); err == nil && d.Name == event.Artifact {
-			c.made(placeOf(ev), &d.Ref)
+			c.addOutput(eventLocation(ev), &d.Ref)
 		}
 	case event.NodeComplete:
 		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
 			if ref, made := d.Artifacts[event.Artifact]; made {
-				c.made(placeOf(ev), &ref)
+				c.addOutput(eventLocation(ev), &ref)
 			}
 		}
 	}
 }
 
-// made adds what the node at a place made, nil for nothing.
-func (c *collection) made(at event.Location, ref *event.Ref) {
+// addOutput adds an artifact made by the node at a location; nil adds nothing.
+func (c *artifactFold) addOutput(at event.Location, ref *event.Ref) {
 	if ref != nil {
-		c.add(naming{at: at, ref: *ref})
+		c.add(artifactRef{location: at, ref: *ref})
 	}
 }
 
-func (c *collection) add(n naming) {
-	if i, named := c.places[n.ref.Path]; named {
-		c.named[i].ref = n.ref
+func (c *artifactFold) add(n artifactRef) {
+	if i, known := c.index[n.ref.Path]; known {
+		c.refs[i].ref = n.ref
 		return
 	}
-	if c.places == nil {
-		c.places = map[string]int{}
+	if c.index == nil {
+		c.index = map[string]int{}
 	}
-	c.places[n.ref.Path] = len(c.named)
-	c.named = append(c.named, n)
+	c.index[n.ref.Path] = len(c.refs)
+	c.refs = append(c.refs, n)
 }
 
-// artifacts are all that events and state name, looked at, in the order of [Engine.Artifacts].
-func (c *collection) artifacts(dir *store.Dir, k known) []ArtifactInfo {
-	var all collection
-	if k.state.Input != nil {
-		all.add(naming{given: true, ref: *k.state.Input})
+// list returns the artifacts named by events and state, validated, in the order of [Engine.Artifacts].
+func (c *artifactFold) list(dir *store.Dir, view sessionView) []ArtifactInfo {
+	var all artifactFold
+	if view.state.Input != nil {
+		all.add(artifactRef{isInput: true, ref: *view.state.Input})
 	}
-	for path, ref := range k.state.Given {
-		all.made(event.Location{Node: path}, &ref)
+	for path, ref := range view.state.Given {
+		all.addOutput(event.Location{Node: path}, &ref)
 	}
-	if c.run == k.state.RunID {
-		for _, n := range c.named {
+	if c.run == view.state.RunID {
+		for _, n := range c.refs {
 			all.add(n)
 		}
 	}
-	for path, n := range k.state.Nodes { // of a session whose journal does not tell
+	for path, n := range view.state.Nodes { // needed where the journal lacks the events
 		if ref, made := n.Artifacts[event.Artifact]; made {
-			all.made(event.Location{Node: path, Visit: n.Visit}, &ref)
+			all.addOutput(event.Location{Node: path, Visit: n.Visit}, &ref)
 		}
 	}
 	var found []ArtifactInfo
-	for _, n := range all.named {
-		if a, ok := n.info(k.plan); ok {
-			a.look(dir, k.plan)
+	for _, n := range all.refs {
+		if a, ok := n.info(view.plan); ok {
+			a.validate(dir, view.plan)
 			found = append(found, a)
 		}
 	}
-	return sorted(found, k.plan)
+	return sortArtifacts(found, view.plan)
 }
 
-// info is the artifact in a list; ok is false where the plan knows no such node.
-func (n naming) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
-	a = ArtifactInfo{Node: plan.RequiresStart, Path: n.at.Node, Provider: n.at.Branch, Visit: n.at.Visit, ref: n.ref}
-	if n.at.Run > 1 {
-		a.Run = n.at.Run
+// info describes the artifact for a list; ok is false if the plan has no such node.
+func (n artifactRef) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
+	a = ArtifactInfo{Node: plan.RequiresStart, Path: n.location.Node, Provider: n.location.Branch, Visit: n.location.Visit, ref: n.ref}
+	if n.location.Run > 1 {
+		a.Run = n.location.Run
 	}
-	if n.given {
+	if n.isInput {
 		return a, true
 	}
-	node := p.Find(n.at.Node)
+	node := p.Find(n.location.Node)
 	if node == nil {
 		return a, false
 	}
@@ -222,8 +224,8 @@ func (n naming) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
 	return a, true
 }
 
-// placeOf is where an event happened: as its key says, or its cursor.
-func placeOf(ev event.Event) event.Location {
+// eventLocation returns the location of an event, from its key or else its cursor.
+func eventLocation(ev event.Event) event.Location {
 	if _, at, _, ok := ev.Key.Parse(); ok {
 		return at
 	}
@@ -233,8 +235,8 @@ func placeOf(ev event.Event) event.Location {
 	return event.Location{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
 }
 
-// sorted are artifacts in the order of a plan, with the newest of each node marked.
-func sorted(found []ArtifactInfo, p *plan.Plan) []ArtifactInfo {
+// sortArtifacts sorts artifacts in plan order and marks the newest of each node.
+func sortArtifacts(found []ArtifactInfo, p *plan.Plan) []ArtifactInfo {
 	order := map[string]int{"": -1}
 	for n := range p.All() {
 		order[n.Path] = len(order)

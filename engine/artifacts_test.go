@@ -27,7 +27,7 @@ func TestPhases(t *testing.T) {
 		for path, want := range map[string]string{"0": "", "1": tt.want} {
 			f, got := phases{}, []string{}
 			for word := range strings.FieldsSeq(tt.events) {
-				for _, at := range f.after(p, event.Event{Type: event.Type(word), Cursor: &event.Cursor{NodePath: path}}) {
+				for _, at := range f.advance(p, event.Event{Type: event.Type(word), Cursor: &event.Cursor{NodePath: path}}) {
 					if at.node != "spec" || at.cursor.NodePath != "1" {
 						t.Errorf("%s: %+v", tt.name, at)
 					}
@@ -41,7 +41,7 @@ func TestPhases(t *testing.T) {
 	}
 	f := phases{"1": event.PhaseExecute}
 	for _, c := range []event.Cursor{{NodePath: "1", Step: "s1"}, {NodePath: "1", Provider: "claude"}} {
-		if got := f.after(p, event.Event{Type: event.AttemptComplete, Cursor: &c}); got != nil {
+		if got := f.advance(p, event.Event{Type: event.AttemptComplete, Cursor: &c}); got != nil {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,15 +25,15 @@ type catalog struct {
 	ctx     context.Context //nolint:containedctx // it lives for one compilation, whose interface has no ctx
 	host    *pluginhost.Host
 	listing pluginhost.Listing
-	user    userConfigs
-	// starting: a run is about to begin, which tries every provider and strategy before any work. One whose plugin is
-	// broken is taken for there, so that the run is refused for what is wrong with the plugin, with its own code.
+	user    providerConfigs
+	// starting reports that a run follows, which checks every provider and strategy. A component of a broken
+	// plugin then counts as existing, so that the run fails with the plugin's own error.
 	starting bool
 }
 
-// newCatalog describes all that is there; plugins that are not remembered are started for it. user's
-// models go before those of the providers.
-func newCatalog(ctx context.Context, host *pluginhost.Host, user userConfigs) (*catalog, error) {
+// newCatalog describes all components; plugins without a cached description are started. The user's models
+// take precedence over the providers' defaults.
+func newCatalog(ctx context.Context, host *pluginhost.Host, user providerConfigs) (*catalog, error) {
 	listing, err := host.List(ctx)
 	return &catalog{ctx: ctx, host: host, listing: listing, user: user}, err
 }
@@ -52,7 +53,7 @@ func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool
 	if component.Provider != nil {
 		defaultModel = component.Provider.DefaultModel
 	}
-	return component.Name, orElse(c.user[component.Name].Model, defaultModel), true
+	return component.Name, cmp.Or(c.user[component.Name].Model, defaultModel), true
 }
 
 // Termination implements compile.Catalog.
@@ -61,7 +62,7 @@ func (c *catalog) Termination(name string) bool {
 	return err == nil || c.willFail(name)
 }
 
-// willFail says whether the run that begins will fail for the plugin of this name.
+// willFail reports whether the run that follows will fail because of the plugin of this name.
 func (c *catalog) willFail(name string) bool { return c.starting && c.host.Broken(name) != nil }
 
 // Advice implements compile.Adviser.
@@ -70,7 +71,7 @@ func (c *catalog) Advice(kind sdk.Kind, name string) string {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
 	}
 	if f := c.host.Broken(name); f != nil {
-		return fmt.Sprintf("there is a plugin of this name, which cannot be used: %s", f.Message)
+		return fmt.Sprintf("a plugin of this name cannot be used: %s", f.Message)
 	}
 	return ""
 }
@@ -121,15 +122,15 @@ func (c *catalog) HookAction(name string) (canonical string, ok bool) {
 }
 
 // HookActions implements compile.Catalog.
-func (c *catalog) HookActions() []string { return c.names(sdk.KindHookAction) }
+func (c *catalog) HookActions() []string { return c.componentNames(sdk.KindHookAction) }
 
 // Providers implements compile.Catalog.
-func (c *catalog) Providers() []string { return c.names(sdk.KindProvider) }
+func (c *catalog) Providers() []string { return c.componentNames(sdk.KindProvider) }
 
 // Terminations implements compile.Catalog.
-func (c *catalog) Terminations() []string { return c.names(sdk.KindTermination) }
+func (c *catalog) Terminations() []string { return c.componentNames(sdk.KindTermination) }
 
-func (c *catalog) names(kind sdk.Kind) []string {
+func (c *catalog) componentNames(kind sdk.Kind) []string {
 	var names []string
 	for _, component := range c.listing.Registered {
 		if component.Kind == kind {
@@ -147,10 +148,10 @@ func (c *catalog) names(kind sdk.Kind) []string {
 	return slices.Compact(names)
 }
 
-// SchemaBase is where the schemas without plugins are published, each as <file>.json.
+// SchemaBase is the URL prefix of the published schemas without plugins, each <file>.json.
 const SchemaBase = "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"
 
-// DialectFiles are the names of the files that people write: pipeline, stage, config.
+// DialectFiles returns the names of the authored file types: pipeline, stage, config.
 func DialectFiles() []string {
 	var names []string
 	for _, m := range dialect.Files() {
@@ -159,22 +160,21 @@ func DialectFiles() []string {
 	return names
 }
 
-// DialectSchema is the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors. It is indented and ends a line. It
-// takes each document that the kernel takes, and refuses what the kernel refuses as a type, a word, a bound or a missing
-// key; what other files, names and plugins say it does not know. Another name is [ErrOptions].
+// DialectSchema returns the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors. It is indented
+// and ends with a newline. It accepts every document that the compiler accepts, and checks types, words,
+// bounds and required keys. It does not know other files, names or plugins. An unknown file is [ErrOptions].
 func DialectSchema(file string) ([]byte, error) {
-	m, err := dialectFile(file)
+	m, err := findDialectFile(file)
 	if err != nil {
 		return nil, err
 	}
 	return m.Schema(SchemaBase + file + ".json")
 }
 
-// DialectSchema is the function of that name with what the plugins that were found say of the configuration of their
-// components. Plugins that are not remembered are started to describe themselves. leftOut are the names of the components
-// whose schema is none.
+// DialectSchema is the function of that name, extended by the configuration schemas of the plugins found.
+// Plugins without a cached description are started. leftOut lists the components whose schema is invalid.
 func (e *Engine) DialectSchema(ctx context.Context, file string) (text []byte, leftOut []string, err error) {
-	m, err := dialectFile(file)
+	m, err := findDialectFile(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,11 +188,11 @@ func (e *Engine) DialectSchema(ctx context.Context, file string) (text []byte, l
 	}
 	seen := map[string]bool{}
 	found = slices.DeleteFunc(found, func(c sdk.Component) bool {
-		of := fmt.Sprint(c.Kind, " ", c.Name)
-		if seen[of] || len(c.ConfigSchema) == 0 {
+		key := fmt.Sprint(c.Kind, " ", c.Name)
+		if seen[key] || len(c.ConfigSchema) == 0 {
 			return true
 		}
-		seen[of] = true
+		seen[key] = true
 		_, err := schema.Compile(c.ConfigSchema)
 		if err != nil {
 			leftOut = append(leftOut, c.Name)
@@ -203,43 +203,42 @@ func (e *Engine) DialectSchema(ctx context.Context, file string) (text []byte, l
 	return text, leftOut, err
 }
 
-func dialectFile(name string) (*dialect.Object, error) {
+func findDialectFile(name string) (*dialect.Object, error) {
 	for _, m := range dialect.Files() {
 		if m.Name == name {
 			return m, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: there is no schema of %q (there is %s)", ErrOptions, name, strings.Join(DialectFiles(), ", "))
+	return nil, fmt.Errorf("%w: unknown schema %q: want one of %s", ErrOptions, name, strings.Join(DialectFiles(), ", "))
 }
 
-// LintOptions name what is to be checked. Nothing named means every stage and every pipeline of the project
-// and of the engine's root, and the project's .claude/config.yaml.
+// LintOptions selects the files to check. The zero value selects every stage and pipeline of the project and
+// of the engine's root, and the project's .claude/config.yaml.
 type LintOptions struct {
 	Stages    []string // by name
 	Pipelines []string // by name or path
-	Files     []string // pipeline files, stage.yaml files, the folders of stages, .claude/config.yaml
-	// EveryStage and EveryPipeline stand for all the names of a kind.
+	Files     []string // pipeline files, stage.yaml files, stage folders, .claude/config.yaml
+	// EveryStage and EveryPipeline select all stages or pipelines.
 	EveryStage, EveryPipeline bool
-	// Commands win over those that the files say, as in [RunOptions].
+	// Commands overrides the commands in the files, as in [RunOptions].
 	Commands map[string]string
 }
 
-// LintTarget is a stage, a pipeline or the project's file of settings and what was found in it.
+// LintTarget is a checked stage, pipeline or settings file with its diagnostics.
 type LintTarget = lint.Target
 
-// The kinds of a [LintTarget].
+// Kinds of a [LintTarget].
 const (
 	LintStage    = lint.KindStage
 	LintPipeline = lint.KindPipeline
 	LintConfig   = lint.KindConfig
 )
 
-// Lint checks stages and pipelines: all that a start would refuse, and what is probably not meant. It runs
-// nothing of the project and writes nothing in it. The project's file of settings comes last where it was
-// asked for or has faults; with faults, the others are checked without it. A name that stands for nothing is a
-// [*NotFoundError].
+// Lint checks stages and pipelines for all faults that a start would refuse, and for probable mistakes. It
+// runs and writes nothing in the project. The project's settings file is last, if it was selected or has
+// faults; with faults, the other targets are checked without it. An unknown name is a [*NotFoundError].
 func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) {
-	l, config, err := e.linter(ctx, o.Commands)
+	l, config, err := e.newLinter(ctx, o.Commands)
 	if err != nil {
 		return nil, err
 	}
@@ -259,12 +258,12 @@ func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) 
 		all = append(all, config)
 	}
 	for i := range all {
-		all[i].Diagnostics = e.clean(all[i].Diagnostics)
+		all[i].Diagnostics = e.redactDiagnostics(all[i].Diagnostics)
 	}
 	return all, nil
 }
 
-// lintNamed checks what is named.
+// lintNamed checks the selected targets.
 func lintNamed(l lint.Linter, o LintOptions) ([]LintTarget, error) {
 	var all []LintTarget
 	if o.EveryStage {
@@ -288,7 +287,7 @@ func lintNamed(l lint.Linter, o LintOptions) ([]LintTarget, error) {
 	return all, nil
 }
 
-// isProjectSettings reports whether a path is that of the project's file of settings, which exists.
+// isProjectSettings reports whether a path is the project's existing settings file.
 func (e *Engine) isProjectSettings(path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.config.workDir, path)
@@ -296,46 +295,47 @@ func (e *Engine) isProjectSettings(path string) bool {
 	return filepath.Clean(path) == e.project.Abs(settings.ProjectFile) && e.hasProjectSettings()
 }
 
-// hasProjectSettings reports whether the project has a file of settings, or what is meant to be one.
+// hasProjectSettings reports whether the project has a settings file, readable or not.
 func (e *Engine) hasProjectSettings() bool {
 	_, err := e.project.Stat(settings.ProjectFile)
-	return err == nil || e.settings.project.found.HasErrors()
+	return err == nil || e.settings.project.diagnostics.HasErrors()
 }
 
-// linter makes a linter, with commands over those of the files, and the target of the project's file of settings; one that has faults is not used.
-func (e *Engine) linter(ctx context.Context, commands map[string]string) (lint.Linter, LintTarget, error) {
-	said := e.settings
-	configs, found, err := said.assign(ctx, e.host)
+// newLinter returns a linter, in which commands override those of the files, and the lint target of the
+// project's settings file. A settings file with faults is not applied.
+func (e *Engine) newLinter(ctx context.Context, commands map[string]string) (lint.Linter, LintTarget, error) {
+	s := e.settings
+	configs, found, err := s.assign(ctx, e.host)
 	var faults Diagnostics
 	if errors.As(err, &faults) {
 		found = faults
 	}
-	own := slices.DeleteFunc(slices.Clone(found), func(d diagnostic.Diagnostic) bool { return d.File != settings.ProjectFile })
-	if own.HasErrors() {
-		said.project = written{}
-		configs, _, err = said.assign(ctx, e.host)
+	project := slices.DeleteFunc(slices.Clone(found), func(d diagnostic.Diagnostic) bool { return d.File != settings.ProjectFile })
+	if project.HasErrors() {
+		s.project = settingsFile{}
+		configs, _, err = s.assign(ctx, e.host)
 	}
 	if err != nil {
 		return lint.Linter{}, LintTarget{}, err
 	}
-	known, err := newCatalog(ctx, e.host, configs)
+	catalog, err := newCatalog(ctx, e.host, configs)
 	if err != nil {
 		return lint.Linter{}, LintTarget{}, err
 	}
-	return lint.Linter{Request: e.compilation(RunOptions{Commands: commands}, known, said), Catalog: known}, lint.Config(settings.ProjectFile, own), nil
+	return lint.Linter{Request: e.compileRequest(RunOptions{Commands: commands}, catalog, s), Catalog: catalog}, lint.Config(settings.ProjectFile, project), nil
 }
 
-// standFor says what the provider names in the plan's blocks stand for, nil if there are no blocks.
-func (c *catalog) standFor(p *plan.Plan) map[string]event.Provider {
-	var known map[string]event.Provider
+// blockProviders maps the provider names in the plan's blocks to components, nil if there are no blocks.
+func (c *catalog) blockProviders(p *plan.Plan) map[string]event.Provider {
+	var providers map[string]event.Provider
 	for n := range p.All() {
 		for _, b := range n.Providers {
-			if known == nil {
-				known = map[string]event.Provider{}
+			if providers == nil {
+				providers = map[string]event.Provider{}
 			}
-			name, model, _ := c.Provider(b.Name) // the compiler has found it
-			known[b.Name] = event.Provider{Type: name, Model: model}
+			name, model, _ := c.Provider(b.Name) // the compiler has checked the name
+			providers[b.Name] = event.Provider{Type: name, Model: model}
 		}
 	}
-	return known
+	return providers
 }

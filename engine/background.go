@@ -10,26 +10,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Background is where a session runs that is started without a word about it.
+// Background is the place where a session runs if the command line does not name one.
 type Background = settings.Background
 
-// The places.
+// Values of [Background].
 const (
-	// BackgroundUnset: no file of settings says anything, or one cannot be used.
+	// BackgroundUnset: no settings file sets it, or one of them is invalid.
 	BackgroundUnset = settings.BackgroundUnset
-	// BackgroundOff: in the terminal that starts it.
+	// BackgroundOff runs the session in the terminal that starts it.
 	BackgroundOff = settings.BackgroundOff
-	// BackgroundDetach: in a process without a terminal.
+	// BackgroundDetach runs the session in a process without a terminal.
 	BackgroundDetach = settings.BackgroundDetach
-	// BackgroundTmux: in a tmux session.
+	// BackgroundTmux runs the session in a tmux session.
 	BackgroundTmux = settings.BackgroundTmux
 )
 
-// Background is what the files of settings say: the project's .claude/config.yaml goes before the user's
-// config.yaml, and does not count where nobody is there (unattended, as in CI). The faults of files that
-// cannot be used are told by [Engine.Run] and [Engine.Preflight].
+// Background returns the setting of the project's .claude/config.yaml, or else of the user's config.yaml. An
+// unattended run, as in CI, ignores the project's file. [Engine.Run] and [Engine.Preflight] report the faults
+// of these files.
 func (e *Engine) Background(unattended bool) Background {
-	if e.settings.found().HasErrors() {
+	if e.settings.diagnostics().HasErrors() {
 		return BackgroundUnset
 	}
 	if unattended {
@@ -42,21 +42,22 @@ func (e *Engine) Background(unattended bool) Background {
 // BackgroundLogFile is the name of a [BackgroundLog] in the session's directory.
 const BackgroundLogFile = "background.log"
 
-// BackgroundLog takes what the process of a session without a terminal prints. A session that does not
-// exist yet has it beside its directory until [BackgroundLog.Keep], so that a start that is refused
-// leaves nothing behind. It is used from one goroutine.
+// BackgroundLog receives the output of a session's process that has no terminal. Before the session exists
+// the log is beside its directory, until [BackgroundLog.Keep]; a refused start therefore leaves no files. It
+// is not safe for concurrent use.
 type BackgroundLog struct {
-	// File is for the process's standard output and error.
+	// File is the process's standard output and error.
 	File *os.File
 
 	project *store.Project
 	session string
-	name    string // in the project
-	final   string // where it belongs
-	begin   int64  // what stood in it before, in bytes
+	name    string // relative to the project
+	final   string // name of a kept log, relative to the project
+	offset  int64  // size of the file when it was opened, in bytes
 }
 
-// OpenBackgroundLog makes the log, or goes on with the one that the session has. The caller closes it.
+// OpenBackgroundLog creates the log of a session, or opens the existing one for appending. The caller closes
+// it.
 func (e *Engine) OpenBackgroundLog(session string) (*BackgroundLog, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
@@ -78,14 +79,14 @@ func (e *Engine) OpenBackgroundLog(session string) (*BackgroundLog, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", l.Path(), err), l.File.Close())
 	}
-	l.begin = info.Size()
+	l.offset = info.Size()
 	return l, nil
 }
 
-// Path is the absolute path of the log as it is called now.
+// Path returns the current absolute path of the log.
 func (l *BackgroundLog) Path() string { return l.project.Abs(l.name) }
 
-// Keep puts the log of a session that has begun into its directory. Who writes to it goes on.
+// Keep moves the log of a started session into the session's directory. Open file descriptors stay valid.
 func (l *BackgroundLog) Keep() error {
 	if l.name == l.final {
 		return nil
@@ -97,14 +98,14 @@ func (l *BackgroundLog) Keep() error {
 	return nil
 }
 
-// Text is what was written since the log was opened, at most its last 64 KiB.
+// Text returns the text written since the log was opened, at most its last 64 KiB.
 func (l *BackgroundLog) Text() (string, error) {
 	const most = 64 << 10
 	info, err := l.File.Stat()
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", l.Path(), err)
 	}
-	from := max(l.begin, info.Size()-most)
+	from := max(l.offset, info.Size()-most)
 	text, err := io.ReadAll(io.NewSectionReader(l.File, from, info.Size()-from))
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", l.Path(), err)
@@ -112,7 +113,7 @@ func (l *BackgroundLog) Text() (string, error) {
 	return string(text), nil
 }
 
-// Close closes the log, and removes it if it was not kept.
+// Close closes the log and removes it unless it was kept.
 func (l *BackgroundLog) Close() error {
 	err := l.File.Close()
 	if l.name != l.final {

@@ -14,15 +14,15 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// survivorGrace is how long processes of a dead kernel have to end by themselves.
+// survivorGrace is the time that processes of a dead kernel have to end by themselves.
 const survivorGrace = 2 * time.Second
 
-// sweepLocks removes the locks of kernels that died, but for those of sessions that run here, or are just taken over. A lock
-// that resists is somebody else's trouble.
-func (e *Engine) sweepLocks() []lock.Swept {
-	swept, err := lock.Sweep(e.project, e.runs)
+// removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
+// being opened. A lock that cannot be removed is only logged.
+func (e *Engine) removeStaleLocks() []lock.Swept {
+	swept, err := lock.Sweep(e.project, e.isRunning)
 	if err != nil {
-		e.log.Warn("stale locks not all removed", "error", err)
+		e.log.Warn("could not remove all stale locks", "error", err)
 	}
 	for _, l := range swept {
 		e.log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
@@ -30,16 +30,16 @@ func (e *Engine) sweepLocks() []lock.Swept {
 	return swept
 }
 
-// release lets the strategies of sessions whose kernels died give back what they hold outside.
-func (s *session) release(ctx context.Context) {
-	for _, dead := range s.swept {
-		if err := s.releaseFor(ctx, dead.Session); err != nil {
-			s.engine.log.Warn("what a dead session held was not given back", "session", dead.Session, "error", err)
+// releaseStale lets the strategies of dead kernels' sessions release their external resources.
+func (s *session) releaseStale(ctx context.Context) {
+	for _, dead := range s.staleLocks {
+		if err := s.releaseStrategies(ctx, dead.Session); err != nil {
+			s.engine.log.Warn("could not release resources of a dead session", "session", dead.Session, "error", err)
 		}
 	}
 }
 
-func (s *session) releaseFor(ctx context.Context, name string) error {
+func (s *session) releaseStrategies(ctx context.Context, name string) error {
 	dir, err := s.engine.project.Open(name)
 	if errors.Is(err, ErrNoSession) {
 		return nil
@@ -50,20 +50,20 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	defer dir.Close()
 	p, err := loadPlan(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		p, err = s.engine.planOfLoop(ctx, name, dir, s.configs)
+		p, err = s.engine.loopPlan(ctx, name, dir, s.configs)
 	}
 	if err != nil || p == nil {
 		return err
 	}
-	done := map[string]bool{plan.TypeFixed: true, plan.TypeChecks: true} // hold nothing
+	done := map[string]bool{plan.TypeFixed: true, plan.TypeChecks: true} // these hold no resources
 	var errs []error
-	for _, n := range stagesOf(p, nil) {
+	for _, n := range expandStages(p, nil) {
 		kind := n.Termination.Type()
 		if done[kind] {
 			continue
 		}
 		done[kind] = true
-		t, err := components{host: s.host, plan: p, sandboxes: s.engine.sandboxes(p)}.strategy(ctx, kind, n)
+		t, err := components{host: s.host, plan: p, sandboxes: s.engine.sandboxSettings(p)}.strategy(ctx, kind, n)
 		if r, ok := t.(sdk.Releaser); err == nil && ok {
 			err = r.Release(ctx, name)
 		}
@@ -72,12 +72,13 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// sweep ends what dead kernels of this session left running, and what sessions of dead kernels shared.
-func (s *session) sweep(ctx context.Context, kernels []process.Marker) error {
-	runs := []string{s.marker(), s.engine.marker()}
+// endSurvivors ends processes that dead kernels of this session, or of sessions that shared them, left
+// running.
+func (s *session) endSurvivors(ctx context.Context, kernels []process.Marker) error {
+	runs := []string{s.processMarker(), s.engine.processMarker()}
 	dead := slices.Clone(kernels)
 	for _, k := range kernels {
-		dead = append(dead, process.Marker{Run: s.engine.marker(), PID: k.PID, Start: k.Start})
+		dead = append(dead, process.Marker{Run: s.engine.processMarker(), PID: k.PID, Start: k.Start})
 	}
 	survivors, err := s.engine.host.Sweep(ctx, runs, survivorGrace, dead...)
 	if err != nil {
@@ -90,15 +91,15 @@ func (s *session) sweep(ctx context.Context, kernels []process.Marker) error {
 	return nil
 }
 
-// sweepTemps removes unfinished files of dead kernels.
+// sweepTemps removes temporary files of dead kernels.
 func (s *session) sweepTemps() error {
 	_, err := s.dir.SweepTemps()
 	return err
 }
 
-// vacate removes the directory of a session that never began and holds nothing: a start that was
-// refused shall not be listed as a session. What cannot be removed stays.
-func (s *session) vacate() {
+// removeEmptyDir removes the directory of a session that never began and has no files, so that a refused
+// start is not listed as a session. Failures are only logged.
+func (s *session) removeEmptyDir() {
 	entries, err := s.dir.Entries(".")
 	if err != nil {
 		return
@@ -114,48 +115,48 @@ func (s *session) vacate() {
 		errs = append(errs, s.dir.Remove(e.Name()))
 	}
 	if err := errors.Join(append(errs, s.engine.project.Remove(store.RunsDir+"/"+s.name))...); err != nil {
-		s.log.Debug("directory of a session that did not begin stays", "error", err)
+		s.log.Debug("could not remove the directory of a session that never began", "error", err)
 	}
 }
 
-// RemoveSession removes all files of a session for good. It fails with [ErrLocked] if a kernel holds the
-// session, and with [ErrNoSession] if there is none. What a dead kernel left running is ended first, and
-// what the session's strategies still hold outside is given back, as far as that can be done.
+// RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
+// session, and [ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
+// resources of the session's strategies are released where possible.
 //
-// The project's list of finished loops keeps its entry: it says what happened, not what is there.
+// The project's list of completed loops keeps its entry, as a record of the past.
 func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 	status, err := e.Status(name)
 	switch {
 	case errors.Is(err, ErrNoSession), errors.Is(err, ErrSessionName):
 		return err
 	case err == nil && status.Held:
-		return alreadyRunning(name, status.PID)
+		return alreadyRunningError(name, status.PID)
 	}
-	// A status that cannot be read keeps nobody from removing what is damaged.
+	// A damaged session can be removed although its status cannot be read.
 	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
 	return s.close(s.remove(ctx, err == nil && !status.Status.Final()))
 }
 
-// remove takes the session and removes it. Unfinished ones give back what they hold.
+// remove locks and removes the session. An unfinished session releases its resources first.
 func (s *session) remove(ctx context.Context, unfinished bool) error {
-	if s.engine.runs(s.name) {
-		return runsHere(s.name)
+	if s.engine.isRunning(s.name) {
+		return runsHereError(s.name)
 	}
 	if err := s.acquire(false, false); err != nil {
 		return err
 	}
-	if err := s.sweep(ctx, s.pastKernels()); err != nil {
+	if err := s.endSurvivors(ctx, s.previousKernels()); err != nil {
 		return err
 	}
 	var err error
-	if s.host, err = s.engine.newHost(s.marker(), nil); err != nil {
+	if s.host, err = s.engine.newHost(s.processMarker(), nil); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.closeHost)
-	s.release(ctx)
+	s.releaseStale(ctx)
 	if _, dead := s.lock.Swept(); unfinished && !dead {
-		if err := s.releaseFor(ctx, s.name); err != nil {
-			s.log.Warn("what the session held was not given back", "error", err)
+		if err := s.releaseStrategies(ctx, s.name); err != nil {
+			s.log.Warn("could not release the session's resources", "error", err)
 		}
 	}
 	return s.engine.project.RemoveSession(s.name)

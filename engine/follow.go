@@ -17,15 +17,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Tail calls yield with the last lines events of a session (all, if lines is negative) and, with
-// follow, with every further one until ctx ends. An error of yield ends it and is returned.
+// Tail calls yield with the last lines events of a session (all, if lines is negative). With follow it
+// continues with every further event until ctx ends. It returns an error of yield at once.
 func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
 	dir, err := e.open(session)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	ends := end[event.Event]{size: lines}
+	ends := tailBuffer[event.Event]{size: lines}
 	log, err := journal.Read(dir, func(ev event.Event) error {
 		if lines < 0 {
 			return yield(ev)
@@ -55,14 +55,15 @@ func (e *Engine) Tail(ctx context.Context, session string, lines int, follow boo
 	return nil
 }
 
-// heldPoll is how often a follower looks whether somebody still holds the session.
-const heldPoll = 250 * time.Millisecond
+// lockPoll is the interval at which a follower checks that the session is still held.
+const lockPoll = 250 * time.Millisecond
 
-// Follow calls observe with the last lines events of a session (all, if lines is negative), each with
-// the state after it as far as it changed it, and then with every further one for as long as a kernel,
-// in whatever process, holds the session. An error of observe ends it and is returned, and so does the
-// end of ctx. It takes no lock and writes nothing; reports of agents are not in the journal and do not
-// come here.
+// Follow calls observe with the last lines events of a session (all, if lines is negative), each with its
+// plan and the state after it. It then calls observe with further events while a kernel of any process holds
+// the session.
+//
+// Follow returns an error of observe, and ctx's. It takes no lock and writes nothing. Agents' reports are not
+// journaled and not included.
 func (e *Engine) Follow(ctx context.Context, session string, lines int, observe func(Update) error) error {
 	dir, err := e.open(session)
 	if err != nil {
@@ -70,11 +71,11 @@ func (e *Engine) Follow(ctx context.Context, session string, lines int, observe 
 	}
 	defer dir.Close()
 	f := &follower{dir: dir, observe: observe}
-	last := end[Update]{size: lines}
+	last := tailBuffer[Update]{size: lines}
 	if lines >= 0 {
-		f.observe = last.keep
+		f.observe = last.observe
 	}
-	if _, err := journal.Read(dir, f.take); err != nil {
+	if _, err := journal.Read(dir, f.apply); err != nil {
 		return err
 	}
 	for u := range last.all() {
@@ -86,14 +87,14 @@ func (e *Engine) Follow(ctx context.Context, session string, lines int, observe 
 	return e.followHeld(ctx, f)
 }
 
-// end is the last elements of a sequence, at most size of them.
-type end[T any] struct {
+// tailBuffer keeps the last size elements of a sequence.
+type tailBuffer[T any] struct {
 	size int
 	kept []T
-	next int // where the next one goes, once there are size
+	next int // index of the oldest element, once size are kept
 }
 
-func (e *end[T]) add(v T) {
+func (e *tailBuffer[T]) add(v T) {
 	switch {
 	case len(e.kept) < e.size:
 		e.kept = append(e.kept, v)
@@ -103,14 +104,14 @@ func (e *end[T]) add(v T) {
 	}
 }
 
-// keep is add as an observer.
-func (e *end[T]) keep(v T) error {
+// observe adds an element; it is an observer that never fails.
+func (e *tailBuffer[T]) observe(v T) error {
 	e.add(v)
 	return nil
 }
 
-// all are the elements in their order.
-func (e *end[T]) all() iter.Seq[T] {
+// all yields the elements, oldest first.
+func (e *tailBuffer[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, part := range [][]T{e.kept[e.next:], e.kept[:e.next]} {
 			for _, v := range part {
@@ -122,35 +123,35 @@ func (e *end[T]) all() iter.Seq[T] {
 	}
 }
 
-// followHeld goes on until nobody holds the session. What was written until then is not missed: the
-// journal is read once more afterwards.
+// followHeld follows the journal until no kernel holds the session. It then reads the journal once more, so
+// that no event is missed.
 func (e *Engine) followHeld(ctx context.Context, f *follower) error {
 	held, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var watching sync.WaitGroup
-	defer watching.Wait()
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
 	defer cancel()
-	var looked error
-	watching.Go(func() {
+	var lockErr error
+	watcher.Go(func() {
 		defer cancel()
-		looked = e.awaitFree(held, f.dir.Session())
+		lockErr = e.awaitUnlocked(held, f.dir.Session())
 	})
 	if err := f.follow(held); err != nil {
 		return err
 	}
-	watching.Wait()
+	watcher.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if looked != nil {
-		return looked
+	if lockErr != nil {
+		return lockErr
 	}
-	return f.follow(held) // which has ended: this reads what is there
+	return f.follow(held) // held is done: this reads the remaining events
 }
 
-// awaitFree returns nil when nobody holds the session, or when ctx ends.
-func (e *Engine) awaitFree(ctx context.Context, session string) error {
-	tick := time.NewTicker(heldPoll)
+// awaitUnlocked returns nil when no kernel holds the session, or when ctx ends.
+func (e *Engine) awaitUnlocked(ctx context.Context, session string) error {
+	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
 		if _, held, err := lock.Holder(e.project, session); err != nil || !held {
@@ -164,14 +165,14 @@ func (e *Engine) awaitFree(ctx context.Context, session string) error {
 	}
 }
 
-// follower folds a journal while it grows.
+// follower folds a growing journal.
 type follower struct {
 	dir     *store.Dir
 	observe func(Update) error
 
 	plan  *plan.Plan
 	state state.State
-	last  int64 // number of the last event
+	last  int64 // sequence number of the last event
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -179,29 +180,29 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := f.take(ev); err != nil {
+		if err := f.apply(ev); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take folds an event and shows it.
-func (f *follower) take(ev event.Event) error {
+// apply folds an event and passes it to the observer.
+func (f *follower) apply(ev event.Event) error {
 	f.last = ev.Seq
-	if f.plan == nil || ev.Type == event.SessionStart { // a run brings its own plan
-		if err := f.load(); err != nil {
+	if f.plan == nil || ev.Type == event.SessionStart { // each run has its own plan
+		if err := f.loadPlan(); err != nil {
 			return err
 		}
 	}
-	if next, err := schedule.Apply(f.plan, f.state, ev); err == nil { // late deliveries do not fit, and do not count
+	if next, err := schedule.Apply(f.plan, f.state, ev); err == nil { // late deliveries are invalid and ignored
 		f.state = next
 	}
 	st := f.state
 	return f.observe(Update{Session: f.dir.Session(), Event: &ev, State: &st, Plan: f.plan, Dir: f.dir.Path()})
 }
 
-func (f *follower) load() error {
+func (f *follower) loadPlan() error {
 	p, err := loadPlan(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		p, err = &plan.Plan{}, nil

@@ -165,9 +165,9 @@ func TestHandedRefusals(t *testing.T) {
 		want              string
 	}{
 		"no file":         {artifacts: map[string]string{"spec": "nowhere.yaml"}, want: "the artifact spec: " + root + "/nowhere.yaml: the file cannot be read: no such file or directory"},
-		"a folder":        {artifacts: map[string]string{"x": "dir"}, want: "the artifact x: " + root + "/dir: it is no file"},
-		"a device":        {artifacts: map[string]string{"x": "/dev/zero"}, want: "the artifact x: /dev/zero: it is no file"},
-		"too large":       {artifacts: map[string]string{"x": "large.yaml"}, want: "it is larger than 67108864 bytes"},
+		"a folder":        {artifacts: map[string]string{"x": "dir"}, want: "the artifact x: " + root + "/dir: not a regular file"},
+		"a device":        {artifacts: map[string]string{"x": "/dev/zero"}, want: "the artifact x: /dev/zero: not a regular file"},
+		"too large":       {artifacts: map[string]string{"x": "large.yaml"}, want: "larger than 67108864 bytes"},
 		"no YAML":         {artifacts: map[string]string{"x": "broken.yaml"}, want: "cannot be used: $: VAL-004: is neither YAML nor JSON that can be read: line "},
 		"a list":          {artifacts: map[string]string{"x": "list.json"}, want: "$: VAL-002: must be an object, not a list"},
 		"text":            {artifacts: map[string]string{"spec": "text.yaml"}, want: "$: VAL-002: must be an object, not text"},
@@ -175,11 +175,11 @@ func TestHandedRefusals(t *testing.T) {
 		"lacks a field":   {artifacts: map[string]string{"spec": "empty.yaml"}, want: "$.spec_id: VAL-001: is missing"},
 		"another version": {artifacts: map[string]string{"spec": "two.yaml"}, want: `$._artifact_meta.version: VAL-003: must be of the major version of 1.2, which is the contract's, not "2.0"`},
 		"no version":      {artifacts: map[string]string{"spec": "none.yaml"}, want: `must be of the major version of 1.2, which is the contract's, not "new"`},
-		"a made field":    {artifacts: map[string]string{"request_id": "good.yaml"}, want: `the artifact "request_id" is one that every run gets by itself`},
-		"a bad name":      {artifacts: map[string]string{"a.b": "good.yaml"}, want: `the artifact "a.b" is named neither like a node of the pipeline nor like a field`},
-		"an envelope":     {artifacts: map[string]string{"_metadata": "good.yaml"}, want: `the artifact "_metadata" is named neither`},
-		"a made one":      {fields: map[string]string{"original_request": "x"}, want: `the field "original_request" is one that every run gets`},
-		"a bad field":     {fields: map[string]string{"": "x"}, want: `the field "" is named neither`},
+		"a made field":    {artifacts: map[string]string{"request_id": "good.yaml"}, want: `the artifact "request_id" is reserved: every run sets it`},
+		"a bad name":      {artifacts: map[string]string{"a.b": "good.yaml"}, want: `the artifact "a.b" is neither a node of the pipeline nor a valid field name`},
+		"an envelope":     {artifacts: map[string]string{"_metadata": "good.yaml"}, want: `the artifact "_metadata" is neither`},
+		"a made one":      {fields: map[string]string{"original_request": "x"}, want: `the field "original_request" is reserved: every run sets it`},
+		"a bad field":     {fields: map[string]string{"": "x"}, want: `the field "" is neither`},
 		"twice":           {fields: map[string]string{"mode": "x"}, artifacts: map[string]string{"mode": "good.yaml"}, want: `"mode" is given twice: as a field and as the artifact good.yaml`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,9 +55,9 @@ func TestHealth(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var h Health
 			for _, e := range tt.events {
-				h.take(e)
+				h.apply(e)
 			}
-			if diff := cmp.Diff(tt.want, h.judged()); diff != "" {
+			if diff := cmp.Diff(tt.want, h.withScore()); diff != "" {
 				t.Error(diff)
 			}
 		})

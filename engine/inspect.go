@@ -9,97 +9,102 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Survey is all that is known of a session, from one reading of its journal.
+// Inspection holds the results of all queries on a session, from one pass over its journal.
 type Inspection struct {
 	Status *Status
-	// History and Metrics are nil and Artifacts empty where the session never began. Each is what the engine's method of that
-	// name gives.
+	// History and Metrics are nil and Artifacts is empty if the session never began. Each equals the result
+	// of the engine's method of that name.
 	History   *History
 	Metrics   *Metrics
 	Artifacts []ArtifactInfo
-	// Plan is the plan that the session follows, one without nodes where none can be read. It is not to be changed.
+	// Plan is the session's plan; without nodes if it cannot be read. The caller must not change it.
 	Plan *plan.Plan
 }
 
-// Survey tells of a session what [Engine.Status], [Engine.History], [Engine.Metrics] and [Engine.Artifacts] tell, and reads
-// its journal once for all of them. tell, unless it is nil, is called with the plan before the journal is read, and what it
-// returns with each event, in order. Of a session of the Bash engine the plan is known only afterwards: then tell is called
-// once more with that, and all events come again. Survey takes no lock and starts nothing. The error wraps [ErrNoSession]
-// if there is no such session; that it never began is no error.
+// Inspect returns the results of [Engine.Status], [Engine.History], [Engine.Metrics] and [Engine.Artifacts]
+// from one pass over the journal.
+//
+// A non-nil tell is called with the plan before the journal is read; its result is called with each event, in
+// order. For a session of the Bash engine the plan is known only afterwards: tell is then called again with
+// that plan, and all events are repeated.
+//
+// Inspect takes no lock and starts nothing. The error wraps [ErrNoSession] if there is no such session; a
+// session that never began is not an error.
 func (e *Engine) Inspect(session string, tell func(p *plan.Plan) func(event.Event)) (*Inspection, error) {
 	if tell == nil {
 		tell = func(*plan.Plan) func(event.Event) { return func(event.Event) {} }
 	}
-	var t told
-	var named collection
-	var counted accounting
+	var fold statusFold
+	var artifacts artifactFold
+	var totals metricsFold
 	begin := func(p *plan.Plan) func(event.Event) {
-		count, hear := counted.begin(p), tell(p)
+		count, handle := totals.start(p), tell(p)
 		return func(ev event.Event) {
 			count(ev)
-			hear(ev)
+			handle(ev)
 		}
 	}
-	dir, k, err := e.look(session, func(p *plan.Plan) func(event.Event) {
-		hear := begin(p)
+	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) {
+		handle := begin(p)
 		return func(ev event.Event) {
-			t.take(ev)
-			named.take(ev)
-			hear(ev)
+			fold.apply(ev)
+			artifacts.apply(ev)
+			handle(ev)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	if counted.plan != k.plan {
-		if err := k.retell(dir, begin(k.plan)); err != nil {
+	if totals.plan != view.plan {
+		if err := view.reread(dir, begin(view.plan)); err != nil {
 			return nil, err
 		}
 	}
-	s := &Inspection{Plan: k.plan}
-	if s.Status, err = e.statusOf(session, dir, k, &t); err != nil {
+	s := &Inspection{Plan: view.plan}
+	if s.Status, err = e.newStatus(session, dir, view, &fold); err != nil {
 		return nil, err
 	}
-	if k.began() {
-		s.History, s.Metrics, s.Artifacts = historyOf(session, k, counted.account), metricsOf(k.state, counted.account), named.artifacts(dir, k)
+	if view.began() {
+		s.History, s.Metrics, s.Artifacts = newHistory(session, view, totals.metrics), newMetrics(view.state, totals.metrics), artifacts.list(dir, view)
 	}
 	return s, nil
 }
 
-// Visit is one visit of a node: when, how it ended, where the run went from it, and what it took.
+// Visit is one visit of a node: its times, outcome, next node and metrics.
 type Visit = metrics.Visit
 
-// VisitRestarted is the status of a visit that ended because the node was entered anew.
+// VisitRestarted is the status of a visit that ended because the node restarted.
 const VisitRestarted = metrics.Restarted
 
-// Work is what was done and consumed.
+// Work holds counts, durations and consumption.
 type Work = metrics.Work
 
 // CheckFacts is the last result of a check.
 type CheckFacts = metrics.Check
 
-// StepCounts says how far the steps of a node have got.
+// StepCounts counts the steps of a node by status.
 type StepCounts = metrics.Steps
 
-// StageMetrics is what all visits of a node took.
+// StageMetrics holds the totals of all visits of a node.
 type StageMetrics = metrics.Stage
 
-// CycleMetrics is a counted edge that was taken.
+// CycleMetrics describes a counted edge that was taken.
 type CycleMetrics = metrics.Cycle
 
-// History is the way that the newest run of a session took.
+// History lists the node visits of a session's latest run.
 type History struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id"`
 	Status  state.Status `json:"status"`
-	// Visits are those of all nodes, in the order in which they began.
+	// Visits holds the visits of all nodes, oldest first.
 	Visits []Visit `json:"visits"`
-	// Damage says what of the session's files could not be read, "" for nothing: the history may lack it.
+	// Damage describes the unreadable parts of the session's files, "" for none. The history may be
+	// incomplete.
 	Damage string `json:"damage,omitempty"`
 }
 
-// Metrics are what the newest run of a session took: metrics.json, with what has happened since.
+// Metrics holds the metrics of a session's latest run: metrics.json, brought up to date.
 type Metrics struct {
 	Session   string       `json:"session"`
 	RunID     string       `json:"run_id"`
@@ -110,60 +115,61 @@ type Metrics struct {
 	metrics.Totals
 }
 
-// History tells every visit of every node of a session, from its journal. It takes no lock. The error wraps
-// [ErrNoSession] if there is none, and [ErrNothingToResume] if the session never began.
+// History returns every node visit of a session's latest run, from its journal. It takes no lock. The error
+// wraps [ErrNoSession] if there is no such session, and [ErrNothingToResume] if it never began.
 func (e *Engine) History(session string) (*History, error) {
-	k, a, err := e.accountOf(session)
+	k, a, err := e.replayMetrics(session)
 	if err != nil {
 		return nil, err
 	}
-	return historyOf(session, k, a), nil
+	return newHistory(session, k, a), nil
 }
 
-func historyOf(session string, k known, a *metrics.Collector) *History {
-	return &History{Session: session, RunID: k.state.RunID, Status: k.state.Status, Visits: a.Visits(), Damage: k.damage}
+func newHistory(session string, view sessionView, collector *metrics.Collector) *History {
+	return &History{Session: session, RunID: view.state.RunID, Status: view.state.Status, Visits: collector.Visits(), Damage: view.damage}
 }
 
-// Metrics says what a session took in all and stage by stage, from its journal. It fails as [Engine.History] does.
+// Metrics returns the metrics of a session's latest run, in total and by stage. It fails as [Engine.History]
+// does.
 func (e *Engine) Metrics(session string) (*Metrics, error) {
-	k, a, err := e.accountOf(session)
+	k, a, err := e.replayMetrics(session)
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(k.state, a), nil
+	return newMetrics(k.state, a), nil
 }
 
-func (e *Engine) accountOf(session string) (known, *metrics.Collector, error) {
-	var told accounting
-	dir, k, err := e.look(session, told.begin)
+func (e *Engine) replayMetrics(session string) (sessionView, *metrics.Collector, error) {
+	var fold metricsFold
+	dir, view, err := e.openView(session, fold.start)
 	if err != nil {
-		return known{}, nil, err
+		return sessionView{}, nil, err
 	}
 	defer dir.Close()
-	if !k.began() {
-		return known{}, nil, neverBegan(session)
+	if !view.began() {
+		return sessionView{}, nil, neverBeganError(session)
 	}
-	if told.plan != k.plan {
-		err = k.retell(dir, told.begin(k.plan))
+	if fold.plan != view.plan {
+		err = view.reread(dir, fold.start(view.plan))
 	}
-	return k, told.account, err
+	return view, fold.metrics, err
 }
 
-// accounting makes the account of a session while its journal is read.
-type accounting struct {
+// metricsFold collects the metrics of a session while its journal is read.
+type metricsFold struct {
 	plan    *plan.Plan
-	account *metrics.Collector
+	metrics *metrics.Collector
 }
 
-// begin is a [hearer].
-func (t *accounting) begin(p *plan.Plan) func(event.Event) {
-	t.plan, t.account = p, metrics.New(p)
-	return t.account.Apply
+// start is an [eventHandler].
+func (f *metricsFold) start(p *plan.Plan) func(event.Event) {
+	f.plan, f.metrics = p, metrics.New(p)
+	return f.metrics.Apply
 }
 
-func metricsOf(st state.State, a *metrics.Collector) *Metrics {
+func newMetrics(st state.State, collector *metrics.Collector) *Metrics {
 	return &Metrics{
 		Session: st.Session, RunID: st.RunID, Pipeline: st.Pipeline, Status: st.Status, StartedAt: st.StartedAt, EndedAt: st.EndedAt,
-		Totals: a.Totals(),
+		Totals: collector.Totals(),
 	}
 }

@@ -45,7 +45,7 @@ func TestTwoPeopleApprove(t *testing.T) {
 	if err != nil || !r.Success {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if first != nil || !errors.Is(second, engine.ErrNoQuestion) || !strings.Contains(second.Error(), "is answered already: approve by ann") {
+	if first != nil || !errors.Is(second, engine.ErrNoQuestion) || !strings.Contains(second.Error(), "is already answered: approve by ann") {
 		t.Errorf("the first one: %v, the second one: %v", first, second)
 	}
 	if files := left(t, root); len(files) > 0 {

@@ -14,27 +14,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// AnswerOptions are an answer to a question.
+// AnswerOptions is an answer to a question.
 type AnswerOptions struct {
 	Session string
-	// Question is its id; "" for the one that is open, if there is one only.
+	// Question is its id; "" selects the only open one.
 	Question string
-	// Answer is one of the question's options: approve or reject, of a tool call skip, too.
+	// Answer is one of the question's options: approve or reject; for a tool call also skip.
 	Answer string
-	// Text goes with it: of an approval into the next prompt, of a rejection as feedback, where the question takes
-	// it.
+	// Text is added to the next prompt by an approval; a rejection sends it as feedback, if the question
+	// accepts it.
 	Text string
-	// Digest is that of the question as it was shown; "" for that of now.
+	// Digest is the digest of the question as shown; "" for the current one.
 	Digest string
 	By     string
 }
 
-// Answer answers a question of a session. Whoever holds the session goes on with it; if nobody does, it is journaled
-// here, and [Engine.Resume] goes on. A rejection without a text ends the session. It fails with [ErrNoQuestion] where
-// nothing like it is open, with [ErrTerminal] if the session has ended, and with [ErrOptions] for an answer that the
-// question does not take.
+// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
+// journaled here for [Engine.Resume]. A rejection without a text ends the session.
+//
+// The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
+// [ErrOptions] if the question does not accept the answer.
 func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
-	q, err := e.openQuestion(o)
+	q, err := e.selectQuestion(o)
 	if err != nil {
 		return err
 	}
@@ -45,16 +46,16 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 		d.Digest = q.Digest
 	}
 	ev := event.New(event.QuestionAnswered, nil, "", d)
-	if e.control(o.Session, ev) {
+	if e.sendControl(o.Session, ev) {
 		return nil
 	}
-	return e.tell(ctx, o.Session, inbox.Message{
+	return e.deliver(ctx, o.Session, inbox.Message{
 		Action: inbox.Answer, By: d.By, Question: d.ID, Answer: d.Answer, Digest: d.Digest, Text: d.Text,
 	}, ev)
 }
 
-// openQuestion is the question that is answered, if the answer is one that it takes.
-func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
+// selectQuestion returns the question to answer, after checking the answer.
+func (e *Engine) selectQuestion(o AnswerOptions) (Question, error) {
 	all, err := e.Questions(o.Session)
 	if err != nil {
 		return Question{}, err
@@ -67,153 +68,154 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 	}
 	switch {
 	case len(open) > 1:
-		return Question{}, refused(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
+		return Question{}, sessionError(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
 			WithHint("name one of them: `agent-pipelines questions list %s`", o.Session)
 	case len(open) == 0:
-		return Question{}, e.notAsked(o, all)
+		return Question{}, e.noQuestionError(o, all)
 	}
 	q := open[0]
 	switch {
 	case !slices.Contains(q.Options, o.Answer):
-		return q, refused(ErrOptions, "question %s of session '%s' does not take %q", q.ID, o.Session, o.Answer).WithHint("it takes %v", q.Options)
+		return q, sessionError(ErrOptions, "question %s of session '%s' does not accept %q", q.ID, o.Session, o.Answer).WithHint("answer with one of %v", q.Options)
 	case o.Answer == event.AnswerReject && o.Text != "" && !q.AcceptFeedback:
-		return q, refused(ErrOptions, "question %s of session '%s' takes no feedback", q.ID, o.Session).
+		return q, sessionError(ErrOptions, "question %s of session '%s' accepts no feedback", q.ID, o.Session).
 			WithHint("reject it without a text, which ends the session, or approve it")
 	case o.Answer == event.AnswerApprove && o.Text != "" && q.Kind == event.QuestionTool:
-		return q, refused(ErrOptions, "question %s of session '%s' takes no text with an approval: the call is made as it is", q.ID, o.Session).
-			WithHint("approve it without a text; what is said with a rejection is told to the agent; `agent-pipelines feedback %s TEXT` is for the next prompts", o.Session)
+		return q, sessionError(ErrOptions, "question %s of session '%s' accepts no text with an approval: the call runs unchanged", q.ID, o.Session).
+			WithHint("approve it without a text, reject it with a text for the agent, or run `agent-pipelines feedback %s TEXT` for the next prompts", o.Session)
 	case o.Text != "" && strings.TrimSpace(o.Text) == "":
-		return q, refused(ErrOptions, "the text of the answer is empty")
+		return q, sessionError(ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:
-		return q, tooLong(o.Text)
+		return q, textTooLongError(o.Text)
 	case o.Digest != "" && o.Digest != q.Digest:
-		return q, refused(ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
-			WithHint("look at it again: `agent-pipelines questions show %s %s`", o.Session, q.ID)
+		return q, sessionError(ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
+			WithHint("show it again: `agent-pipelines questions show %s %s`", o.Session, q.ID)
 	}
 	return q, nil
 }
 
-// notAsked says why there is nothing to answer.
-func (e *Engine) notAsked(o AnswerOptions, all []Question) error {
+// noQuestionError says why no question can be answered.
+func (e *Engine) noQuestionError(o AnswerOptions, all []Question) error {
 	st, err := e.Status(o.Session)
 	if err != nil {
 		return err
 	}
-	for _, q := range all { // all of them are answered, or have another id
+	for _, q := range all { // each of them is answered or has another id
 		if o.Question == "" || q.ID == o.Question {
-			return answeredAlready(o.Session, q.ID, q.Answer.Word, q.Answer.By)
+			return alreadyAnsweredError(o.Session, q.ID, q.Answer.Word, q.Answer.By)
 		}
 	}
 	switch {
 	case st.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", o.Session, ended(st.Status)).WithHint("nothing is left to be answered")
+		return sessionError(ErrTerminal, "session '%s' %s", o.Session, endedText(st.Status)).WithHint("nothing is left to be answered")
 	case o.Question != "":
-		return refused(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
+		return sessionError(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
 			WithHint("`agent-pipelines questions list %s` shows what it asks", o.Session)
 	default:
-		return refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
+		return sessionError(ErrNoQuestion, "session '%s' has no open questions", o.Session).
 			WithHint("`agent-pipelines status %s` says how it stands", o.Session)
 	}
 }
 
-func answeredAlready(session, question, word, by string) error {
+func alreadyAnsweredError(session, question, word, by string) error {
 	if by != "" {
 		by = " by " + by
 	}
-	return refused(ErrNoQuestion, "question %s of session '%s' is answered already: %s%s", question, session, word, by).
+	return sessionError(ErrNoQuestion, "question %s of session '%s' is already answered: %s%s", question, session, word, by).
 		WithHint("`agent-pipelines resume %s` goes on with it, unless a process holds the session", session)
 }
 
-func tooLong(text string) error {
-	return refused(ErrOptions, "the text has %d bytes, at most %d are taken", len(text), event.MaxText).
+func textTooLongError(text string) error {
+	return sessionError(ErrOptions, "the text has %d bytes: want at most %d", len(text), event.MaxText).
 		WithHint("put it into a file of the project and name the file")
 }
 
-// Feedback gives a text to the agent's next prompt, in whatever stage that is. Whoever holds the session journals it; if
-// nobody does, it is journaled here. It fails with [ErrTerminal] if the session has ended.
+// Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
+// otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
 func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	s, err := e.Status(session)
 	switch {
 	case err != nil:
 		return err
 	case s.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("no prompt will follow")
+		return sessionError(ErrTerminal, "session '%s' %s", session, endedText(s.Status)).WithHint("no prompt will follow")
 	case s.Status == "" && s.Damage == "":
-		return neverBegan(session)
+		return neverBeganError(session)
 	case strings.TrimSpace(text) == "":
-		return refused(ErrOptions, "the feedback is empty")
+		return sessionError(ErrOptions, "the feedback is empty")
 	case len(text) > event.MaxText:
-		return tooLong(text)
+		return textTooLongError(text)
 	}
 	by = event.Truncate(by, event.MaxName)
 	ev := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: string(inbox.Feedback), By: by, Text: text})
-	if e.control(session, ev) {
+	if e.sendControl(session, ev) {
 		return nil
 	}
-	return e.tell(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text}, ev)
+	return e.deliver(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text}, ev)
 }
 
-// tell leaves a message for whoever holds the session, or journals the event where nobody does.
-func (e *Engine) tell(ctx context.Context, session string, m inbox.Message, ev event.Event) error {
+// deliver posts a message to the kernel that holds the session, or journals the event if none does.
+func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message, ev event.Event) error {
 	for {
 		s, err := e.Status(session)
 		if err != nil {
 			return err
 		}
 		if s.Held {
-			return e.post(session, m)
+			return e.postMessage(session, m)
 		}
 		err = e.record(ctx, session, ev)
-		if !errors.Is(err, ErrLocked) { // somebody took it a moment ago
+		if !errors.Is(err, ErrLocked) { // another kernel acquired the session meanwhile
 			return err
 		}
 	}
 }
 
-// post leaves a message for whoever holds the session. One that comes too late is taken back, and the error says so.
-func (e *Engine) post(session string, m inbox.Message) error {
+// postMessage posts a message to the kernel that holds the session. If the kernel no longer reads it, the
+// message is removed and the error says so.
+func (e *Engine) postMessage(session string, m inbox.Message) error {
 	dir, err := e.open(session)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	// It lies in the session's directory until the kernel that holds the session takes it up.
+	// The message stays in the session's directory until the kernel has read it.
 	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.Agent().Text(m.Text)
 	if m.ID, err = inbox.Post(dir, m); err != nil {
 		return err
 	}
-	if late := e.late(dir, m); late != nil {
-		return errors.Join(late, inbox.Ack(dir, m.ID))
+	if undelivered := e.checkDelivered(dir, m); undelivered != nil {
+		return errors.Join(undelivered, inbox.Ack(dir, m.ID))
 	}
 	return nil
 }
 
-// late is why a message that was just left is not taken up any more, nil: it is. A session that has ended since does not look
-// for it: a kernel clears its inbox after its last event and before it gives the session back. Of two answers to
-// one question that were left at the same time, the first one counts.
-func (e *Engine) late(dir *store.Dir, m inbox.Message) error {
-	k, err := e.known(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
+// checkDelivered returns an error if a message posted just now will not be applied. An ended session does not
+// read it, because a kernel clears its inbox after its last event and before it releases the lock. Of two
+// concurrent answers to one question, the first counts.
+func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
+	view, err := e.loadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
-	case err != nil || slices.Contains(k.state.Handled, m.ID):
+	case err != nil || slices.Contains(view.state.Handled, m.ID):
 		return nil //nolint:nilerr // whoever holds the session reads it better
-	case k.state.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", dir.Session(), ended(k.state.Status)).WithHint("it did so a moment ago, and takes nothing more")
+	case view.state.Status.Final():
+		return sessionError(ErrTerminal, "session '%s' %s", dir.Session(), endedText(view.state.Status)).WithHint("it ended a moment ago and accepts nothing more")
 	case m.Action != inbox.Answer:
 		return nil
 	}
-	if first, is := inbox.Before(dir, m); is {
-		return answeredAlready(dir.Session(), m.Question, first.Answer, first.By)
+	if first, found := inbox.Before(dir, m); found {
+		return alreadyAnsweredError(dir.Session(), m.Question, first.Answer, first.By)
 	}
-	if _, misfit := schedule.Apply(k.plan, k.state, requested(m)); misfit != nil {
-		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", dir.Session(), misfit).
+	if _, invalid := schedule.Apply(view.plan, view.state, messageEvent(m)); invalid != nil {
+		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", dir.Session(), invalid).
 			WithHint("`agent-pipelines status %s` says how it stands", dir.Session())
 	}
 	return nil
 }
 
-// record journals an event of a session that nobody holds, and what follows from it without any work.
+// record journals an event of a session that no kernel holds, and its immediate consequences.
 func (e *Engine) record(ctx context.Context, name string, ev event.Event) error {
-	s, err := e.hold(ctx, name, false, false)
+	s, err := e.openExclusive(ctx, name, false, false)
 	if err != nil {
 		return err
 	}
@@ -221,31 +223,31 @@ func (e *Engine) record(ctx context.Context, name string, ev event.Event) error 
 }
 
 func (s *session) record(ctx context.Context, ev event.Event) error {
-	from, err := s.recall(ctx)
+	from, err := s.recoverState(ctx)
 	if err != nil {
 		return err
 	}
 	if s.state.Status.Final() {
-		return terminal(s.name, s.state.Status)
+		return terminalError(s.name, s.state.Status)
 	}
-	if err := s.takeHold(ctx, from); err != nil {
+	if err := s.beginEpoch(ctx, from); err != nil {
 		return err
 	}
-	if _, misfit := schedule.Apply(s.plan, s.state, ev); misfit != nil { // such as an answer to an attempt that has been cut off
-		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", s.name, misfit).
+	if _, misfit := schedule.Apply(s.plan, s.state, ev); misfit != nil { // such as an answer to an interrupted attempt
+		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", s.name, misfit).
 			WithHint("`agent-pipelines status %s` says how it stands", s.name)
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err
 	}
-	if err := s.stopAsAsked(ctx); err != nil {
+	if err := s.applyStop(ctx); err != nil {
 		return err
 	}
-	return s.rest()
+	return s.flushViews()
 }
 
-// stopAsAsked ends or pauses a session in which nothing is under way, if that was asked for.
-func (s *session) stopAsAsked(ctx context.Context) error {
+// applyStop ends or pauses a session without running effects, if that was requested.
+func (s *session) applyStop(ctx context.Context) error {
 	for s.state.Stop != nil {
 		due := schedule.Decide(s.plan, s.state)
 		if len(due) == 0 {
@@ -253,7 +255,7 @@ func (s *session) stopAsAsked(ctx context.Context) error {
 		}
 		for _, c := range due {
 			if c.Kind != schedule.Record {
-				return fmt.Errorf("end %s: %s is under way", s.name, c.Key)
+				return fmt.Errorf("end session %s: %s is still running", s.name, c.Key)
 			}
 			if err := s.commit(ctx, *c.Event); err != nil {
 				return err
@@ -263,22 +265,22 @@ func (s *session) stopAsAsked(ctx context.Context) error {
 	return nil
 }
 
-// PauseSession asks whoever holds a session to pause it after the running iteration. It fails with
-// [ErrTerminal] if the session has ended, and with [ErrNothingToResume] if nobody works on it.
+// PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
+// [ErrTerminal] if the session has ended, and [ErrNothingToResume] if no kernel holds it.
 func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
 		return err
 	}
 	if !s.Held {
-		return idle(session, s)
+		return notRunningError(session, s)
 	}
-	return e.post(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
+	return e.postMessage(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
 }
 
-// AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
-// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already, and
-// with [ErrNothingToResume] if it never began.
+// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
+// end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
+// it never began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
@@ -286,11 +288,11 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 	}
 	switch {
 	case s.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
+		return sessionError(ErrTerminal, "session '%s' %s", session, endedText(s.Status)).WithHint("there is nothing left to abort")
 	case s.Held:
-		return e.post(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
+		return e.postMessage(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
 	case s.Status == "" && s.Damage == "":
-		return neverBegan(session)
+		return neverBeganError(session)
 	}
 	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),

@@ -158,7 +158,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 	}{
 		"no such question":      {engine.AnswerOptions{Question: "Q-9", Answer: event.AnswerApprove}, engine.ErrNoQuestion, "has no question Q-9 open"},
 		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not take "perhaps"`},
-		"feedback to a confirm": {engine.AnswerOptions{Answer: event.AnswerReject, Text: "no"}, engine.ErrOptions, "takes no feedback"},
+		"feedback to a confirm": {engine.AnswerOptions{Answer: event.AnswerReject, Text: "no"}, engine.ErrOptions, "accepts no feedback"},
 		"an empty text":         {engine.AnswerOptions{Answer: event.AnswerApprove, Text: " \n"}, engine.ErrOptions, "the text of the answer is empty"},
 		"a text that is long":   {engine.AnswerOptions{Answer: event.AnswerApprove, Text: long}, engine.ErrOptions, "at most"},
 		"another digest":        {engine.AnswerOptions{Answer: event.AnswerApprove, Digest: "0"}, engine.ErrNoQuestion, "has changed since it was shown"},
@@ -180,7 +180,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 	if err := e.Answer(t.Context(), approve); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is answered already: approve by ann") {
+	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is already answered: approve by ann") {
 		t.Errorf("a second time: %v", err)
 	}
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {

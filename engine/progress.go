@@ -12,47 +12,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ProviderStatus is how a provider of a parallel block stands.
+// ProviderStatus is the state of a provider of a parallel block.
 type ProviderStatus struct {
-	Provider  string `json:"provider"` // as written in the pipeline, or its as
+	Provider  string `json:"provider"` // name in the pipeline, or its alias (as)
 	Status    string `json:"status"`   // pending, running, complete, failed
 	Stage     string `json:"stage,omitempty"`
-	Iteration int    `json:"iteration"` // of that stage
+	Iteration int    `json:"iteration"` // of Stage
 	Max       int    `json:"max_iterations"`
 	Attempt   int    `json:"attempt,omitempty"`
-	// Failure is why it failed, or why its last attempt did; nil otherwise.
+	// Failure is the error of the provider or of its last attempt, else nil.
 	Failure *event.FailureData `json:"error,omitempty"`
 }
 
-// StageResult is how one node of the plan ended or stands: of its last visit, in the last run of the pipeline.
+// StageResult is the state of one node: its last visit in the last run of the pipeline.
 type StageResult struct {
 	ID   string    `json:"id"`
-	Path string    `json:"path"` // its place in the plan: "0", in a nested pipeline "2.0"
+	Path string    `json:"path"` // path in the plan: "0", in an embedded pipeline "2.0"
 	Kind plan.Kind `json:"kind"` // stage, parallel or pipeline
 	// Status is pending, running, complete, failed or skipped.
 	Status string `json:"status"`
-	// Outcome is what its edge was chosen by (success, fail, ...), Reason why it ended; "" before it has.
+	// Outcome selected the node's edge (success, fail, ...); Reason says why the node ended. Both are ""
+	// before.
 	Outcome string `json:"outcome,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Iterations are those completed, in a block by all its providers together; 0 for a nested pipeline, whose
-	// stages follow it.
+	// Iterations counts the completed ones, in a block over all providers. It is 0 for an embedded pipeline,
+	// whose stages follow it.
 	Iterations int `json:"iterations"`
-	// Duration is the time from its start to its end, pauses included; 0 before it has ended.
+	// Duration is the time from start to end, including pauses; 0 before the end.
 	Duration time.Duration `json:"duration_ns"`
-	// Output is the absolute path of what the agent reported last, "" if there is nothing.
+	// Output is the absolute path of the agent's last output, "" for none.
 	Output string `json:"output,omitempty"`
-	// Providers are those of a parallel block, in its order.
+	// Providers holds the states of a parallel block's providers, in its order.
 	Providers []ProviderStatus `json:"providers,omitempty"`
 }
 
-// stageResults are the results of all nodes, in the order of the plan, those of a nested pipeline after it. dir
-// is the session's directory.
+// stageResults returns the results of all nodes in plan order, those of an embedded pipeline after its node.
+// dir is the session's directory.
 func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 	results := []StageResult{}
 	for n := range p.All() {
-		r := StageResult{ID: n.ID, Path: n.Path, Kind: n.Kind, Status: "pending", Providers: providersOf(n, st)}
+		r := StageResult{ID: n.ID, Path: n.Path, Kind: n.Kind, Status: "pending", Providers: providerStatuses(n, st)}
 		if ns, entered := st.Nodes[n.Path]; entered {
-			r.Status, r.Outcome, r.Reason, r.Iterations = string(ns.Status), ns.Outcome, ns.Reason, iterationsOf(ns)
+			r.Status, r.Outcome, r.Reason, r.Iterations = string(ns.Status), ns.Outcome, ns.Reason, completedIterations(ns)
 			if ns.EndedAt != nil {
 				r.Duration = ns.EndedAt.Sub(ns.StartedAt)
 			}
@@ -67,9 +68,9 @@ func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 	return results
 }
 
-// deliverable is what the run has delivered, nil where it is not completed or there is nothing. dir is the session's
+// newDeliverable returns the artifact that a completed run delivers, nil for none. dir is the session's
 // directory.
-func deliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
+func newDeliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
 	if st.Status != state.Completed {
 		return nil
 	}
@@ -85,20 +86,20 @@ func deliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
 	return d
 }
 
-func iterationsOf(n state.Node) int {
+func completedIterations(n state.Node) int {
 	total := n.Loop.Completed
 	for _, b := range n.Branches {
 		for _, done := range b.Done {
 			total += done.Iterations
 		}
-		if len(b.Done) <= b.Stage { // its last stage is not among those that ended well
+		if len(b.Done) <= b.Stage { // its current stage is not in Done
 			total += b.Loop.Completed
 		}
 	}
 	return total
 }
 
-// resumeCommand goes on with a session that stands as st says.
+// resumeCommand returns the command that resumes a session in the state st.
 func resumeCommand(session string, p *plan.Plan, st state.State) string {
 	if used := schedule.UsedUp(p, st); used != nil {
 		return used.ResumeCommand
@@ -106,7 +107,7 @@ func resumeCommand(session string, p *plan.Plan, st state.State) string {
 	return "agent-pipelines resume " + session
 }
 
-func completed(p *plan.Plan, st state.State) []string {
+func completedNodes(p *plan.Plan, st state.State) []string {
 	ids := []string{}
 	for i := range p.Nodes {
 		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
@@ -116,7 +117,7 @@ func completed(p *plan.Plan, st state.State) []string {
 	return ids
 }
 
-// StepStatus is how one step of the node that a session is at stands.
+// StepStatus is the state of one step of the session's current node.
 type StepStatus struct {
 	ID     string           `json:"id"`
 	Title  string           `json:"title,omitempty"`
@@ -125,7 +126,7 @@ type StepStatus struct {
 	Reason string           `json:"reason,omitempty"` // why it failed, is blocked or was skipped
 }
 
-// CycleStatus is how often a counted edge was taken.
+// CycleStatus is the state of a counted edge.
 type CycleStatus struct {
 	Edge    string   `json:"edge"`  // "verify:fail->execute"
 	Count   int      `json:"count"` // returns so far
@@ -133,18 +134,18 @@ type CycleStatus struct {
 	Reasons []string `json:"reasons,omitempty"` // of the last returns, oldest first
 }
 
-// BudgetStatus is what of a ceiling is used up. Attempts that did not say what they took count as what was reserved
-// for them, and are counted.
+// BudgetStatus is the consumption of a budget. An attempt that reported none counts with its reservation.
 type BudgetStatus struct {
-	// Scope is the id of the node that the ceiling is for, "" for the whole session. Path is the node's.
+	// Scope is the id of the budget's node, "" for the whole session. Path is the node's path.
 	Scope string `json:"scope,omitempty"`
 	Path  string `json:"path,omitempty"`
-	// Used and Ceiling are the charge and what bounds it; a member of the ceiling that is 0 bounds nothing.
+	// Used is the charge, Ceiling its limit; a zero member of Ceiling is unlimited.
 	Used    state.Charge `json:"used"`
 	Ceiling plan.Cost    `json:"ceiling"`
 }
 
-// stepStatuses are those of the node that the run is at, in their order; of a run that is over, of the last node that has any.
+// stepStatuses returns the steps of the current node in their order. After the end of a run, these are the
+// steps of the last node that has any.
 func stepStatuses(p *plan.Plan, st state.State) (path string, all []StepStatus) {
 	at := p.Find(st.At)
 	if at == nil || at.Steps == nil {
@@ -166,7 +167,7 @@ func stepStatuses(p *plan.Plan, st state.State) (path string, all []StepStatus) 
 	return at.ID, all
 }
 
-func cyclesOf(st state.State) []CycleStatus {
+func cycleStatuses(st state.State) []CycleStatus {
 	var all []CycleStatus
 	for _, edge := range slices.Sorted(maps.Keys(st.Cycles)) {
 		c := st.Cycles[edge]
@@ -175,8 +176,8 @@ func cyclesOf(st state.State) []CycleStatus {
 	return all
 }
 
-// budgets are all ceilings of a plan, the session's first.
-func budgets(p *plan.Plan, st state.State) []BudgetStatus {
+// budgetStatuses returns all budgets of a plan, the session's first.
+func budgetStatuses(p *plan.Plan, st state.State) []BudgetStatus {
 	var all []BudgetStatus
 	seen := map[string]bool{}
 	add := func(path string) {
@@ -198,8 +199,8 @@ func budgets(p *plan.Plan, st state.State) []BudgetStatus {
 	return all
 }
 
-// providersOf are the providers of the block that a run is at, nil if it is at none.
-func providersOf(n *plan.Node, st state.State) []ProviderStatus {
+// providerStatuses returns the states of a parallel block's providers, nil if n is not a block.
+func providerStatuses(n *plan.Node, st state.State) []ProviderStatus {
 	if n == nil || n.Kind != plan.KindParallel {
 		return nil
 	}

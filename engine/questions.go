@@ -14,21 +14,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Escalation is how a question of kind escalation is answered by a file. Whoever holds the session finds that, and so
-// does a resume.
+// Escalation describes how to answer an escalation with a file. A running session and a resume both read that
+// file.
 type Escalation struct {
 	ID   string `json:"id"`   // ESC-<yyyymmddHHMMSS>[-n]
-	File string `json:"file"` // absolute path of the escalation
-	// Resolution is the absolute path of the file that answers it, and Example what that may hold: abort, which ends the
-	// session, and context, which the next prompts are told.
+	File string `json:"file"` // absolute path of the escalation file
+	// Resolution is the absolute path of the answering file. Example shows its content: abort ends the
+	// session, context is added to the next prompts.
 	Resolution string `json:"resolution_file"`
 	Example    string `json:"example"`
-	// Resolved: the file is there, and the run has not taken it up yet. Faults keep it from being an answer.
+	// Resolved reports that the file exists and has not been applied yet. Faults lists the reasons why it is
+	// invalid.
 	Resolved bool        `json:"resolved,omitempty"`
 	Faults   Diagnostics `json:"faults,omitempty"`
 }
 
-func escalationOf(q state.Question, dir *store.Dir) *Escalation {
+func newEscalation(q state.Question, dir *store.Dir) *Escalation {
 	e := &Escalation{
 		ID: q.Escalation, File: dir.Abs(store.EscalationFile(q.Escalation)), Resolution: dir.Abs(store.ResolutionFile(q.Escalation)),
 		Example: question.Example,
@@ -39,81 +40,82 @@ func escalationOf(q state.Question, dir *store.Dir) *Escalation {
 	return e
 }
 
-// ErrNoQuestion says that the session has no such question open.
+// ErrNoQuestion: the session has no such open question.
 var ErrNoQuestion = errors.New("no such question")
 
-// Question is something that a session asks a person.
+// Question is a question of a session to the user.
 type Question struct {
 	Session string `json:"session"`
 	ID      string `json:"id"`
 	Kind    string `json:"kind"` // confirm, supervise, tool, escalation
-	// Call is the tool call that it is about, nil for other kinds.
+	// Call is the tool call in question, nil for other kinds.
 	Call *event.AskedCall `json:"call,omitempty"`
-	// Stage is the id of the node that it is about, "" for the session.
+	// Stage is the id of the node, "" for the session.
 	Stage string `json:"stage,omitempty"`
-	// Provider is the provider of a parallel block whose work it is about, "" elsewhere.
+	// Provider is the provider of a parallel block that the question is about, "" elsewhere.
 	Provider string `json:"provider,omitempty"`
 	Text     string `json:"text"`
-	// Code is that of what made a person needed, for an escalation, and Remedy what can be done about it.
+	// Code identifies the cause of an escalation, and Remedy suggests a solution.
 	Code   string `json:"code,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
-	// Escalation is how an escalation is answered by a file, nil for other kinds.
+	// Escalation describes how to answer an escalation with a file, nil for other kinds.
 	Escalation *Escalation `json:"escalation,omitempty"`
 	Options    []string    `json:"options"`
-	// AcceptFeedback: a rejection may have a text. It sends the stage back with it; about a tool call the agent is told
-	// it, and goes on.
+	// AcceptFeedback reports that a rejection may have a text. The stage restarts with it; about a tool call,
+	// the text goes to the agent, which continues.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Preview is the beginning of what it is about, Files are the absolute paths of all of it.
+	// Preview is the beginning of the content in question; Files are the absolute paths of the whole.
 	Preview string   `json:"preview,omitempty"`
 	Files   []string `json:"files,omitempty"`
-	// Digest binds an answer to what was shown.
+	// Digest binds an answer to the content shown.
 	Digest  string    `json:"digest"`
 	AskedAt time.Time `json:"asked_at"`
-	// Due is by when it is to be answered, and OnTimeout what is done then with an escalation: abort, pause or failed.
+	// Due is the deadline of the answer. OnTimeout is the consequence for an escalation: abort, pause or
+	// failed.
 	Due       *time.Time `json:"due,omitempty"`
 	OnTimeout string     `json:"on_timeout,omitempty"`
-	// Answer is what somebody said that the run has not taken up yet, nil: nobody did.
+	// Answer is an answer that the run has not applied yet, nil for none.
 	Answer *state.Answer `json:"answer,omitempty"`
-	// Commands answer it, or show all of it.
+	// Commands holds command lines that answer or show the question.
 	Commands QuestionCommands `json:"commands"`
 }
 
-// QuestionCommands are command lines about a question. Those that it does not take are empty, and so are the answers
-// to one that is answered.
+// QuestionCommands holds command lines for a question. Commands that the question does not accept are "", as
+// are all answers after it was answered.
 type QuestionCommands struct {
 	Approve  string `json:"approve,omitempty"`
 	Reject   string `json:"reject,omitempty"`
-	Feedback string `json:"feedback,omitempty"` // TEXT stands for what is to be said
-	// Skip leaves a tool call out.
+	Feedback string `json:"feedback,omitempty"` // TEXT is a placeholder
+	// Skip skips the tool call.
 	Skip string `json:"skip,omitempty"`
-	// SkipFailedStep goes on without the steps of the stage that failed; "" where none did.
+	// SkipFailedStep continues without the failed steps of the stage; "" if none failed.
 	SkipFailedStep string `json:"skip_failed_step,omitempty"`
 	Show           string `json:"show"`
 }
 
-func commandsOf(q Question) QuestionCommands {
-	words := q.Session + " " + q.ID
-	c := QuestionCommands{Show: "agent-pipelines questions show " + words}
+func questionCommands(q Question) QuestionCommands {
+	args := q.Session + " " + q.ID
+	c := QuestionCommands{Show: "agent-pipelines questions show " + args}
 	if q.Answer != nil {
 		return c
 	}
 	if slices.Contains(q.Options, event.AnswerApprove) {
-		c.Approve = "agent-pipelines approve " + words
+		c.Approve = "agent-pipelines approve " + args
 	}
 	if slices.Contains(q.Options, event.AnswerReject) {
-		c.Reject = "agent-pipelines reject " + words
+		c.Reject = "agent-pipelines reject " + args
 		if q.AcceptFeedback {
 			c.Feedback = c.Reject + " --feedback TEXT"
 		}
 	}
 	if slices.Contains(q.Options, event.AnswerSkip) {
-		c.Skip = "agent-pipelines answer " + words + " " + event.AnswerSkip
+		c.Skip = "agent-pipelines answer " + args + " " + event.AnswerSkip
 	}
 	return c
 }
 
-// Questions are the questions that a session has open, oldest first, with those that are answered and not taken up
-// yet. It takes no lock.
+// Questions returns the open questions of a session, oldest first, including answers not applied yet. It
+// takes no lock.
 func (e *Engine) Questions(session string) ([]Question, error) {
 	s, err := e.Status(session)
 	if err != nil {
@@ -122,26 +124,26 @@ func (e *Engine) Questions(session string) ([]Question, error) {
 	return s.Questions, nil
 }
 
-// openQuestions are those that can be answered: what an attempt asks about a tool call dies with its kernel, and is
+// answerableQuestions returns the questions that can be answered. A tool question ends with its kernel and is
 // asked again.
-func openQuestions(k known, dir *store.Dir, held bool) []Question {
-	all := questionsOf(k.plan, k.state, dir)
+func answerableQuestions(view sessionView, dir *store.Dir, held bool) []Question {
+	all := listQuestions(view.plan, view.state, dir)
 	if !held {
 		all = slices.DeleteFunc(all, func(q Question) bool { return q.Kind == event.QuestionTool })
 	}
 	return all
 }
 
-func questionsOf(p *plan.Plan, st state.State, dir *store.Dir) []Question {
+func listQuestions(p *plan.Plan, st state.State, dir *store.Dir) []Question {
 	var all []Question
 	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {
-		all = append(all, questionOf(p, st, id, dir))
+		all = append(all, newQuestion(p, st, id, dir))
 	}
 	slices.SortStableFunc(all, func(a, b Question) int { return a.AskedAt.Compare(b.AskedAt) })
 	return all
 }
 
-func questionOf(p *plan.Plan, st state.State, id string, dir *store.Dir) Question {
+func newQuestion(p *plan.Plan, st state.State, id string, dir *store.Dir) Question {
 	q := st.Questions[id]
 	asked := Question{
 		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
@@ -164,18 +166,18 @@ func questionOf(p *plan.Plan, st state.State, id string, dir *store.Dir) Questio
 		}
 		asked.Files = append(asked.Files, f.Path)
 	}
-	asked.Commands = commandsOf(asked)
+	asked.Commands = questionCommands(asked)
 	if q.Escalation != "" {
-		asked.Escalation = escalationOf(q, dir)
+		asked.Escalation = newEscalation(q, dir)
 	}
-	if q.Kind == event.QuestionEscalation && q.Answer == nil && stepFailed(st) {
+	if q.Kind == event.QuestionEscalation && q.Answer == nil && hasFailedStep(st) {
 		asked.Commands.SkipFailedStep = "agent-pipelines resume " + st.Session + " --skip-failed-step"
 	}
 	return asked
 }
 
-// stepFailed reports whether the run is at a node of which a step has failed.
-func stepFailed(st state.State) bool {
+// hasFailedStep reports whether a step of the current node has failed.
+func hasFailedStep(st state.State) bool {
 	for _, s := range st.Nodes[st.At].Steps {
 		if s.Status == state.StepFailed {
 			return true

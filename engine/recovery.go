@@ -20,66 +20,66 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// legacyVariable makes state.json alone count of what the Bash engine wrote, if it is "1".
+// legacyVariable, if "1", makes state.json the only source for sessions of the Bash engine.
 const legacyVariable = "AGENT_PIPELINES_LEGACY"
 
-// maxImported bounds the state in a session_imported event, in bytes: the line has other members too.
+// maxImported bounds the state in a session_imported event, in bytes; the line has other members too.
 const maxImported = event.MaxLine - 4<<10
 
-// recalled is a session's state that no fold of its journal gives.
-type recalled struct {
+// recoveredState is a session's state that its journal alone does not yield.
+type recoveredState struct {
 	recovery.Result
-	src *source // of a plan that is made anew, nil: plan.json
+	src *source // if the plan was compiled anew; nil: plan.json
 }
 
-// recall reads the session's plan and makes its state, by the journal where that is whole: the result is
-// then nil. It writes nothing. A state that is not sure is refused with the way to repair it.
-func (s *session) recall(ctx context.Context) (*recalled, error) {
-	if s.past.whole() {
+// recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes
+// nothing. A doubtful state is refused with a hint to repair it.
+func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
+	if s.replay.isComplete() {
 		if err := s.loadPlan(false); err != nil {
 			return nil, err
 		}
-		s.follow(s.past)
+		s.useReplay(s.replay)
 		return nil, s.fold()
 	}
 	found, err := recovery.Read(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	if s.empty(found) {
-		return nil, neverBegan(s.name)
+	if s.isEmpty(found) {
+		return nil, neverBeganError(s.name)
 	}
-	r, err := s.restore(ctx, found)
+	r, err := s.restoreState(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-	again, err := s.readAgain()
+	again, err := s.replayAgain()
 	if err != nil {
 		return nil, err
 	}
-	s.follow(again)
+	s.useReplay(again)
 	if r.Whole {
 		return nil, s.fold()
 	}
 	if r.Doubt != "" && !r.State.Status.Final() {
-		return nil, doubtful(s.name, r.Result)
+		return nil, doubtfulStateError(s.name, r.Result)
 	}
 	s.state = r.State
 	return r, nil
 }
 
-// empty reports whether nothing was ever recorded of the session.
-func (s *session) empty(found *recovery.SessionFiles) bool {
+// isEmpty reports whether no event of the session was ever recorded.
+func (s *session) isEmpty(found *recovery.SessionFiles) bool {
 	if len(found.Lines) > 0 || found.DocumentFault == "" {
 		return false
 	}
 	return isNew(s.dir)
 }
 
-// restore makes the state, whatever is lost, and sets the plan.
-func (s *session) restore(ctx context.Context, found *recovery.SessionFiles) (*recalled, error) {
-	r := &recalled{}
-	base, err := s.base(ctx, found, r)
+// restoreState recovers the state from damaged files and sets the plan.
+func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
+	r := &recoveredState{}
+	base, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +90,15 @@ func (s *session) restore(ctx context.Context, found *recovery.SessionFiles) (*r
 	return r, nil
 }
 
-// base finds the plan for the state: a loop of the Bash engine has none, and gets one now.
-func (s *session) base(ctx context.Context, found *recovery.SessionFiles, r *recalled) (recovery.Base, error) {
+// recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
+func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
 	b := recovery.Base{
 		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.skipDelays,
 		Legacy: s.engine.config.variable(legacyVariable) == "1",
 	}
 	var err error
 	if found.Origin() == recovery.Bash && found.IsLoop() {
-		r.src, err = s.loopSource(ctx, found.Loop())
+		r.src, err = s.compileLoop(ctx, found.Loop())
 	} else {
 		err = s.loadPlan(found.Origin() == recovery.Bash)
 	}
@@ -106,7 +106,7 @@ func (s *session) base(ctx context.Context, found *recovery.SessionFiles, r *rec
 		return b, err
 	}
 	if r.src != nil {
-		if err := s.heed(r.src.plan); err != nil {
+		if err := s.setPlan(r.src.plan); err != nil {
 			return b, err
 		}
 	} else if ref, err := s.dir.Ref(store.PlanFile); err != nil {
@@ -115,11 +115,11 @@ func (s *session) base(ctx context.Context, found *recovery.SessionFiles, r *rec
 		b.PlanSHA256 = ref.SHA256
 	}
 	b.Plan = s.plan
-	b.Providers, err = s.blockProviders(ctx)
+	b.Providers, err = s.resolveBlockProviders(ctx)
 	return b, err
 }
 
-// loadPlan reads plan.json; of the Bash engine's it makes sure that it can be run.
+// loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
 func (s *session) loadPlan(ofBash bool) error {
 	p, err := loadPlan(s.dir)
 	if err == nil && ofBash {
@@ -130,23 +130,23 @@ func (s *session) loadPlan(ofBash bool) error {
 		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
 	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
 		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
-			WithHint("a resume does not compile: put the file back, or start the session again with --force, which does")
+			WithHint("put the file back, or compile again with --force")
 	}
 	if err != nil {
 		return err
 	}
-	return s.heed(p)
+	return s.setPlan(p)
 }
 
-// loopSource compiles the stage of a loop whose session has no plan, with what its files tell.
-func (s *session) loopSource(ctx context.Context, l recovery.Loop) (*source, error) {
+// compileLoop compiles the stage of a loop whose session has no plan, with the settings found in its files.
+func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source, error) {
 	if l.Stage == "" {
-		return nil, failure.New(failure.StateCorrupt, "nothing in session '%s' tells which stage it runs", s.name).
+		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", s.name).
 			WithHint("start it again with --force")
 	}
 	src, err := s.engine.compile(ctx, RunOptions{Stage: l.Stage, Max: l.Max, Session: s.name, Provider: l.Provider, Model: l.Model}, s.configs, true)
 	if err != nil {
-		return nil, fmt.Errorf("make the plan of session %q anew: %w", s.name, err)
+		return nil, fmt.Errorf("compile the plan of session %q again: %w", s.name, err)
 	}
 	if l.Inputs != nil {
 		src.plan.Session.Inputs = l.Inputs
@@ -155,34 +155,35 @@ func (s *session) loopSource(ctx context.Context, l recovery.Loop) (*source, err
 	return src, nil
 }
 
-// planOfLoop makes the plan of a loop of the Bash engine, which wrote none; nil if the session is no such loop.
-func (e *Engine) planOfLoop(ctx context.Context, name string, dir *store.Dir, configs userConfigs) (*plan.Plan, error) {
+// loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
+// loop.
+func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, configs providerConfigs) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
 	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
 		return nil, err
 	}
 	s := &session{engine: e, name: name, dir: dir, configs: configs}
-	src, err := s.loopSource(ctx, found.Loop())
+	src, err := s.compileLoop(ctx, found.Loop())
 	if err != nil {
 		return nil, err
 	}
 	return src.plan, nil
 }
 
-// takeHold begins the epoch of this kernel, with the recalled state if there is one.
-func (s *session) takeHold(ctx context.Context, r *recalled) error {
+// beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
+func (s *session) beginEpoch(ctx context.Context, r *recoveredState) error {
 	var events []event.Event
 	var err error
 	if r == nil {
-		events, err = s.journal.Start(ctx, s.kernelStart())
+		events, err = s.journal.Start(ctx, s.kernelStartData())
 	} else {
 		var d event.SessionImportedData
-		if d, err = s.imported(r); err != nil {
+		if d, err = s.importedData(r); err != nil {
 			return err
 		}
 		runID := s.state.RunID
 		s.state = state.State{}
-		events, err = s.journal.Import(ctx, runID, d, s.kernelStart())
+		events, err = s.journal.Import(ctx, runID, d, s.kernelStartData())
 	}
 	if err != nil {
 		return err
@@ -190,8 +191,8 @@ func (s *session) takeHold(ctx context.Context, r *recalled) error {
 	return s.apply(events)
 }
 
-// imported writes the files that go with a recalled state and makes the event's data.
-func (s *session) imported(r *recalled) (event.SessionImportedData, error) {
+// importedData writes the files of a recovered state and returns the data of its event.
+func (s *session) importedData(r *recoveredState) (event.SessionImportedData, error) {
 	if r.src != nil {
 		digest, err := s.writePlan(r.src)
 		if err != nil {
@@ -199,35 +200,35 @@ func (s *session) imported(r *recalled) (event.SessionImportedData, error) {
 		}
 		r.State.PlanSHA256 = digest
 	}
-	d := event.SessionImportedData{Reason: event.Truncate(r.why(), event.MaxText)}
-	ref, err := statefile.WriteHistory(s.dir, s.freeName("history-%d.json"), r.History)
+	d := event.SessionImportedData{Reason: event.Truncate(r.summary(), event.MaxText)}
+	ref, err := statefile.WriteHistory(s.dir, s.unusedName("history-%d.json"), r.History)
 	if err != nil {
 		return d, err
 	}
 	d.History = &ref
-	d.State, err = pack(r.State)
-	s.tell(r)
+	d.State, err = encodeState(r.State)
+	s.logRecovery(r)
 	return d, err
 }
 
-// why says in one line where the state is from and what was lost.
-func (r *recalled) why() string {
+// summary returns one line: the source of the state and the lost data.
+func (r *recoveredState) summary() string {
 	if len(r.Lost) == 0 {
 		return r.Reason
 	}
 	return r.Reason + ": " + strings.Join(r.Lost, "; ")
 }
 
-func (s *session) tell(r *recalled) {
+func (s *session) logRecovery(r *recoveredState) {
 	if len(r.Lost) == 0 {
-		s.log.Info("the session is taken over", "reason", r.Reason)
+		s.log.Info("imported the session's state", "reason", r.Reason)
 		return
 	}
-	s.log.Warn("the session's files are not whole; it goes on from what is known for sure", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
+	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
 }
 
-// freeName is the first name of the form that no file of the session has.
-func (s *session) freeName(form string) string {
+// unusedName returns the first name of the form that no file of the session has.
+func (s *session) unusedName(form string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf(form, n)
 		if _, err := s.dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -236,10 +237,11 @@ func (s *session) freeName(form string) string {
 	}
 }
 
-// pack renders a state so that it fits into a line: past decisions of nodes that are done help nobody.
-func pack(st state.State) (json.RawMessage, error) {
+// encodeState encodes a state for a journal line, dropping old decisions of completed nodes if it is too
+// long.
+func encodeState(st state.State) (json.RawMessage, error) {
 	st = st.Clone()
-	st.Epoch = 0 // of the kernel that takes hold
+	st.Epoch = 0 // set by the kernel that begins
 	text, err := json.Marshal(st)
 	if err != nil || len(text) <= maxImported {
 		return text, err

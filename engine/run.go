@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,39 +25,38 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Run starts a session and drives it until it has ended or waits. It refuses a session that has work
-// to resume, or has ended, unless Force starts it anew in the same directory.
+// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed or has
+// ended, unless Force restarts it in the same directory.
 //
-// A run that fails, pauses or is aborted is a Result, not an error: errors are for what kept the run
-// from beginning, and for a journal that cannot be written any more. Cancelling ctx stops at once and
-// leaves the session paused and resumable; [Engine.Stop] lets the iteration finish.
+// A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
+// the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
+// resumable; [Engine.Stop] lets the iteration finish.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	src, err := e.starting(ctx, o)
+	src, err := e.startSource(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.startable(src.session, o.Force); err != nil {
+	if err := e.checkStartable(src.session, o.Force); err != nil {
 		return nil, err
 	}
-	s, err := e.hold(ctx, src.session, o.Force, true)
+	s, err := e.openExclusive(ctx, src.session, o.Force, true)
 	if err != nil {
 		return nil, err
 	}
-	s.inform(o.Notes)
-	s.waits = o.Wait
+	s.deferNotes(o.Notes)
+	s.interactive = o.Wait
 	s.callbacks, _ = e.callbacks.snapshot()
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, o.Force)
-		if err != nil && s.past.log.Count == 0 {
-			s.vacate()
+		if err != nil && s.replay.log.Count == 0 {
+			s.removeEmptyDir()
 		}
 		return err
 	})
 }
 
-// Resume goes on with a session that is paused, failed or was cut off by a crash, with the plan that
-// it was started with. It fails with [ErrNothingToResume] or [ErrTerminal] where there is nothing to go on
-// with.
+// Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
+// [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
 func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err := store.CheckSession(o.Session); err != nil {
 		return nil, err
@@ -65,21 +65,21 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.hold(ctx, o.Session, o.Force, false)
+	s, err := e.openExclusive(ctx, o.Session, o.Force, false)
 	if err != nil {
 		return nil, err
 	}
-	s.configs, s.warnings, s.waits, s.sandbox = configs, warnings, o.Wait, o.Sandbox
-	s.callbacks, s.resuming = e.callbacks.snapshot()
-	s.inform(o.Notes)
+	s.configs, s.warnings, s.interactive, s.sandbox = configs, warnings, o.Wait, o.Sandbox
+	s.callbacks, s.resumeHooks = e.callbacks.snapshot()
+	s.deferNotes(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		return s.resume(ctx, o)
 	})
 }
 
-// startable refuses a session that exists, before its lock is taken: whoever holds it is the better
-// answer than a lock.
-func (e *Engine) startable(name string, force bool) error {
+// checkStartable refuses an existing session. It runs before the lock is taken, because its error says more
+// than a failed lock.
+func (e *Engine) checkStartable(name string, force bool) error {
 	if force {
 		return store.CheckSession(name)
 	}
@@ -90,32 +90,32 @@ func (e *Engine) startable(name string, force bool) error {
 	case err != nil:
 		return err
 	case st.Held:
-		return nil // the lock will refuse, and says more
+		return nil // the lock's error says more
 	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
-		return unreadable(name, st.Damage)
+		return damagedError(name, st.Damage)
 	default:
-		return occupied(name, st.Status)
+		return existsError(name, st.Status)
 	}
 }
 
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source, force bool) error {
-	if err := s.heed(src.plan); err != nil {
+	if err := s.setPlan(src.plan); err != nil {
 		return err
 	}
-	src.plan = s.withoutSecrets(src.plan)
-	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.clean(src.warnings)
-	before, err := s.readAgain()
+	src.plan = s.redactPlan(src.plan)
+	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.redactDiagnostics(src.warnings)
+	replayed, err := s.replayAgain()
 	if err != nil {
 		return err
 	}
-	s.follow(before)
+	s.useReplay(replayed)
 	if err := s.fold(); err == nil && !force {
-		if err := occupied(s.name, s.state.Status); err != nil {
+		if err := existsError(s.name, s.state.Status); err != nil {
 			return err
 		}
 	}
-	known, err := s.blockProviders(ctx)
+	providers, err := s.resolveBlockProviders(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,115 +128,115 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 	}
 	now := time.Now()
 	runID := newRunID(now)
-	input, given, err := s.takeHanded(src.handed, runID, now)
+	input, nodeArtifacts, err := s.storeRunInput(src.input, runID, now)
 	if err != nil {
 		return err
 	}
 	d := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowOf(src.plan),
-		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: known,
-		Runs: src.runs, Input: input, Given: given,
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowData(src.plan),
+		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: providers,
+		Runs: src.runs, Input: input, Given: nodeArtifacts,
 	}
 	if src.mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
 	} else {
 		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
 	}
-	s.warn()
-	events, err := s.journal.Begin(ctx, runID, d, s.kernelStart())
+	s.sendWarnings()
+	events, err := s.journal.Begin(ctx, runID, d, s.kernelStartData())
 	if err != nil {
 		return err
 	}
-	if err := s.apply(events); err != nil { // session_start resets the state but for what outlives a run
+	if err := s.apply(events); err != nil { // session_start resets the state, except for fields that outlive a run
 		return err
 	}
-	s.awaitOvertaken(ctx)
+	s.awaitFencedOwner(ctx)
 	return s.reportSurvivors(ctx)
 }
 
-// resume folds the journal and takes the session on.
+// resume replays the journal and continues the session.
 func (s *session) resume(ctx context.Context, o ResumeOptions) error {
-	from, err := s.recall(ctx)
+	recovered, err := s.recoverState(ctx)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !s.mayGoOn(o) && from != nil: // there is nothing to write for it
-		return final(s.state, o)
-	case !s.mayGoOn(o):
-		return s.ended(o)
+	case !s.canContinue(o) && recovered != nil: // nothing to write
+		return finalError(s.state, o)
+	case !s.canContinue(o):
+		return s.refuseEnded(o)
 	}
-	if err := fits(s.plan, s.state, o); err != nil {
+	if err := checkResume(s.plan, s.state, o); err != nil {
 		return err
 	}
 	used := schedule.UsedUp(s.plan, s.state)
 	if used != nil && !o.Force {
-		return usedUp(s.name, used)
+		return timeUsedUpError(s.name, used)
 	}
-	if from == nil || from.src == nil { // one that is made anew is the session's from now on
+	if recovered == nil || recovered.src == nil { // a plan compiled anew becomes the session's
 		if err := s.checkPlan(); err != nil {
 			return err
 		}
 	}
-	if _, faults := s.resolutions(); len(faults) > 0 {
-		return s.engine.clean(faults)
+	if _, faults := s.readResolutions(); len(faults) > 0 {
+		return s.engine.redactDiagnostics(faults)
 	}
 	s.providers = s.state.Providers
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
-	s.warn()
-	if err := s.takeHold(ctx, from); err != nil {
+	s.sendWarnings()
+	if err := s.beginEpoch(ctx, recovered); err != nil {
 		return err
 	}
-	if !s.mayGoOn(o) { // by the kernel that was overtaken, until a moment ago
-		return s.ended(o)
+	if !s.canContinue(o) { // the previous kernel ended it meanwhile
+		return s.refuseEnded(o)
 	}
-	if err := errors.Join(s.takeMessages(ctx), s.takeResolutions(ctx)); err != nil { // of questions that resuming answers, if nobody did
+	if err := errors.Join(s.applyMessages(ctx), s.applyResolutions(ctx)); err != nil { // before session_resumed, which answers open questions by default
 		return err
 	}
-	text, then := s.resumed(ctx, o.Context)
+	text, control := s.callResumeHooks(ctx, o.Context)
 	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
 		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
-		Again: pathOf(s.plan, o.Again),
+		Again: nodePath(s.plan, o.Again),
 	})); err != nil {
 		return err
 	}
-	if then != nil {
-		if err := s.commit(ctx, *then); err != nil {
+	if control != nil {
+		if err := s.commit(ctx, *control); err != nil {
 			return err
 		}
 	}
-	s.awaitOvertaken(ctx)
+	s.awaitFencedOwner(ctx)
 	return s.reportSurvivors(ctx)
 }
 
-// mayGoOn reports whether the session has not ended, or is to be opened again.
-func (s *session) mayGoOn(o ResumeOptions) bool {
+// canContinue reports whether the session has not ended, or is to be reopened.
+func (s *session) canContinue(o ResumeOptions) bool {
 	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Again != ""
 }
 
-// ended refuses a session that has ended for good. A crash after its last event may have left state.json
-// behind.
-func (s *session) ended(o ResumeOptions) error {
-	if err := s.rest(); err != nil {
-		s.log.Warn("files that repeat what the journal says are behind it", "error", err)
+// refuseEnded refuses to resume an ended session. It first updates state.json, which a crash after the last
+// event may have left out of date.
+func (s *session) refuseEnded(o ResumeOptions) error {
+	if err := s.flushViews(); err != nil {
+		s.log.Warn("derived files are out of date", "error", err)
 	}
-	return final(s.state, o)
+	return finalError(s.state, o)
 }
 
-// awaitOvertaken gives the kernel whose session was taken by force the time to notice and to end its
-// agent: two agents at once would write to the same files.
-func (s *session) awaitOvertaken(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, overtakenWait)
+// awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
+// agents at once would write to the same files.
+func (s *session) awaitFencedOwner(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, fencedOwnerWait)
 	defer cancel()
 	if err := s.lock.AwaitOverridden(ctx); err != nil {
-		s.log.Warn("the kernel that was overtaken may still be at work", "error", err)
-		s.contested = s.state.Epoch > 1 // else no kernel of ours was there
+		s.log.Warn("the previous kernel may still be running", "error", err)
+		s.possiblyFenced = s.state.Epoch > 1 // else the lock's holder was no kernel of this session
 	}
 }
 
-// reportSurvivors journals which processes of an earlier run were ended.
+// reportSurvivors journals the processes of an earlier run that were ended.
 func (s *session) reportSurvivors(ctx context.Context) error {
 	for _, p := range s.survivors {
 		events, err := s.journal.Append(ctx, event.New(event.SurvivorEnded, nil, "", p))
@@ -250,8 +250,8 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 	return nil
 }
 
-// flowOf is what the command line said over the plan's way, nil for nothing.
-func flowOf(p *plan.Plan) *event.FlowData {
+// flowData returns the command line's overrides of the plan's flow, nil for none.
+func flowData(p *plan.Plan) *event.FlowData {
 	o := p.Pipeline.Overrides
 	if o == nil {
 		return nil
@@ -266,7 +266,7 @@ func flowOf(p *plan.Plan) *event.FlowData {
 	return &d
 }
 
-// drive prepares the session, runs it to its end or its next rest, and closes it.
+// drive prepares a session, runs it until it ends or pauses, and closes it.
 func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
 	defer func() { err = s.close(err) }()
 	if observe != nil {
@@ -277,55 +277,55 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 		return nil, err
 	}
 	defer done()
-	s.watch()
+	s.startNotifier()
 	if err := prepare(ctx); err != nil {
 		return nil, err
 	}
-	s.flushNotices()
+	s.flushDeferred()
 	final, err := s.run(ctx, control)
 	s.state = final
 	if err != nil {
 		return nil, err
 	}
 	done()
-	if err := s.takeLeft(context.WithoutCancel(ctx), control); err != nil {
+	if err := s.applyUnread(context.WithoutCancel(ctx), control); err != nil {
 		return nil, err
 	}
 	return s.finish()
 }
 
 func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
-	if err := s.takeMessages(ctx); err != nil {
+	if err := s.applyMessages(ctx); err != nil {
 		return s.state, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	messages, stop := s.listen(local, cancel)
+	messages, stop := s.startControl(local, cancel)
 	defer stop()
 	reader := inputs.NewReader(s.dir, s.plan)
 	maker := &attempt.Runner{
 		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 		Redactor:  s.redactor,
-		Uncharged: spared,
+		Uncharged: isUncharged,
 		Finds:     &attempt.SecretDedup{},
 		Accepted:  &attempt.PublishedFiles{},
-		Began:     s.started, Contested: s.contested,
-		Ready: s.view.Settle,
+		Began:     s.started, Contested: s.possiblyFenced,
+		Ready: s.stateFile.Settle,
 		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 	}
-	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.note(e); return nil })
+	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
-		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
+		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.onEvent, Refused: s.rejectEvent,
 		Effects: &effects{
-			parts: s.components(), hooks: s.caller(),
-			maker: maker, ready: s.view.Settle,
+			sessionComponents: s.components(), hooks: s.hookCaller(),
+			runner: maker, awaitStateFile: s.stateFile.Settle,
 			asker: &termination.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 				Redactor: s.redactor,
 			},
-			settler: &outcome.Evaluator{
+			evaluator: &outcome.Evaluator{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
-				Redactor: s.redactor, Uncharged: spared,
+				Redactor: s.redactor, Uncharged: isUncharged,
 			},
 			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
 			traces:  s.engine.config.traces,
@@ -333,24 +333,24 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	}, s.state)
 }
 
-// spared reports whether a call failed because its process fell during another one.
-func spared(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
+// isUncharged reports whether a call failed because another call crashed the shared process.
+func isUncharged(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
 
-// finish settles the files of a run that rests and makes its result.
+// finish writes the derived files of an ended or paused run and returns its result.
 func (s *session) finish() (*Result, error) {
 	r := s.result()
-	err := s.rest()
+	err := s.flushViews()
 	if s.state.Mode == "loop" {
 		err = errors.Join(err, s.recordCompletion())
 	}
-	if _, system := failure.OfSystem(err); system { // the journal says how the run ended, these only repeat it
-		s.log.Warn("files that repeat what the journal says are behind it; the next resume makes them again", "error", err)
+	if _, system := failure.OfSystem(err); system { // the journal is complete; these files are derived from it
+		s.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
 		err = nil
 	}
 	return r, err
 }
 
-// recordCompletion adds a loop that has ended to the project's list of them.
+// recordCompletion adds an ended loop to the project's list of completed loops.
 func (s *session) recordCompletion() error {
 	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: time.Now().UTC().Format(time.RFC3339)}
 	switch {
@@ -369,11 +369,11 @@ func (s *session) recordCompletion() error {
 func (s *session) result() *Result {
 	st := s.state
 	r := &Result{
-		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
-		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
-		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: deliverable(s.plan, st, s.dir.Path()),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir),
-		Secrets: s.found,
+		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completedNodes(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: newDeliverable(s.plan, st, s.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: listQuestions(s.plan, st, s.dir),
+		Secrets: s.foundSecrets,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum
@@ -383,8 +383,8 @@ func (s *session) result() *Result {
 	return r
 }
 
-// pathOf is the path of a node of the pipeline itself, "" for none.
-func pathOf(p *plan.Plan, id string) string {
+// nodePath returns the path of a node of the pipeline itself, "" for none.
+func nodePath(p *plan.Plan, id string) string {
 	for _, n := range p.Nodes {
 		if n.ID == id && id != "" {
 			return n.Path
@@ -393,13 +393,13 @@ func pathOf(p *plan.Plan, id string) string {
 	return ""
 }
 
-// rest settles the inbox and the views of a session that ends or pauses.
-func (s *session) rest() error {
+// flushViews clears the inbox and writes the derived files of a session that ends or pauses.
+func (s *session) flushViews() error {
 	s.clearInbox()
-	if err := s.view.Flush(s.state); err != nil {
+	if err := s.stateFile.Flush(s.state); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(metricsOf(s.state, s.account), "", "  ")
+	text, err := json.MarshalIndent(newMetrics(s.state, s.metrics), "", "  ")
 	if err != nil {
 		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
 	}

@@ -23,82 +23,82 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// handed is what a run is handed by whoever starts it, for nodes that make artifacts or look at them.
-type handed struct {
-	fields map[string]any            // of the artifact that it begins with; nil where it begins with none
-	given  map[string]map[string]any // artifacts of nodes that it need not make, by path
+// runInput holds the caller's input of a run, for nodes that make or read artifacts.
+type runInput struct {
+	fields        map[string]any            // of the run's input artifact; nil if the run has none
+	nodeArtifacts map[string]map[string]any // artifacts of nodes that need not run, by node path
 }
 
-// The fields that the kernel itself makes.
+// Fields that the engine sets.
 const (
-	fieldRequest   = "original_request" // what whoever started the run said
+	fieldRequest   = "original_request" // the text given at the start
 	fieldRequestID = "request_id"
 )
 
-// fieldName is a name that requires, carry and skip_when can say.
+// fieldName matches the field names that requires, carry and skip_when accept.
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// handed reads what the run is given. Nothing is written yet: what is wrong is [ErrOptions].
-func (e *Engine) handed(p *plan.Plan, fields map[string]string) (handed, error) {
+// readRunInput reads and checks the input of a run. It writes nothing. Invalid input is [ErrOptions].
+func (e *Engine) readRunInput(p *plan.Plan, fields map[string]string) (runInput, error) {
 	var files map[string]string
 	if o := p.Pipeline.Overrides; o != nil {
 		files = o.Artifacts
 	}
-	h := handed{given: map[string]map[string]any{}}
+	in := runInput{nodeArtifacts: map[string]map[string]any{}}
 	if len(files)+len(fields) == 0 && !p.UsesArtifacts() {
-		return h, nil
+		return in, nil
 	}
-	h.fields = map[string]any{}
+	in.fields = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if err := usable("the field", name); err != nil {
-			return h, err
+		if err := checkInputName("the field", name); err != nil {
+			return in, err
 		}
-		h.fields[name] = fields[name]
+		in.fields[name] = fields[name]
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := e.handFile(p, &h, name, files[name]); err != nil {
-			return h, err
+		if err := e.addInputFile(p, &in, name, files[name]); err != nil {
+			return in, err
 		}
 	}
-	return h, nil
+	return in, nil
 }
 
-// suffices refuses a start whose first node would lack what it requires of what is handed: the run could never go on.
-func (h handed) suffices(p *plan.Plan) error {
+// checkFirstNode rejects a start whose first node would lack a required field; the run could never proceed.
+func (h runInput) checkFirstNode(p *plan.Plan) error {
 	n := p.Find(p.First())
 	if n == nil || p.Skipped(n) || h.fields == nil {
 		return nil
 	}
-	began := state.State{Input: &event.Ref{}, Given: map[string]event.Ref{}}
-	for path := range h.given {
-		began.Given[path] = event.Ref{}
+	start := state.State{Input: &event.Ref{}, Given: map[string]event.Ref{}}
+	for path := range h.nodeArtifacts {
+		start.Given[path] = event.Ref{}
 	}
-	in, _ := artifact.InputOf(p, began, n, event.Location{Node: n.Path})
-	begins := artifact.Effective{From: in.From, Data: maps.Clone(h.fields)}
-	begins.Data[fieldRequestID] = ""
+	input, _ := artifact.InputOf(p, start, n, event.Location{Node: n.Path})
+	effective := artifact.Effective{From: input.From, Data: maps.Clone(h.fields)}
+	effective.Data[fieldRequestID] = ""
 	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
-		begins.Data[fieldRequest] = o.Context
+		effective.Data[fieldRequest] = o.Context
 	}
-	if i := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == in.From }); i >= 0 {
-		maps.Copy(begins.Data, h.given[p.Nodes[i].Path])
+	if i := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == input.From }); i >= 0 {
+		maps.Copy(effective.Data, h.nodeArtifacts[p.Nodes[i].Path])
 	}
-	missing, _ := begins.Lacks(begins.Demanded(n.Requires, true))
+	missing, _ := effective.Lacks(effective.Demanded(n.Requires, true))
 	if len(missing) == 0 {
 		return nil
 	}
-	f := failure.From(begins.Unfit(n.ID, missing))
-	return refused(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
+	f := failure.From(effective.Unfit(n.ID, missing))
+	return sessionError(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
 }
 
-// handFile reads one file: for the node of that name, else for the field.
-func (e *Engine) handFile(p *plan.Plan, h *handed, name, file string) error {
+// addInputFile reads one file as the artifact of the node of that name, or else as a field.
+func (e *Engine) addInputFile(p *plan.Plan, in *runInput, name, file string) error {
 	i := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.ID == name })
-	_, twice := h.fields[name]
+	_, twice := in.fields[name]
 	switch {
 	case twice:
-		return refused(ErrOptions, "%q is given twice: as a field and as the artifact %s", name, file)
+		return sessionError(ErrOptions, "%q is given twice: as a field and as the artifact %s", name, file)
 	case i < 0:
-		if err := usable("the artifact", name); err != nil {
+		if err := checkInputName("the artifact", name); err != nil {
 			return err
 		}
 	}
@@ -106,38 +106,38 @@ func (e *Engine) handFile(p *plan.Plan, h *handed, name, file string) error {
 	if i >= 0 {
 		contract = p.Nodes[i].Artifact
 	}
-	data, err := e.readHanded(name, file, contract)
+	data, err := e.readInputFile(name, file, contract)
 	if err != nil {
 		return err
 	}
 	if i >= 0 {
-		h.given[p.Nodes[i].Path] = data
+		in.nodeArtifacts[p.Nodes[i].Path] = data
 	} else {
-		h.fields[name] = data
+		in.fields[name] = data
 	}
 	return nil
 }
 
-// usable refuses a name that no field of the artifact that a run begins with can have.
-func usable(what, name string) error {
+// checkInputName rejects a name that no field of the input artifact can have.
+func checkInputName(kind, name string) error {
 	switch {
 	case name == fieldRequest || name == fieldRequestID:
-		return refused(ErrOptions, "%s %q is one that every run gets by itself", what, name).WithHint("give it another name")
+		return sessionError(ErrOptions, "%s %q is reserved: every run sets it", kind, name).WithHint("give it another name")
 	case !fieldName.MatchString(name):
-		return refused(ErrOptions, "%s %.80q is named neither like a node of the pipeline nor like a field", what, name).
-			WithHint("a field begins with a letter and has letters, digits, _ and -, at most 64")
+		return sessionError(ErrOptions, "%s %.80q is neither a node of the pipeline nor a valid field name", kind, name).
+			WithHint("use a letter followed by at most 63 letters, digits, _ or -")
 	}
 	return nil
 }
 
-// readHanded reads the data of an artifact that fits a contract, nil for any.
-func (e *Engine) readHanded(name, file string, contract *plan.Artifact) (map[string]any, error) {
+// readInputFile reads an artifact file and checks it against a contract; nil accepts any.
+func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[string]any, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(e.config.workDir, file)
 	}
 	text, err := readFile(file, plan.MaxMaxBytes)
 	if err != nil {
-		return nil, refused(ErrOptions, "the artifact %s: %s: %v", name, file, err)
+		return nil, sessionError(ErrOptions, "the artifact %s: %s: %v", name, file, err)
 	}
 	data, faults, err := artifact.Validate(text, contract)
 	if err != nil {
@@ -147,15 +147,15 @@ func (e *Engine) readHanded(name, file string, contract *plan.Artifact) (map[str
 		return data, nil
 	}
 	list := e.faultLines(faults)
-	f := refused(ErrOptions, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
+	f := sessionError(ErrOptions, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
 	f.Detail = strings.Join(list, "\n") + "\n"
 	if contract != nil {
-		f = f.WithHint("it has to be what the contract of the node %s says (artifact in the pipeline)", name)
+		f = f.WithHint("make it meet the contract of node %s (artifact in the pipeline)", name)
 	}
 	return nil, f
 }
 
-// faultLines are the first faults for a person, without secrets.
+// faultLines formats the first faults, without secrets.
 func (e *Engine) faultLines(faults []schema.Fault) []string {
 	var list []string
 	for i, f := range faults {
@@ -168,14 +168,14 @@ func (e *Engine) faultLines(faults []schema.Fault) []string {
 	return list
 }
 
-// readFile reads a regular file that is not larger than limit.
+// readFile reads a regular file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s", diagnostic.Problem(err))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("it is no file")
+		return nil, fmt.Errorf("not a regular file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -187,13 +187,14 @@ func readFile(name string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s", diagnostic.Problem(err))
 	case int64(len(text)) > limit:
-		return nil, fmt.Errorf("it is larger than %d bytes", limit)
+		return nil, fmt.Errorf("larger than %d bytes", limit)
 	}
 	return text, nil
 }
 
-// takeHanded writes what the run is handed into the session's directory, without secrets, and returns the references.
-func (s *session) takeHanded(h handed, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
+// storeRunInput writes the input artifacts into the session's directory, without secrets, and returns their
+// references.
+func (s *session) storeRunInput(h runInput, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
 	if h.fields == nil {
 		return nil, nil, nil
 	}
@@ -207,23 +208,23 @@ func (s *session) takeHanded(h handed, runID string, now time.Time) (input *even
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(h.given)) {
-		data := h.given[path]
+	for _, path := range slices.Sorted(maps.Keys(h.nodeArtifacts)) {
+		data := h.nodeArtifacts[path]
 		redaction.Data(agent, data)
 		a := artifact.Artifact{Meta: artifact.MetaOf(s.plan.Find(path), now), Data: data, Metadata: metadata}
-		of, err := artifact.WriteGiven(s.dir, s.plan, path, a)
+		ref, err := artifact.WriteGiven(s.dir, s.plan, path, a)
 		if err != nil {
 			return nil, nil, err
 		}
 		if given == nil {
 			given = map[string]event.Ref{}
 		}
-		given[path] = of
+		given[path] = ref
 	}
 	return &ref, given, nil
 }
 
-// newRequestID identifies a request: REQ-<UTC time>-<4 digits>.
+// newRequestID returns a new request id: REQ-<UTC time>-<4 digits>.
 func newRequestID(now time.Time) string {
 	n, err := rand.Int(rand.Reader, big.NewInt(10_000))
 	if err != nil { // never

@@ -12,126 +12,127 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// happened follows every event that was applied: the view, the inbox, whoever watches.
-func (s *session) happened(e event.Event, st state.State) {
-	if err := s.view.Update(e, st); err != nil {
-		s.log.Warn("state.json is behind the journal", "error", err)
+// onEvent handles an applied event: it updates derived files, inbox, notifications and observers.
+func (s *session) onEvent(e event.Event, st state.State) {
+	if err := s.stateFile.Update(e, st); err != nil {
+		s.log.Warn("state.json is out of date", "error", err)
 	}
-	s.account.Apply(e)
-	s.followEscalations(st)
+	s.metrics.Apply(e)
+	s.publishEscalations(st)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
 	for _, warning := range budgetWarnings(s.plan, e, st) {
-		s.note(event.New(event.BudgetWarning, e.Cursor, "", warning))
+		s.appendInfo(event.New(event.BudgetWarning, e.Cursor, "", warning))
 	}
-	s.tellArtifacts(e, st)
+	s.appendArtifactEvents(e, st)
 	switch e.Type {
 	case event.NodeComplete:
-		s.derive(e, st)
+		s.appendTransition(e, st)
 	case event.SecretFound:
-		s.found.take(e)
+		s.foundSecrets.apply(e)
 	case event.TimerFired, event.HookComplete, event.HookTimeout:
-		s.overtime(e, st)
+		s.appendTimeouts(e, st)
 	}
 }
 
-// overtime journals that a guardrail's time is over: when it ran out, or after the hook that was called then
-// (REQUIREMENTS U249).
-func (s *session) overtime(e event.Event, st state.State) {
+// appendTimeouts journals expired guardrails: at once, or after the hook that they triggered (REQUIREMENTS
+// U249).
+func (s *session) appendTimeouts(e event.Event, st state.State) {
 	if e.Type == event.TimerFired {
-		s.reached = append(s.reached, e)
+		s.expiredTimers = append(s.expiredTimers, e)
 	}
 	if schedule.Firing(st) {
 		return
 	}
-	for _, fired := range s.reached {
+	for _, fired := range s.expiredTimers {
 		if d := schedule.Reached(s.plan, st, fired.Key); d != nil {
-			s.note(event.New(event.StageTimeout, fired.Cursor, "", d))
+			s.appendInfo(event.New(event.StageTimeout, fired.Cursor, "", d))
 		}
 	}
-	s.reached = nil
+	s.expiredTimers = nil
 }
 
-// derive journals what follows from a transition, for readers: they inform, and no fold needs them.
-func (s *session) derive(e event.Event, st state.State) {
+// appendTransition journals, for readers, the events that follow from a transition. No fold needs them.
+func (s *session) appendTransition(e event.Event, st state.State) {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
 		return
 	}
-	if f := d.Failure; f != nil && f.Attempt == 0 { // an attempt's failure has its own event
-		told := event.New(event.Error, e.Cursor, "", f)
-		told.Volatile = true
-		s.note(told)
+	if f := d.Failure; f != nil && f.Attempt == 0 { // failed attempts have their own event
+		failed := event.New(event.Error, e.Cursor, "", f)
+		failed.Volatile = true
+		s.appendInfo(failed)
 	}
 	to := d.To
 	if n := s.plan.Find(to); n != nil {
 		to = n.ID
 	}
-	s.note(event.New(event.StageTransition, e.Cursor, "", s.transition(e, d, to)))
+	s.appendInfo(event.New(event.StageTransition, e.Cursor, "", s.transitionData(e, d, to)))
 	if d.Edge != "" {
-		s.note(event.New(event.CycleStart, e.Cursor, "", cycleStart(st, d, to)))
+		s.appendInfo(event.New(event.CycleStart, e.Cursor, "", cycleStartData(st, d, to)))
 	}
 }
 
-// transition is what a transition says of the visit that it ends (REQUIREMENTS U225).
-func (s *session) transition(e event.Event, d event.NodeCompleteData, to string) event.StageTransitionData {
+// transitionData returns the data of a transition, with the metrics of the visit that it ends (REQUIREMENTS
+// U225).
+func (s *session) transitionData(e event.Event, d event.NodeCompleteData, to string) event.StageTransitionData {
 	t := event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome, CycleCount: d.Cycle}
 	if e.Cursor == nil {
 		return t
 	}
-	if v, ok := s.account.Last(e.Cursor.NodePath); ok {
+	if v, ok := s.metrics.Last(e.Cursor.NodePath); ok {
 		t.DurationMS, t.TokensUsed, t.RetryCount = v.DurationMS, v.Tokens(), v.Retries+v.StageRetries
 	}
 	return t
 }
 
-// cycleStart is what the return over a counted edge comes to, by the state after it.
-func cycleStart(st state.State, d event.NodeCompleteData, to string) event.CycleStartData {
+// cycleStartData returns the data of a return over a counted edge; st is the state after it.
+func cycleStartData(st state.State, d event.NodeCompleteData, to string) event.CycleStartData {
 	return event.CycleStartData{Edge: d.Edge, From: d.Name, To: to, Count: d.Cycle, Limit: d.Limit, Total: st.Returns, Reason: d.Reason}
 }
 
-// warn tells the warnings before there is anything else to tell: a run may take hours.
-func (s *session) warn() {
+// sendWarnings sends the compiler's warnings before the run starts, because a run may take hours.
+func (s *session) sendWarnings() {
 	if len(s.warnings) > 0 {
 		s.send(Update{Session: s.name, Warnings: s.warnings, Plan: s.plan, Dir: s.dir.Path()})
 	}
 }
 
-// send shows an update to the run's observer, one at a time, and to the subscribers.
+// send passes an update to the run's observer, one at a time, and to the subscribers.
 func (s *session) send(u Update) {
-	s.sending.Lock()
-	defer s.sending.Unlock()
+	s.observeMu.Lock()
+	defer s.observeMu.Unlock()
 	s.observe(u)
 	s.engine.subscribers.send(u)
 }
 
-// notice journals the lives of plugin processes. Those that start before the run begins wait for its
-// first events.
-func (s *session) notice(n pluginhost.Notice) {
+// pluginEvent journals the start and end of plugin processes. Before the run's first events they are
+// deferred.
+func (s *session) pluginEvent(n pluginhost.Notice) {
 	if n.Event == pluginhost.Left {
-		s.noteLater(event.New(event.SurvivorEnded, nil, "", n.Survivor))
+		s.deferInfo(event.New(event.SurvivorEnded, nil, "", n.Survivor))
 		return
 	}
 	d := event.PluginData{
 		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Shared: n.Shared, Reattached: n.Reattached, Detail: n.Detail, Sandbox: sandboxData(n),
 	}
-	s.noteLater(event.New(event.Type(n.Event), nil, "", d))
+	s.deferInfo(event.New(event.Type(n.Event), nil, "", d))
 }
 
-// noteLater notes an event once the run's first events are written.
-func (s *session) noteLater(e event.Event) {
-	s.noticing.Lock()
-	defer s.noticing.Unlock()
-	if !s.begun {
-		s.notices = append(s.notices, e)
+// deferInfo appends an informational event, but not before the run's first events.
+func (s *session) deferInfo(e event.Event) {
+	s.deferMu.Lock()
+	defer s.deferMu.Unlock()
+	if !s.runBegun {
+		s.deferred = append(s.deferred, e)
 		return
 	}
-	s.note(e)
+	s.appendInfo(e)
 }
 
-// note journals an event that only informs and that no effect reports.
-func (s *session) note(e event.Event) {
+// appendInfo journals an informational event that no effect reports.
+func (s *session) appendInfo(e event.Event) {
 	stamped, err := s.journal.Append(context.Background(), e)
 	if err != nil {
 		s.log.Debug("event not journaled", "type", e.Type, "error", err)
@@ -141,18 +142,19 @@ func (s *session) note(e event.Event) {
 	}
 }
 
-// flushNotices lets notices through: the run's first events are written.
-func (s *session) flushNotices() {
-	s.noticing.Lock()
-	defer s.noticing.Unlock()
-	s.begun = true
-	for _, e := range s.notices {
-		s.note(e)
+// flushDeferred journals the deferred events, once the run's first events are written.
+func (s *session) flushDeferred() {
+	s.deferMu.Lock()
+	defer s.deferMu.Unlock()
+	s.runBegun = true
+	for _, e := range s.deferred {
+		s.appendInfo(e)
 	}
-	s.notices = nil
+	s.deferred = nil
 }
 
-// budgetWarnings are the marks of policy.cost.warn_usd that the event has passed; st is the state after it.
+// budgetWarnings returns the policy.cost.warn_usd limits that the event has crossed; st is the state after
+// it.
 func budgetWarnings(p *plan.Plan, e event.Event, st state.State) []event.BudgetWarningData {
 	var all []event.BudgetWarningData
 	for _, scope := range slices.Sorted(maps.Keys(st.Charges)) {
@@ -169,38 +171,38 @@ func budgetWarnings(p *plan.Plan, e event.Event, st state.State) []event.BudgetW
 	return all
 }
 
-// inform keeps events that only inform until the run has begun, and then journals them.
-func (s *session) inform(notes []event.Event) {
-	s.noticing.Lock()
-	defer s.noticing.Unlock()
+// deferNotes queues informational events for the time after the run's first events.
+func (s *session) deferNotes(notes []event.Event) {
+	s.deferMu.Lock()
+	defer s.deferMu.Unlock()
 	for _, e := range notes {
 		e.Volatile = true
-		s.notices = append(s.notices, e)
+		s.deferred = append(s.deferred, e)
 	}
 }
 
-// tellArtifacts journals for readers what an event means for artifacts: that one is bad, or healed, what is odd about
-// one that a node is given, and which phase a node that makes one has come to.
-func (s *session) tellArtifacts(e event.Event, st state.State) {
-	for _, told := range artifactNews(s.plan, e, st) {
-		s.note(told)
+// appendArtifactEvents journals an event's consequences for artifacts, for readers: invalid or repaired
+// artifacts, warnings about inputs, and the phases of nodes.
+func (s *session) appendArtifactEvents(e event.Event, st state.State) {
+	for _, info := range artifactEvents(s.plan, e, st) {
+		s.appendInfo(info)
 	}
-	for _, at := range s.phases.after(s.plan, e) {
-		s.note(event.New(event.Phase, at.cursor, "", event.PhaseData{Node: at.node, Name: at.name}))
+	for _, start := range s.phases.advance(s.plan, e) {
+		s.appendInfo(event.New(event.Phase, start.cursor, "", event.PhaseData{Node: start.node, Name: start.name}))
 	}
 }
 
-// artifactNews is what an event that was applied says of artifacts.
-func artifactNews(p *plan.Plan, e event.Event, st state.State) []event.Event {
-	_, at, _, placed := e.Key.Parse()
+// artifactEvents returns the informational artifact events that follow from an applied event.
+func artifactEvents(p *plan.Plan, e event.Event, st state.State) []event.Event {
+	_, at, _, ok := e.Key.Parse()
 	n := p.Find(at.Node)
-	if !placed || n == nil {
+	if !ok || n == nil {
 		return nil
 	}
-	tell := func(t event.Type, data any) event.Event {
-		told := event.New(t, e.Cursor, "", data)
-		told.Attempt = e.Attempt
-		return told
+	derive := func(t event.Type, data any) event.Event {
+		derived := event.New(t, e.Cursor, "", data)
+		derived.Attempt = e.Attempt
+		return derived
 	}
 	switch e.Type {
 	case event.Error:
@@ -209,13 +211,13 @@ func artifactNews(p *plan.Plan, e event.Event, st state.State) []event.Event {
 			return nil
 		}
 		heals := st.LoopAt(at).Phase == state.PhaseReady
-		return []event.Event{tell(event.ArtifactInvalid, event.ArtifactInvalidData{Node: n.ID, Faults: d.Faults, Heals: heals})}
+		return []event.Event{derive(event.ArtifactInvalid, event.ArtifactInvalidData{Node: n.ID, Faults: d.Faults, Heals: heals})}
 	case event.IterationComplete:
 		d, err := event.Decode[event.IterationCompleteData](e)
 		if err != nil || d.Healed == 0 {
 			return nil
 		}
-		return []event.Event{tell(event.ArtifactHealed, event.ArtifactHealedData{Node: n.ID, After: d.Healed})}
+		return []event.Event{derive(event.ArtifactHealed, event.ArtifactHealedData{Node: n.ID, After: d.Healed})}
 	case event.InputChecked:
 		d, err := event.Decode[event.InputCheckedData](e)
 		if err != nil {
@@ -223,7 +225,7 @@ func artifactNews(p *plan.Plan, e event.Event, st state.State) []event.Event {
 		}
 		var all []event.Event
 		for _, warning := range d.Warnings {
-			all = append(all, tell(event.ArtifactWarning, event.ArtifactWarningData{Node: n.ID, Message: warning}))
+			all = append(all, derive(event.ArtifactWarning, event.ArtifactWarningData{Node: n.ID, Message: warning}))
 		}
 		return all
 	default:
@@ -231,20 +233,21 @@ func artifactNews(p *plan.Plan, e event.Event, st state.State) []event.Event {
 	}
 }
 
-// phases are those that the nodes which make artifacts have come to, by path: what was told last. It is used by the
-// run's goroutine.
+// phases maps the path of each artifact-making node to its last journaled phase. Only the run's goroutine
+// uses it.
 type phases map[string]string
 
-// phaseAt is a phase that a node comes to.
-type phaseAt struct {
+// phaseStart is the beginning of a phase of a node.
+type phaseStart struct {
 	cursor     *event.Cursor
 	node, name string
 }
 
-// after are the phases that begin with an event: none that was told last, and finalize however the node ended.
-func (f phases) after(p *plan.Plan, e event.Event) []phaseAt {
+// advance records the phases that begin with an event and returns those that differ from the last one. It
+// adds finalize however the node ended.
+func (f phases) advance(p *plan.Plan, e event.Event) []phaseStart {
 	if e.Type == event.SessionAborted {
-		return f.end(p)
+		return f.finish(p)
 	}
 	if e.Cursor == nil {
 		return nil
@@ -254,30 +257,30 @@ func (f phases) after(p *plan.Plan, e event.Event) []phaseAt {
 	if n == nil || n.Artifact == nil {
 		return nil
 	}
-	var begun []phaseAt
-	for _, name := range f.names(path, e) {
+	var begun []phaseStart
+	for _, name := range f.started(path, e) {
 		if f[path] != name {
-			begun = append(begun, phaseAt{e.Cursor, n.ID, name})
+			begun = append(begun, phaseStart{e.Cursor, n.ID, name})
 		}
 		f[path] = name
 	}
 	return begun
 }
 
-// names are the phases that an event about the node at a path stands for.
-func (f phases) names(path string, e event.Event) []string {
+// started returns the phases that an event of the node at a path begins.
+func (f phases) started(path string, e event.Event) []string {
 	whole := e.Cursor.Step == "" && e.Cursor.Provider == ""
 	switch e.Type {
 	case event.NodeStart:
 		names := []string{event.PhaseInitialize, event.PhaseValidateInput}
-		if f[path] != "" && f[path] != event.PhaseFinalize { // it is entered anew
+		if f[path] != "" && f[path] != event.PhaseFinalize { // the node restarts
 			names = append([]string{event.PhaseFinalize}, names...)
 		}
 		return names
 	case event.IterationStart, event.AttemptStart, event.Retry, event.NodeRunStart, event.ParallelProviderStart:
 		return []string{event.PhaseExecute}
 	case event.AttemptComplete, event.CheckResult:
-		if whole && f[path] == event.PhaseExecute { // else what is measured is what the node is given
+		if whole && f[path] == event.PhaseExecute { // otherwise the check is about the node's input
 			return []string{event.PhaseValidateOutput}
 		}
 	case event.NodeComplete:
@@ -286,13 +289,13 @@ func (f phases) names(path string, e event.Event) []string {
 	return nil
 }
 
-// end is the last phase of all nodes under way.
-func (f phases) end(p *plan.Plan) []phaseAt {
-	var ended []phaseAt
+// finish moves all unfinished nodes to their last phase.
+func (f phases) finish(p *plan.Plan) []phaseStart {
+	var ended []phaseStart
 	for _, path := range slices.Sorted(maps.Keys(f)) {
 		if n := p.Find(path); n != nil && f[path] != event.PhaseFinalize {
 			f[path] = event.PhaseFinalize
-			ended = append(ended, phaseAt{&event.Cursor{NodePath: path}, n.ID, event.PhaseFinalize})
+			ended = append(ended, phaseStart{&event.Cursor{NodePath: path}, n.ID, event.PhaseFinalize})
 		}
 	}
 	return ended

@@ -17,26 +17,26 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Setting is something that a file of settings says and no nearer one says otherwise.
+// Setting is an effective setting of the settings files.
 type Setting struct {
-	Key string `json:"key"` // "providers.claude.model", with the provider's name, not an alias
-	// Value is the setting as text. Of a provider's config only the names of its members are shown: it may
-	// hold secrets.
+	Key string `json:"key"` // such as "providers.claude.model"; the provider's name, never an alias
+	// Value is the setting as text. Of a provider's config only the member names are shown: it may hold
+	// secrets.
 	Value string `json:"value"`
-	From  string `json:"from"` // where it stands, "file:line:column", or what said it in a file's place
+	From  string `json:"from"` // "file:line:column", or the option that set it
 }
 
-// Settings are what the files of settings come to together.
+// Settings holds the merged settings of all files.
 type Settings struct {
-	ProjectFile string    `json:"project_file"` // absolute paths of the two files, whether they exist or not
+	ProjectFile string    `json:"project_file"` // absolute paths of both files, which need not exist
 	UserFile    string    `json:"user_file"`
 	Settings    []Setting `json:"settings"` // sorted by key
-	// Warnings are what of the files has no effect.
+	// Warnings lists entries of the files that have no effect.
 	Warnings Diagnostics `json:"warnings,omitempty"`
 }
 
-// Settings shows what the project's and the user's config.yaml say, and which of them said it. It fails with
-// [Diagnostics] if one of them has faults.
+// Settings returns the merged settings of the project's and the user's config.yaml, each with its source. It
+// fails with [Diagnostics] if a file has faults.
 func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 	providers, warnings, err := e.settings.assign(ctx, e.host)
 	if err != nil {
@@ -45,12 +45,12 @@ func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 	s := &Settings{
 		ProjectFile: filepath.Join(e.config.workDir, settings.ProjectFile), UserFile: e.settings.userFile, Warnings: warnings,
 	}
-	s.list(e.settings.layers(), providers)
+	s.collect(e.settings.layers(), providers)
 	return s, nil
 }
 
-// list lists what layers come to together, with what they say of providers.
-func (s *Settings) list(layers settings.Layers, providers userConfigs) {
+// collect lists the merged settings of layers, with the resolved provider entries.
+func (s *Settings) collect(layers settings.Layers, providers providerConfigs) {
 	s.Settings = []Setting{}
 	background, at := layers.Background()
 	s.add("background", string(background), at)
@@ -63,46 +63,46 @@ func (s *Settings) list(layers settings.Layers, providers userConfigs) {
 	}
 	s.add("defaults.provider", d.Provider, d.ProviderAt)
 	for i, n := range layers.Notify() {
-		s.notification(fmt.Sprint("notify.", i+1, "."), n)
+		s.addNotification(fmt.Sprint("notify.", i+1, "."), n)
 	}
 	for _, layer := range layers {
 		s.add("mode", layer.Mode, layer.ModeAt)
-		s.sandbox("sandbox", layer.Sandbox, layer.SandboxAt)
+		s.addSandbox("sandbox", layer.Sandbox, layer.SandboxAt)
 		for _, p := range layer.Providers {
-			s.sandbox("providers."+p.Name+".sandbox", p.Sandbox, p.SandboxAt)
+			s.addSandbox("providers."+p.Name+".sandbox", p.Sandbox, p.SandboxAt)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		p := providers[name]
-		s.add("providers."+name+".config", members(p.Config), p.ConfigAt)
+		s.add("providers."+name+".config", memberNames(p.Config), p.ConfigAt)
 		s.add("providers."+name+".model", p.Model, p.ModelAt)
 	}
 	slices.SortStableFunc(s.Settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// sandbox adds what is said of isolation, as JSON: the words of both files count together.
-func (s *Settings) sandbox(key string, said *plan.Sandbox, at settings.Place) {
-	if said == nil {
+// addSandbox adds a sandbox setting as JSON. Both files contribute to it.
+func (s *Settings) addSandbox(key string, sandbox *plan.Sandbox, at settings.Place) {
+	if sandbox == nil {
 		return
 	}
-	b, err := json.Marshal(said)
+	b, err := json.Marshal(sandbox)
 	if err != nil {
-		panic(fmt.Sprintf("kernel: a sandbox that is no JSON: %v", err))
+		panic(fmt.Sprintf("engine: encode a sandbox: %v", err))
 	}
 	s.add(key, string(b), at)
 }
 
-// notification adds what is said of an entry of notify.
-func (s *Settings) notification(key string, n settings.Notification) {
+// addNotification adds the settings of a notify entry.
+func (s *Settings) addNotification(key string, n settings.Notification) {
 	s.add(key+"action", n.Action, n.Keys["action"])
-	s.add(key+"config", members(n.Config), n.Keys["config"])
-	s.add(key+"on", pointWords(n.On), n.Keys["on"])
-	s.add(key+"repeat", seconds(n.Repeat), n.Keys["repeat"])
-	s.add(key+"timeout", seconds(n.Timeout), n.Keys["timeout"])
+	s.add(key+"config", memberNames(n.Config), n.Keys["config"])
+	s.add(key+"on", joinPoints(n.On), n.Keys["on"])
+	s.add(key+"repeat", formatSeconds(n.Repeat), n.Keys["repeat"])
+	s.add(key+"timeout", formatSeconds(n.Timeout), n.Keys["timeout"])
 }
 
-// pointWords are the points as text: "waiting, failed".
-func pointWords(points []sdk.HookPoint) string {
+// joinPoints returns the points as text: "waiting, failed".
+func joinPoints(points []sdk.HookPoint) string {
 	var all []string
 	for _, p := range points {
 		all = append(all, string(p))
@@ -110,23 +110,23 @@ func pointWords(points []sdk.HookPoint) string {
 	return strings.Join(all, ", ")
 }
 
-// seconds is a time as the file has it, "" for none.
-func seconds(d time.Duration) string {
+// formatSeconds returns a duration in seconds, "" for zero.
+func formatSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
-// add adds a setting that has a value.
+// add adds a setting unless its value is empty.
 func (s *Settings) add(key, value string, at settings.Place) {
 	if value != "" {
 		s.Settings = append(s.Settings, Setting{Key: key, Value: value, From: at.String()})
 	}
 }
 
-// members are the names of an object's members: "{args, max_turns}", "" for no object.
-func members(object json.RawMessage) string {
+// memberNames returns an object's member names: "{args, max_turns}", "" for other values.
+func memberNames(object json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(object, &all) != nil {
 		return ""
@@ -134,25 +134,25 @@ func members(object json.RawMessage) string {
 	return "{" + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + "}"
 }
 
-// Layer is whose word a setting is.
+// Layer names the owner of a settings file.
 type Layer string
 
-// The layers of settings that lie in files, the one that wins first.
+// Layers of settings files, in order of precedence.
 const (
 	LayerProject Layer = "project"
 	LayerUser    Layer = "user"
 )
 
-// Origin is a setting of one layer, as it stands there.
+// Origin is a setting as one layer defines it.
 type Origin struct {
 	Setting
 	Layer Layer `json:"layer"`
-	// Counts: it holds. Another layer's word on the same key is over one that does not.
+	// Counts reports that the setting is in effect, and not overridden by another layer.
 	Counts bool `json:"counts"`
 }
 
-// Origins are all settings of all layers, sorted by key, the layer that wins first. It fails with [Diagnostics] if a file
-// has faults.
+// Origins returns the settings of all layers, sorted by key, then by precedence. It fails with [Diagnostics]
+// if a file has faults.
 func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
 	s, err := e.Settings(ctx)
 	if err != nil {
@@ -164,14 +164,14 @@ func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
 	}
 	all := []Origin{}
 	for _, l := range []struct {
-		name Layer
-		said settings.Settings
+		name     Layer
+		settings settings.Settings
 	}{{LayerProject, e.settings.project.Settings}, {LayerUser, e.settings.user.Settings}} {
-		alone := settings.Layers{l.said}
-		providers, _ := alone.Assign(catalog, nil) // what there is to say of it, the settings said
-		var of Settings
-		of.list(alone, providers)
-		for _, row := range of.Settings {
+		alone := settings.Layers{l.settings}
+		providers, _ := alone.Assign(catalog, nil) // e.Settings has reported the diagnostics
+		var own Settings
+		own.collect(alone, providers)
+		for _, row := range own.Settings {
 			counts := slices.ContainsFunc(s.Settings, func(c Setting) bool { return c.From == row.From })
 			all = append(all, Origin{row, l.name, counts})
 		}
@@ -180,7 +180,8 @@ func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
 	return all, nil
 }
 
-// CheckSetting reports whether a name can be that of a setting; the error wraps [ErrOptions] and suggests one.
+// CheckSetting reports whether a key names a setting; the error wraps [ErrOptions] and suggests a similar
+// key.
 func CheckSetting(key string) error {
 	if _, err := settings.ParseKey(key); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
@@ -188,10 +189,10 @@ func CheckSetting(key string) error {
 	return nil
 }
 
-// SetSetting sets a key of the user's config.yaml, or of the project's, and makes the file if there is none. Comments and
-// the other lines of the file stay. A text is taken as it is, other values are YAML. Nothing is written where the file has
-// faults or would have some: the error is then [Diagnostics]. A key that does not exist is [ErrOptions]. This engine has
-// read its settings before, and does not notice; the warnings are about the file as it is now.
+// SetSetting sets a key in the user's or the project's config.yaml, creating the file if needed. Comments and
+// other lines stay. A text value is taken literally; other values are YAML. If the file has faults, or would
+// have, nothing is written and the error is [Diagnostics]. An unknown key is [ErrOptions]. This engine keeps
+// its old settings; the warnings are about the new file.
 func (e *Engine) SetSetting(ctx context.Context, layer Layer, key, value string) (Diagnostics, error) {
 	k, err := settings.ParseKey(key)
 	if err != nil {
@@ -201,7 +202,7 @@ func (e *Engine) SetSetting(ctx context.Context, layer Layer, key, value string)
 	if layer == LayerProject {
 		found, err = settings.SetProject(e.config.workDir, k, value)
 	} else {
-		found, err = settings.Set(filepath.Dir(e.settings.userFile), e.settings.foreign, k, value)
+		found, err = settings.Set(filepath.Dir(e.settings.userFile), e.settings.inProject, k, value)
 	}
 	switch {
 	case err != nil:

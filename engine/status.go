@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,36 +14,36 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// SessionInfo is one line of a list of sessions.
+// SessionInfo is one entry of a list of sessions.
 type SessionInfo struct {
 	Session string       `json:"session"`
 	Status  state.Status `json:"status"`
-	Crashed bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
-	Stage   string       `json:"stage,omitempty"`   // the node it is at
-	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
+	Crashed bool         `json:"crashed,omitempty"` // running by its state, but not held by a kernel
+	Stage   string       `json:"stage,omitempty"`   // id of the current node
+	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 if it runs once
 	Runs    int          `json:"runs,omitempty"`
-	// Waiting are the ids of the questions that a person has not answered yet.
+	// Waiting lists the ids of unanswered questions.
 	Waiting  []string  `json:"waiting,omitempty"`
 	Modified time.Time `json:"modified"`
 }
 
-// Status is what is known of a session.
+// Status describes a session.
 type Status struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id"`
 	Mode    string       `json:"mode"`
 	Status  state.Status `json:"status"`
-	// Crashed: the state says running, but no kernel holds the session.
+	// Crashed reports that the state is running, but no kernel holds the session.
 	Crashed bool `json:"crashed,omitempty"`
-	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
+	// Held reports that a kernel holds the session. PID is its process, 0 if unknown.
 	Held      bool            `json:"held,omitempty"`
 	PID       int             `json:"pid,omitempty"`
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
-	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
+	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
 	Reason    string          `json:"reason,omitempty"`
-	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
-	Runs      int             `json:"runs,omitempty"` // how often it does
-	Node      string          `json:"node,omitempty"` // path of the node it is at
+	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 if it runs once
+	Runs      int             `json:"runs,omitempty"` // number of runs
+	Node      string          `json:"node,omitempty"` // path of the current node
 	Stage     string          `json:"stage,omitempty"`
 	Type      string          `json:"type,omitempty"` // the stage's name
 	Provider  string          `json:"provider,omitempty"`
@@ -50,8 +51,8 @@ type Status struct {
 	Max       int             `json:"max_iterations"`
 	Attempt   int             `json:"attempt,omitempty"`
 	Completed []string        `json:"stages_completed"`
-	Stages    []StageResult   `json:"stages"` // all nodes of the plan, in its order
-	// Deliverable is what it has delivered, nil before it is completed, and where there is nothing.
+	Stages    []StageResult   `json:"stages"` // all nodes, in plan order
+	// Deliverable is the artifact that the completed session delivers, nil for none or before.
 	Deliverable *Deliverable       `json:"deliverable,omitempty"`
 	Events      int64              `json:"events"`
 	LastEvent   string             `json:"last_event,omitempty"`
@@ -61,65 +62,66 @@ type Status struct {
 	Failure     *event.FailureData `json:"error,omitempty"`
 	Usage       event.Usage        `json:"usage"`
 	Dir         string             `json:"dir"`
-	// Providers are those of the parallel block that it is at, in the block's order.
+	// Providers holds the providers of the current parallel block, in its order.
 	Providers []ProviderStatus `json:"providers,omitempty"`
-	// Plugins are the processes that its last kernel started, each with its isolation.
+	// Plugins lists the processes that the session's last kernel started, each with its isolation.
 	Plugins []event.PluginData `json:"plugins,omitempty"`
-	// Steps are those of the node that it is at, or else of the last node that has steps, whose id is StepsOf.
+	// Steps holds the steps of the current node, or else of the last node with steps. StepsOf is the id of
+	// that node.
 	StepsOf string       `json:"steps_of,omitempty"`
 	Steps   []StepStatus `json:"steps,omitempty"`
-	// Cycles are the counted edges taken so far, by name; Returns are all returns of the run, MaxReturns how many there
-	// may be.
+	// Cycles lists the counted edges taken so far, by name. Returns is the number of all returns of the run,
+	// MaxReturns its limit.
 	Cycles     []CycleStatus `json:"cycles,omitempty"`
 	Returns    int           `json:"returns,omitempty"`
 	MaxReturns int           `json:"max_returns,omitempty"`
-	// Budgets are the ceilings of the session and of its nodes.
+	// Budgets holds the budgets of the session and of its nodes.
 	Budgets []BudgetStatus `json:"budgets,omitempty"`
-	// Questions are those that it has open.
+	// Questions holds the open questions.
 	Questions []Question `json:"questions,omitempty"`
-	// Survivors are processes that were found outside the groups of their plugins, and ended, in this run: those of a
-	// killed kernel when its session was taken up, those of a plugin when it ended.
+	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
+	// a killed kernel when its session was opened, those of a plugin when it stopped.
 	Survivors []Survivor `json:"survivors,omitempty"`
-	// Late are deliveries of attempts that were given up, which were refused; Superseded are attempts that were made again,
-	// with what changed in the workspace meanwhile. Of each the last 50 of the run.
+	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
+	// workspace changes in between. Each holds the last 50 of the run.
 	Late       []Late       `json:"late,omitempty"`
 	Superseded []Superseded `json:"superseded,omitempty"`
-	// Secrets were found in files that agents of the run wrote.
+	// Secrets lists secrets found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
-	// Damage says what of the session's files could not be read, "" for nothing.
+	// Damage describes the unreadable parts of the session's files, "" for none.
 	Damage string `json:"damage,omitempty"`
-	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there
-	// instead where the damage leaves a doubt that a person has to settle first.
+	// ResumeCommand resumes the session, "" if it cannot be resumed. RepairCommand is set instead if the user
+	// must repair the session first.
 	ResumeCommand string `json:"resume_command,omitempty"`
 	RepairCommand string `json:"repair_command,omitempty"`
-	// Health is what [Engine.Health] says of it.
+	// Health equals the result of [Engine.Health].
 	Health Health `json:"health"`
 }
 
-// Survivor is a process that was left behind.
+// Survivor is a process that a plugin or a dead kernel left running.
 type Survivor = process.Survivor
 
-// Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
+// Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
 func (e *Engine) Status(session string) (*Status, error) {
-	var t told
-	dir, k, err := e.look(session, func(*plan.Plan) func(event.Event) { return t.take })
+	var fold statusFold
+	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return e.statusOf(session, dir, k, &t)
+	return e.newStatus(session, dir, view, &fold)
 }
 
-// statusOf is how a session stands that was looked at.
-func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*Status, error) {
-	s := describe(k.plan, k.state)
-	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
-	s.Damage, s.Plugins, s.Secrets, s.Survivors = k.damage, t.plugins, t.secrets, t.survivors
-	s.Late, s.Superseded = t.givenUp.of(k.plan)
-	s.Health = t.health.judged()
-	s.Session, s.Dir, s.Events = session, dir.Path(), int64(k.log.Count)
-	s.LastEvent, s.LastEventAt = string(k.log.Last.Type), k.log.Last.Time
+// newStatus returns the status of a session from its view and the collected events.
+func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fold *statusFold) (*Status, error) {
+	s := statusFromState(view.plan, view.state)
+	s.Stages, s.Deliverable = stageResults(view.plan, view.state, dir.Path()), newDeliverable(view.plan, view.state, dir.Path())
+	s.Damage, s.Plugins, s.Secrets, s.Survivors = view.damage, fold.plugins, fold.secrets, fold.survivors
+	s.Late, s.Superseded = fold.abandoned.describe(view.plan)
+	s.Health = fold.health.withScore()
+	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
+	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
 	holder, held, err := lock.Holder(e.project, session)
 	if err != nil {
 		return nil, err
@@ -127,14 +129,14 @@ func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*St
 	if held {
 		s.Held, s.PID = true, holder.PID
 	}
-	s.Questions = openQuestions(k, dir, held)
+	s.Questions = answerableQuestions(view, dir, held)
 	s.Crashed = !held && s.Status == state.Running
 	switch {
 	case s.Status.Final() || s.Status == "" || held:
-	case k.doubtful:
+	case view.needsRepair:
 		s.RepairCommand = "agent-pipelines repair " + session
 	default:
-		s.ResumeCommand = resumeCommand(session, k.plan, k.state)
+		s.ResumeCommand = resumeCommand(session, view.plan, view.state)
 	}
 	return s, nil
 }
@@ -146,11 +148,11 @@ func (e *Engine) open(session string) (*store.Dir, error) {
 	return e.project.Open(session)
 }
 
-// describe turns a state into what people ask about.
-func describe(p *plan.Plan, st state.State) *Status {
+// statusFromState returns the parts of a status that follow from the state.
+func statusFromState(p *plan.Plan, st state.State) *Status {
 	s := &Status{
-		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: orElse(st.Reason, st.PauseReason),
-		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {
@@ -166,9 +168,9 @@ func describe(p *plan.Plan, st state.State) *Status {
 			s.Provider = n.Provider.Type
 		}
 	}
-	s.Providers = providersOf(p.Find(at), st)
+	s.Providers = providerStatuses(p.Find(at), st)
 	s.StepsOf, s.Steps = stepStatuses(p, st)
-	s.Cycles, s.Budgets = cyclesOf(st), budgets(p, st)
+	s.Cycles, s.Budgets = cycleStatuses(st), budgetStatuses(p, st)
 	if s.Returns = st.Returns; s.Returns > 0 {
 		s.MaxReturns = p.CyclesOf(nil).Session
 	}
@@ -177,8 +179,8 @@ func describe(p *plan.Plan, st state.State) *Status {
 	return s
 }
 
-// Sessions lists the project's sessions, the most recently changed first, from the heads of their
-// state.json. Those that cannot be read are listed without a status.
+// Sessions lists the project's sessions, the most recently changed first, from the beginning of their
+// state.json. Unreadable ones are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
 	heads, err := statefile.Heads(e.project, 0, nil)
 	if err != nil {
@@ -187,7 +189,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 	infos := make([]SessionInfo, 0, len(heads))
 	for _, h := range heads {
 		if h.Err != nil {
-			e.log.Warn("state of session cannot be read", "session", h.Session, "error", h.Err)
+			e.log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
 		}
 		_, held, err := lock.Holder(e.project, h.Session)
 		if err != nil {

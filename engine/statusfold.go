@@ -9,10 +9,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// processes are the plugin processes that the last kernel of a session started, in order, as its journal says.
-type processes []event.PluginData
+// processFold collects the plugin processes that a session's last kernel started, in order.
+type processFold []event.PluginData
 
-func (all *processes) take(e event.Event) {
+func (all *processFold) apply(e event.Event) {
 	switch e.Type {
 	case event.KernelStart:
 		*all = nil
@@ -23,27 +23,27 @@ func (all *processes) take(e event.Event) {
 	}
 }
 
-// told is what events tell of a session beside its state.
-type told struct {
-	plugins   processes
-	secrets   secretsFound
-	survivors survivors
-	givenUp   givenUp
+// statusFold collects from the events the parts of Status that are not in the state.
+type statusFold struct {
+	plugins   processFold
+	secrets   secretFold
+	survivors survivorFold
+	abandoned abandonedAttempts
 	health    Health
 }
 
-func (t *told) take(e event.Event) {
-	t.plugins.take(e)
-	t.secrets.take(e)
-	t.survivors.take(e)
-	t.givenUp.take(e)
-	t.health.take(e)
+func (t *statusFold) apply(e event.Event) {
+	t.plugins.apply(e)
+	t.secrets.apply(e)
+	t.survivors.apply(e)
+	t.abandoned.apply(e)
+	t.health.apply(e)
 }
 
-// survivors are the processes that were left behind in the last run of a session.
-type survivors []Survivor
+// survivorFold collects the processes left behind in the last run of a session.
+type survivorFold []Survivor
 
-func (all *survivors) take(e event.Event) {
+func (all *survivorFold) apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
 		*all = nil
@@ -54,64 +54,64 @@ func (all *survivors) take(e event.Event) {
 	}
 }
 
-// maxGivenUp is how many late deliveries and superseded attempts a [Status] has.
-const maxGivenUp = 50
+// maxAbandoned bounds the late deliveries and superseded attempts in a [Status].
+const maxAbandoned = 50
 
-// Late is what an attempt of a session delivered after it was given up, and what became of that.
+// Late is a delivery of an abandoned attempt, and its treatment.
 type Late struct {
 	Stage     string `json:"stage,omitempty"` // id of the node
 	Iteration int    `json:"iteration,omitempty"`
 	event.LateDeliveryData
 }
 
-// Superseded is an attempt of a session that was made again, with what changed in the workspace meanwhile.
+// Superseded is an attempt that was repeated, with the workspace changes in between.
 type Superseded struct {
 	Stage     string `json:"stage,omitempty"` // id of the node
 	Iteration int    `json:"iteration,omitempty"`
 	event.AttemptSupersededData
 }
 
-// givenUp are the events of the last late deliveries and superseded attempts of the last run.
-type givenUp struct{ late, superseded []event.Event }
+// abandonedAttempts collects the last late deliveries and superseded attempts of the last run.
+type abandonedAttempts struct{ late, superseded []event.Event }
 
-func (g *givenUp) take(e event.Event) {
+func (g *abandonedAttempts) apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
-		*g = givenUp{}
+		*g = abandonedAttempts{}
 	case event.LateDelivery:
-		g.late = lastOf(g.late, e)
+		g.late = appendLast(g.late, e)
 	case event.AttemptSuperseded:
-		g.superseded = lastOf(g.superseded, e)
+		g.superseded = appendLast(g.superseded, e)
 	}
 }
 
-// lastOf are the last [maxGivenUp] events with the next one.
-func lastOf(events []event.Event, e event.Event) []event.Event {
-	if len(events) == maxGivenUp {
+// appendLast appends an event and keeps the last [maxAbandoned].
+func appendLast(events []event.Event, e event.Event) []event.Event {
+	if len(events) == maxAbandoned {
 		events = slices.Delete(events, 0, 1)
 	}
 	return append(events, e)
 }
 
-// of says what they tell of a session that follows the plan.
-func (g *givenUp) of(p *plan.Plan) (late []Late, superseded []Superseded) {
+// describe decodes the events for a session with the plan.
+func (g *abandonedAttempts) describe(p *plan.Plan) (late []Late, superseded []Superseded) {
 	for _, e := range g.late {
 		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
-			stage, iteration := whereIs(p, e)
+			stage, iteration := eventNode(p, e)
 			late = append(late, Late{stage, iteration, d})
 		}
 	}
 	for _, e := range g.superseded {
 		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
-			stage, iteration := whereIs(p, e)
+			stage, iteration := eventNode(p, e)
 			superseded = append(superseded, Superseded{stage, iteration, d})
 		}
 	}
 	return late, superseded
 }
 
-// whereIs is the id of the node and the iteration that an event is about.
-func whereIs(p *plan.Plan, e event.Event) (stage string, iteration int) {
+// eventNode returns the node id and the iteration of an event.
+func eventNode(p *plan.Plan, e event.Event) (stage string, iteration int) {
 	_, at, _, ok := e.Key.Parse()
 	if !ok {
 		return "", 0
@@ -122,28 +122,28 @@ func whereIs(p *plan.Plan, e event.Event) (stage string, iteration int) {
 	return stage, at.Iteration
 }
 
-// Health says how well a run goes, by its events alone (REQUIREMENTS U233).
+// Health rates the progress of a run from its events alone (REQUIREMENTS U233).
 type Health struct {
 	// Score is 1 - 0.1 for each of ConsecutiveErrors - 0.05 for each of WithoutProgress, from 0 to 1, in
-	// steps of a hundredth.
+	// steps of 0.01.
 	Score float64 `json:"score"`
 	// Label is [HealthWarning] below [HealthThreshold], else [HealthOK].
 	Label string `json:"label"`
-	// Errors are all error events of the run, ConsecutiveErrors those since something last succeeded.
+	// Errors counts the error events of the run, ConsecutiveErrors those since the last success.
 	Errors            int `json:"errors"`
 	ConsecutiveErrors int `json:"consecutive_errors"`
-	// WithoutProgress counts the iterations whose agents suspected a plateau, or reported no work at all.
+	// WithoutProgress counts iterations whose agents suspected a plateau or reported no work.
 	WithoutProgress int `json:"iterations_without_progress"`
 }
 
-// The labels, and the score below which the second one holds.
+// Labels of [Health], and the score below which the label is a warning.
 const (
 	HealthOK        = "ok"
 	HealthWarning   = "warning"
 	HealthThreshold = 0.3
 )
 
-// Health judges the session's newest run. A session that never began is well.
+// Health rates the session's latest run. A session that never began has score 1.
 func (e *Engine) Health(session string) (Health, error) {
 	dir, err := e.open(session)
 	if err != nil {
@@ -152,17 +152,17 @@ func (e *Engine) Health(session string) (Health, error) {
 	defer dir.Close()
 	var h Health
 	_, err = journal.Read(dir, func(e event.Event) error {
-		h.take(e)
+		h.apply(e)
 		return nil
 	})
 	if err != nil {
 		return Health{}, err
 	}
-	return h.judged(), nil
+	return h.withScore(), nil
 }
 
-// take counts the next event.
-func (h *Health) take(e event.Event) {
+// apply counts an event.
+func (h *Health) apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
 		*h = Health{}
@@ -177,14 +177,14 @@ func (h *Health) take(e event.Event) {
 		}
 	case event.IterationComplete:
 		h.ConsecutiveErrors = 0
-		if !progressed(e) {
+		if !madeProgress(e) {
 			h.WithoutProgress++
 		}
 	}
 }
 
-// judged is what was counted, with the score.
-func (h Health) judged() Health {
+// withScore returns the counts with score and label.
+func (h Health) withScore() Health {
 	score := 1 - 0.1*float64(h.ConsecutiveErrors) - 0.05*float64(h.WithoutProgress)
 	h.Score = max(0, math.Round(score*100)/100)
 	h.Label = HealthOK
@@ -194,9 +194,9 @@ func (h Health) judged() Health {
 	return h
 }
 
-// progressed says whether an iteration did something. The Bash engine's events do not tell, unless the
-// agent suspected a plateau; of them nothing bad is assumed.
-func progressed(e event.Event) bool {
+// madeProgress reports whether an iteration did any work. Events of the Bash engine lack this unless the
+// agent suspected a plateau; otherwise they count as progress.
+func madeProgress(e event.Event) bool {
 	d, err := event.Decode[struct {
 		Summary        string        `json:"summary"`
 		FilesTouched   []string      `json:"files_touched"`
@@ -210,10 +210,10 @@ func progressed(e event.Event) bool {
 	return !d.Signals.PlateauSuspected && (reported || e.RunID == "")
 }
 
-// secretsFound are the secrets in files of the agents of the last run that the events tell of.
-type secretsFound []event.SecretFoundData
+// secretFold collects the secrets found in files of the last run's agents.
+type secretFold []event.SecretFoundData
 
-func (all *secretsFound) take(e event.Event) {
+func (all *secretFold) apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
 		*all = nil

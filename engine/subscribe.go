@@ -5,57 +5,56 @@ import (
 	"sync/atomic"
 )
 
-// Subscription receives what happens in the sessions of an engine. What its reader is too slow for is left
-// out, and said in the stream: the Missed of all updates, added up, is [Subscription.Dropped].
+// Subscription receives the updates of an engine's sessions. Updates that a slow reader misses are dropped
+// and counted: the Missed of all updates sum up to [Subscription.Dropped].
 type Subscription struct {
-	// Updates is closed when the subscription or the engine is closed. What was delivered until then can
-	// still be read.
+	// Updates is closed with the subscription or the engine. Buffered updates can still be read.
 	Updates <-chan Update
 
-	session string // whose updates are wanted, "" for all
+	session string // "" for all sessions
 	buffer  int
 	updates chan Update
 	dropped atomic.Int64
 	close   func()
 
 	// The mutex of the subscribers guards:
-	sent   int // how many updates were put into the channel
-	gap    int // the number of the last one that only told of a gap, 0 for none
-	missed int // how many of the dropped ones no update tells of yet
+	sent   int // number of updates put into the channel
+	gap    int // value of sent after the last gap update, 0 for none
+	missed int // dropped updates not yet reported
 }
 
-// Dropped is how many updates were left out so far because the reader was slower than its buffer. The
-// journal holds all events.
+// Dropped returns the number of updates dropped because the reader was slow. The journal holds all events.
 func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
 
-// Close ends the subscription. Twice does no harm.
+// Close ends the subscription. It may be called twice.
 func (s *Subscription) Close() { s.close() }
 
-// Subscribe returns a channel of everything that happens in this engine's sessions from now on. The
-// engine never waits for the reader: buffer updates wait for it (at least 1), and what does not fit is left
-// out. The gap is told at once, by an update that has nothing but Missed, so that a reader who waits for an
-// event that was left out is not left waiting: it asks [Engine.Status] then, or reads the journal with
-// [Engine.Tail]. The caller closes the subscription, or the engine does.
+// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
+// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
+//
+// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
+// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
+// subscription.
 func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
 
-// SubscribeSession is [Engine.Subscribe] for one session, which may be yet to begin; "" is all of them.
+// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
 func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
 	return e.subscribers.add(session, max(buffer, 1))
 }
 
-// subscribers hands updates out. It is safe for concurrent use.
+// subscribers distributes updates. It is safe for concurrent use.
 type subscribers struct {
 	mu     sync.Mutex
 	all    map[*Subscription]bool
 	closed bool
 }
 
-// gaps are the places of a channel beyond its buffer: one for the first update that does not fit, to say so,
-// and one for the end, to say what was left out since.
-const gaps = 2
+// gapSlots is the capacity beyond the buffer: one slot reports the first gap, one reports later drops at the
+// end.
+const gapSlots = 2
 
 func (s *subscribers) add(session string, buffer int) *Subscription {
-	updates := make(chan Update, buffer+gaps)
+	updates := make(chan Update, buffer+gapSlots)
 	sub := &Subscription{Updates: updates, session: session, buffer: buffer, updates: updates}
 	sub.close = func() { s.remove(sub) }
 	s.mu.Lock()
@@ -76,7 +75,7 @@ func (s *subscribers) remove(sub *Subscription) {
 	defer s.mu.Unlock()
 	if s.all[sub] {
 		delete(s.all, sub)
-		sub.end()
+		sub.finish()
 	}
 }
 
@@ -95,46 +94,46 @@ func (s *subscribers) closeAll() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for sub := range s.all {
-		sub.end()
+		sub.finish()
 	}
 	s.all = nil
 }
 
-// deliver gives an update to the reader, or notes that it is missed. The subscribers' mutex is held: nobody
-// else writes to the channel, so that what is free stays free.
+// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
+// sender it can rely on free slots.
 func (s *Subscription) deliver(u Update) {
-	waiting, room := len(s.updates), s.buffer
-	told := s.sent-waiting < s.gap // the reader has a gap before it already
-	if told {
-		room++
+	waiting, limit := len(s.updates), s.buffer
+	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update
+	if gapUnread {
+		limit++
 	}
-	if waiting < room {
+	if waiting < limit {
 		u.Missed, s.missed = s.missed, 0
-		s.put(u)
+		s.push(u)
 		return
 	}
 	s.dropped.Add(1)
 	s.missed++
-	if !told {
-		s.tell()
+	if !gapUnread {
+		s.sendGap()
 		s.gap = s.sent
 	}
 }
 
-// end closes the channel; what was missed and not told is its last update.
-func (s *Subscription) end() {
+// finish closes the channel after reporting unreported drops.
+func (s *Subscription) finish() {
 	if s.missed > 0 {
-		s.tell()
+		s.sendGap()
 	}
 	close(s.updates)
 }
 
-func (s *Subscription) tell() {
-	s.put(Update{Session: s.session, Missed: s.missed})
+func (s *Subscription) sendGap() {
+	s.push(Update{Session: s.session, Missed: s.missed})
 	s.missed = 0
 }
 
-func (s *Subscription) put(u Update) {
+func (s *Subscription) push(u Update) {
 	s.updates <- u
 	s.sent++
 }
