@@ -10,38 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// What Preflight refuses, Run refuses the same way, and nothing is written for it.
-func TestPreflight(t *testing.T) {
-	root := project(t, twoStages)
-	e := eng(t, root, agent{})
-	p, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil || p.Session != "demo" || p.Dir != filepath.Join(root, ".claude/pipeline-runs/demo") {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	if _, err := os.Stat(filepath.Join(root, ".claude/pipeline-runs")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something was written: %v", err)
-	}
-	var missing *engine.NotFoundError
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "three"}); !errors.As(err, &missing) {
-		t.Errorf("no such pipeline: %v", err)
-	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("resume of nothing: %v", err)
-	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("a finished session: %v", err)
-	}
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil {
-		t.Errorf("a finished session, by force: %v", err)
-	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("resume of a finished session: %v", err)
-	}
-}
-
 // A session that runs is neither started, resumed nor removed from elsewhere, and can be followed from there.
 func TestRunningSessionFromElsewhere(t *testing.T) {
 	root := project(t, twoStages)

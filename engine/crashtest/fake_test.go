@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -188,4 +191,11 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+func TestMain(m *testing.M) {
+	if defect, fake := os.LookupEnv(fakeVariable); fake {
+		os.Exit(runFake(defect, os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
 }

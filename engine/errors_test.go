@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // refusing is a provider that would not work.
