@@ -28,8 +28,7 @@ nodes:
     transitions: {success: done, fail: {to: draft, limit: 2}}
 `
 
-// U054, C3: all versions of artifacts are listed in the order of the plan, each held against its contract; whoever looks changes
-// nothing.
+// U054, C3: all versions of artifacts are listed in plan order and validated; reading changes nothing.
 func TestArtifacts(t *testing.T) {
 	visits := map[string]int{}
 	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
@@ -40,7 +39,7 @@ func TestArtifacts(t *testing.T) {
 		}
 		return os.WriteFile(req.Paths.Artifact, []byte(text), 0o644)
 	}}
-	e := eng(t, project(t, draftAndReview), a)
+	e := newEngine(t, project(t, draftAndReview), a)
 	if _, err := e.Artifacts("demo"); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("of no session: %v", err)
 	}
@@ -71,7 +70,7 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-// summary is a line for each: node, path, type, version, visit, whether it is the newest, and whether it is valid.
+// summary formats each artifact: node, path, type, version, visit, newest, valid.
 func summary(list []engine.ArtifactInfo) []string {
 	var lines []string
 	for _, a := range list {
@@ -80,7 +79,7 @@ func summary(list []engine.ArtifactInfo) []string {
 	return lines
 }
 
-// Every artifact of a node that wraps a pipeline is listed, not only that of its newest visit.
+// All artifacts of a node that wraps a pipeline are listed, not only the newest.
 func TestArtifactsOfWraps(t *testing.T) {
 	visits := 0
 	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
@@ -101,7 +100,7 @@ nodes:
 	if err := os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e := eng(t, dir, a)
+	e := newEngine(t, dir, a)
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
 		t.Fatal(r, err)
 	}

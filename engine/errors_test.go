@@ -13,18 +13,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// refusing is a provider that would not work.
-type refusing struct{ agent }
+// missingProvider is a provider that refuses to work.
+type missingProvider struct{ agent }
 
-func (refusing) Validate(context.Context, sdk.ValidateRequest) error {
+func (missingProvider) Validate(context.Context, sdk.ValidateRequest) error {
 	return failure.New(failure.ProviderMissing, "no program")
 }
 
-// A start that is refused before its first event leaves no session behind.
+// A start refused before its first event leaves no session.
 func TestRefusedStartLeavesNoSession(t *testing.T) {
 	root := project(t, twoStages)
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(refusing{}))
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(missingProvider{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the session's directory: %v", err)
 	}
-	note := filepath.Join(dir, "note.md") // somebody's own file keeps the directory
+	note := filepath.Join(dir, "note.md") // a file of the user keeps the directory
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(note, []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 	}
 }
 
-// What is refused is said once, and what to do fits what was asked.
-func TestRefusalsAreSaidOnce(t *testing.T) {
+// A refusal is reported once, with a matching hint.
+func TestErrorsAreReportedOnce(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +92,10 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 	}
 }
 
-// A journal that ends the run is complained of once, not again when it is closed.
-func TestLostJournalIsToldOnce(t *testing.T) {
+// A lost journal is reported once, not again at the close.
+func TestLostJournalIsReportedOnce(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
+	e := newEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
 		return os.Remove(filepath.Join(root, ".claude/pipeline-runs/demo/events.jsonl"))
 	}})
 	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})

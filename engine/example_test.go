@@ -14,17 +14,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// scribe is an agent of this program: it says what it was asked.
-type scribe struct{}
+// echoProvider is a provider that returns its prompt.
+type echoProvider struct{}
 
-func (scribe) Describe() sdk.Component { return sdk.Component{Name: "scribe"} }
+func (echoProvider) Describe() sdk.Component { return sdk.Component{Name: "scribe"} }
 
-func (scribe) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+func (echoProvider) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "written down"}`), 0o644)
 	return sdk.ExecuteResult{Output: req.Prompt}, err
 }
 
-// A pipeline is run to its end, and its stages are looked at.
+// Run a pipeline to its end and print its stages.
 func ExampleEngine_Run() {
 	project, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -32,7 +32,7 @@ func ExampleEngine_Run() {
 	}
 	defer os.RemoveAll(project)
 	ctx := context.Background()
-	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(scribe{}), engine.WithDefaultProvider("scribe"), engine.WithoutDelays())
+	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(echoProvider{}), engine.WithDefaultProvider("scribe"), engine.WithoutDelays())
 	if err != nil {
 		log.Print(err)
 		return
@@ -61,7 +61,7 @@ nodes:
 	// polish complete 3
 }
 
-// A program follows what happens in a session while it runs.
+// Follow the events of a session while it runs.
 func ExampleEngine_SubscribeSession() {
 	project, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -69,7 +69,7 @@ func ExampleEngine_SubscribeSession() {
 	}
 	defer os.RemoveAll(project)
 	ctx := context.Background()
-	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(scribe{}), engine.WithoutDelays())
+	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(echoProvider{}), engine.WithoutDelays())
 	if err != nil {
 		log.Print(err)
 		return
@@ -83,7 +83,7 @@ func ExampleEngine_SubscribeSession() {
 				fmt.Println("too slow: the journal has what is missing here")
 			}
 			if u.Event == nil {
-				continue // a report of an agent, or warnings
+				continue // an agent's report, or warnings
 			}
 			switch u.Event.Type {
 			case event.NodeStart, event.SessionComplete:
@@ -107,7 +107,7 @@ func ExampleEngine_SubscribeSession() {
 	// session_complete
 }
 
-// A run pauses after every fifth iteration; the text that it is resumed with reaches the agent as feedback.
+// A run pauses after every fifth iteration; the text of the resume reaches the agent as feedback.
 func ExampleEngine_OnIterationEnd() {
 	project, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -115,7 +115,7 @@ func ExampleEngine_OnIterationEnd() {
 	}
 	defer os.RemoveAll(project)
 	ctx := context.Background()
-	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(scribe{}), engine.WithDefaultProvider("scribe"), engine.WithoutDelays())
+	eng, err := engine.NewEngine(engine.WithWorkDir(project), engine.WithProvider(echoProvider{}), engine.WithDefaultProvider("scribe"), engine.WithoutDelays())
 	if err != nil {
 		log.Print(err)
 		return
@@ -129,7 +129,7 @@ func ExampleEngine_OnIterationEnd() {
 	})
 	eng.OnResume(func(_ *engine.HookContext, input string) engine.HookResult {
 		if input == "" {
-			return engine.Continue() // resumed without a word
+			return engine.Continue() // resumed without a text
 		}
 		return engine.ModifyContext("User feedback: " + input)
 	})
@@ -159,16 +159,16 @@ func ExampleEngine_OnIterationEnd() {
 	// completed 7
 }
 
-// shouter is a provider: one Execute is one whole attempt at an iteration.
-type shouter struct{}
+// shoutingProvider is a provider: one Execute is one whole attempt at an iteration.
+type shoutingProvider struct{}
 
-// Describe says what pipelines call it. Sessions may call it at the same time; ConcurrencySerial would forbid that.
-func (shouter) Describe() sdk.Component {
+// Describe names the provider. Sessions may call it concurrently; ConcurrencySerial would forbid that.
+func (shoutingProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "shouter", Summary: "says it louder", Concurrency: sdk.ConcurrencySafe}
 }
 
-// Execute does the work, leaves a result where it is asked to, and says what it did.
-func (shouter) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+// Execute does the work, writes a result to the requested path, and returns its output.
+func (shoutingProvider) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if req.Prompt == "" {
 		return sdk.ExecuteResult{}, failure.New(failure.ProviderFailed, "there is nothing to shout").WithHint("write a prompt")
 	}
@@ -177,7 +177,7 @@ func (shouter) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange
 	return sdk.ExecuteResult{Output: strings.ToUpper(req.Prompt) + "!"}, err
 }
 
-// A program registers a provider of its own, and a stage uses it.
+// Register a provider and use it in a stage.
 func ExampleEngine_RegisterProvider() {
 	project, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -191,7 +191,7 @@ func ExampleEngine_RegisterProvider() {
 		return
 	}
 	defer eng.Close(ctx)
-	if err := eng.RegisterProvider(shouter{}); err != nil {
+	if err := eng.RegisterProvider(shoutingProvider{}); err != nil {
 		log.Print(err)
 		return
 	}

@@ -17,15 +17,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// One reading tells what the four others tell, and hands on every event; of a session that never began it tells its status.
-func TestSurvey(t *testing.T) {
+// Inspect returns the results of the four queries and passes on every event; for a session that never began
+// it returns only the status.
+func TestInspect(t *testing.T) {
 	dir := project(t, `name: two
 defaults: {provider: agent}
 nodes:
   - {id: draft, prompt: draft, artifact: {type: text}}
   - {id: review, prompt: review, runs: 2}
 `)
-	e := eng(t, dir, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, dir, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		if req.Node != "draft" {
 			return nil
 		}
@@ -73,10 +74,11 @@ nodes:
 	}
 }
 
-// Of a loop of the Bash engine the plan is known only when its journal was read: then all is told once more, with that.
-func TestSurveyOfBash(t *testing.T) {
+// For a loop of the Bash engine the plan is known after the journal was read: then all events are repeated
+// with it.
+func TestInspectBashSession(t *testing.T) {
 	dir := project(t, "name: two\nnodes: [{id: a, prompt: a}]\n")
-	e := eng(t, dir, agent{})
+	e := newEngine(t, dir, agent{})
 	session := filepath.Join(dir, ".claude", "pipeline-runs", "old")
 	if err := os.MkdirAll(session, 0o700); err != nil {
 		t.Fatal(err)

@@ -197,7 +197,7 @@ func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	view, err := e.loadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
 	case err != nil || slices.Contains(view.state.Handled, m.ID):
-		return nil //nolint:nilerr // whoever holds the session reads it better
+		return nil //nolint:nilerr // the kernel that holds the session decides
 	case view.state.Status.Final():
 		return sessionError(ErrTerminal, "session '%s' %s", dir.Session(), endedText(view.state.Status)).WithHint("it ended a moment ago and accepts nothing more")
 	case m.Action != inbox.Answer:

@@ -18,8 +18,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// left are the files in the inbox of the session demo.
-func left(t *testing.T, root string) []string {
+// inboxFiles returns the files in the inbox of the session demo.
+func inboxFiles(t *testing.T, root string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))
 	if err != nil {
@@ -28,12 +28,12 @@ func left(t *testing.T, root string) []string {
 	return files
 }
 
-// U253: two people approve before the run has taken up either: the second one is told who was first, and nothing of it stays behind.
-func TestTwoPeopleApprove(t *testing.T) {
-	root := project(t, asksOnce)
-	others := eng(t, root, agent{})
+// U253: of two concurrent approvals the second is refused and names the first; its message is removed.
+func TestConcurrentApprovals(t *testing.T) {
+	root := project(t, confirmOnce)
+	others := newEngine(t, root, agent{})
 	var first, second error
-	r, err := eng(t, root, agent{}).Run(t.Context(), engine.RunOptions{
+	r, err := newEngine(t, root, agent{}).Run(t.Context(), engine.RunOptions{
 		Pipeline: "two", Session: "demo", Wait: true,
 		Observe: func(u engine.Update) {
 			if u.Event != nil && u.Event.Type == event.QuestionAsked {
@@ -48,20 +48,20 @@ func TestTwoPeopleApprove(t *testing.T) {
 	if first != nil || !errors.Is(second, engine.ErrNoQuestion) || !strings.Contains(second.Error(), "is already answered: approve by ann") {
 		t.Errorf("the first one: %v, the second one: %v", first, second)
 	}
-	if files := left(t, root); len(files) > 0 {
+	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
 }
 
-// What is said when the run has ended, and its kernel does not look any more, does not stay for the next run of the session.
-func TestSaidAtTheEnd(t *testing.T) {
+// Messages posted after the end of a run are not kept for the session's next run.
+func TestMessagesAfterTheEnd(t *testing.T) {
 	root := project(t, twoStages)
 	p, err := store.OpenProject(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
 		if u.Event == nil || u.Event.Type != event.SessionComplete {
 			return
@@ -81,11 +81,11 @@ func TestSaidAtTheEnd(t *testing.T) {
 	if err != nil || !r.Success {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if files := left(t, root); len(files) > 0 {
+	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
 
-	// The kernel has ended the session and has not let it go yet.
+	// The kernel has ended the session and still holds the lock.
 	l, err := lock.Acquire(p, "demo", lock.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestSaidAtTheEnd(t *testing.T) {
 	if err := e.PauseSession(t.Context(), "demo", "", "ann"); !errors.Is(err, engine.ErrTerminal) {
 		t.Errorf("pause: %v", err)
 	}
-	if files := left(t, root); len(files) > 0 {
+	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
 	if err := l.Release(); err != nil {
@@ -101,14 +101,14 @@ func TestSaidAtTheEnd(t *testing.T) {
 	}
 }
 
-// U253: who asks for a pause twice pauses once: the resumed run goes on.
+// U253: two pause requests pause once: the resumed run continues.
 func TestPausedTwice(t *testing.T) {
 	root := project(t, twoStages)
-	others := eng(t, root, agent{})
+	others := newEngine(t, root, agent{})
 	heard := make(chan struct{})
-	e := eng(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+	e := newEngine(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
 		select {
-		case <-heard: // the first one is at work until then
+		case <-heard: // the first request is applied while the agent works
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -133,7 +133,7 @@ func TestPausedTwice(t *testing.T) {
 	if err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if files := left(t, root); len(files) > 0 {
+	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
@@ -141,9 +141,9 @@ func TestPausedTwice(t *testing.T) {
 	}
 }
 
-// U048: state.json is a view; that it cannot be written is no second reason why an ended session does not go on.
+// U048: an unwritable state.json does not change the refusal of an ended session.
 func TestResumeOfAnEndedSessionWithoutView(t *testing.T) {
-	e, dir := stopped(t)
+	e, dir := pausedSession(t)
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -157,7 +157,7 @@ func TestResumeOfAnEndedSessionWithoutView(t *testing.T) {
 	}
 }
 
-const askingAfter = `
+const confirmPipeline = `
 name: asking
 hooks:
   stage_end:
@@ -167,9 +167,8 @@ nodes:
   - {id: edit, prompt: "edit ${CONTEXT}", runs: 1}
 `
 
-// U253: a program that answers as soon as it is told, or says something then, is heard, although the run pauses at that
-// moment.
-func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
+// U253: answers and feedback sent while the run pauses are applied.
+func TestMessagesDuringPause(t *testing.T) {
 	answer := func(word, text string) func(*enginetest.Session) error {
 		return func(s *enginetest.Session) error {
 			return s.Engine.Answer(t.Context(), engine.AnswerOptions{Session: s.Name, Answer: word, Text: text})
@@ -177,8 +176,8 @@ func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		say  func(*enginetest.Session) error
-		want state.Status // when the run has paused
-		then string       // what the agents are told when it was resumed
+		want state.Status // after the pause
+		then string       // prompts after the resume
 	}{
 		"approve": {answer(event.AnswerApprove, "fine"), state.Paused, "write, edit fine"},
 		"reject":  {answer(event.AnswerReject, ""), state.Aborted, "write"},
@@ -192,7 +191,7 @@ func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
 		}, state.Paused, "write, edit " + strings.Repeat("word\n", 40) + "fine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: askingAfter}})
+			s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: confirmPipeline}})
 			s.Options.Observe = func(u engine.Update) {
 				if u.Event != nil && u.Event.Type == event.SessionPaused {
 					if err := tt.say(s); err != nil {
@@ -209,16 +208,16 @@ func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
 				}
 			}
 			if got := strings.Join(prompts(s), ", "); got != tt.then {
-				t.Errorf("told were %q, not %q", got, tt.then)
+				t.Errorf("prompts %q, want %q", got, tt.then)
 			}
 		})
 	}
 }
 
-// A refusal that lies in the inbox of a session which nobody holds comes before the resume, which answers an escalation
-// itself.
-func TestRefusalInTheInboxComesBeforeAResume(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(1)})
+// A rejection in the inbox of a paused session is applied before the resume, which would answer the
+// escalation itself.
+func TestRejectionBeforeResume(t *testing.T) {
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(1)})
 	s.Engine.OnStageEnd(func(*engine.HookContext) engine.HookResult { return engine.RestartStage("again") })
 	r := s.Run()
 	if r.PauseKind != state.PauseEscalation || len(r.Questions) != 1 {

@@ -18,8 +18,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// alone is an engine without plugins over the project.
-func alone(t *testing.T, root string, more ...engine.Option) *engine.Engine {
+// plainEngine returns an engine without plugins for the project.
+func plainEngine(t *testing.T, root string, more ...engine.Option) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
@@ -36,7 +36,7 @@ func alone(t *testing.T, root string, more ...engine.Option) *engine.Engine {
 	return e
 }
 
-// U300: pipelines come from the engine's folder, and stages without a provider get the default one.
+// U300: pipelines are found in the engine's folder, and stages without a provider use the default one.
 func TestEngineRoot(t *testing.T) {
 	root, engineRoot := t.TempDir(), t.TempDir()
 	pipelines := filepath.Join(engineRoot, "scripts/pipelines")
@@ -44,7 +44,7 @@ func TestEngineRoot(t *testing.T) {
 		[]byte(`{name: nightly, nodes: [{id: a, prompt: go}]}`), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	e := alone(t, root, engine.WithEngineRoot(engineRoot), engine.WithDefaultProvider("agent"))
+	e := plainEngine(t, root, engine.WithEngineRoot(engineRoot), engine.WithDefaultProvider("agent"))
 	first, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "nightly"})
 	if err != nil || !first.Success {
 		t.Fatalf("%+v, %v", first, err)
@@ -55,10 +55,10 @@ func TestEngineRoot(t *testing.T) {
 	}
 }
 
-// Scripts of the Bash engine know the session of a pipeline, and its file, by how it was asked for.
+// Scripts for the Bash engine rely on these generated session names and pipeline files.
 func TestGeneratedNames(t *testing.T) {
-	root := project(t, oneStage)
-	e := alone(t, root)
+	root := project(t, onePipeline)
+	e := plainEngine(t, root)
 	relative := ".claude/pipelines/two.yaml"
 	absolute := filepath.Join(root, relative)
 	for asked, want := range map[string]struct{ prefix, file string }{
@@ -76,20 +76,20 @@ func TestGeneratedNames(t *testing.T) {
 	}
 }
 
-// A stage that is nowhere is told with the nearest one, of the library too.
+// A missing stage is reported with the nearest name, also of the library.
 func TestLibrary(t *testing.T) {
 	library := fstest.MapFS{"stages/tick/stage.yaml": {Data: []byte("name: tick\nprovider: agent\n")}, "stages/tick/prompt.md": {Data: []byte("tick")}}
-	e := alone(t, t.TempDir(), engine.WithLibrary(library))
+	e := plainEngine(t, t.TempDir(), engine.WithLibrary(library))
 	var missing *engine.NotFoundError
 	if _, err := e.Run(t.Context(), engine.RunOptions{Stage: "tock"}); !errors.As(err, &missing) || missing.Nearest != "tick" {
 		t.Errorf("error %v", err)
 	}
 }
 
-// A plan that is already compiled is run as it is, under its own session's name.
+// A compiled plan runs unchanged, with its own session name.
 func TestRunAPlan(t *testing.T) {
 	var compiled *plan.Plan
-	e := alone(t, project(t, oneStage))
+	e := plainEngine(t, project(t, onePipeline))
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first", Observe: func(u engine.Update) { compiled = u.Plan }}); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestRunAPlan(t *testing.T) {
 	}
 }
 
-// What keeps an engine from being made is told at once, and nothing stays open.
+// An engine that cannot be created reports the error and leaves nothing open.
 func TestNewEngineFails(t *testing.T) {
 	lock := t.TempDir()
 	if err := os.WriteFile(filepath.Join(lock, "plugins.lock"), []byte("{"), 0o600); err != nil {
@@ -127,16 +127,16 @@ func TestNewEngineFails(t *testing.T) {
 	}
 }
 
-// STYLE: prompts are never logged, not even at the finest level.
+// STYLE: prompts are never logged, at any level.
 func TestLogger(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Trace, JSONFormat: true})
 	root := project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: a-secret-prompt}]}`)
-	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a kernel that is gone, which is worth a word
+	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel, which is logged
 	if err := errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	e := alone(t, root, engine.WithLogger(log))
+	e := plainEngine(t, root, engine.WithLogger(log))
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestLogger(t *testing.T) {
 		t.Errorf("a prompt was logged:\n%s", &out)
 	}
 	if !strings.Contains(out.String(), `"@message":"removed stale lock"`) || !strings.Contains(out.String(), `"session":"demo"`) {
-		t.Errorf("the lock of a dead kernel is not told of:\n%s", &out)
+		t.Errorf("the removed lock was not logged:\n%s", &out)
 	}
 }
 
-// U235: a subscription of a closed engine is closed; closing one twice does no harm.
+// U235: a subscription of a closed engine is closed; it may be closed twice.
 func TestSubscribeAfterClose(t *testing.T) {
 	e, err := engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithExecutable("-"))
 	if err != nil {
@@ -168,10 +168,10 @@ func TestSubscribeAfterClose(t *testing.T) {
 	}
 }
 
-// U232: the journal can be read from its end, followed while it is written, and left at any event.
+// U232: Tail reads the end of a journal, follows it, and can stop at any event.
 func TestTail(t *testing.T) {
-	slow, working, let := atWork()
-	e := eng(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}]}`), slow)
+	slow, working, let := blockingAgent()
+	e := newEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}]}`), slow)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if _, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 )
 
-// U223: two variables set the journal's pace; what is no positive number is as good as none.
+// U223: two variables set the journal's options; other values are ignored.
 func TestJournalOptions(t *testing.T) {
 	log := hclog.NewNullLogger()
 	for _, tt := range []struct {
@@ -45,8 +45,8 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// U180: what the settings hand to components is as secret as what the environment does; words and names of variables
-// are none.
+// U180: secrets in component settings are redacted like those of the environment; words and variable names
+// are not.
 func TestSecretsOfTheSettings(t *testing.T) {
 	said := allSettings{}
 	said.user.Providers = []settings.Provider{{Name: "a", Config: []byte(

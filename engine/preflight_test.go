@@ -16,23 +16,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// gauge is an action that makes checks, unless it is told to refuse them.
-type gauge struct{ refuses bool }
+// checkAction is an action for checks that can refuse its configuration.
+type checkAction struct{ refuses bool }
 
-func (gauge) Describe() sdk.Component { return sdk.Component{Name: "check"} }
+func (checkAction) Describe() sdk.Component { return sdk.Component{Name: "check"} }
 
-func (g gauge) Validate(_ context.Context, req sdk.ValidateRequest) error {
+func (g checkAction) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if g.refuses {
 		return failure.New(failure.ConfigInvalid, "no such expectation in %s", req.Config)
 	}
 	return nil
 }
 
-func (gauge) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+func (checkAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 	return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":false,"reason":"too hot"}`)}, nil
 }
 
-const measured = `
+const checkedPipeline = `
 name: two
 nodes:
   - id: plan
@@ -41,9 +41,9 @@ nodes:
     checks: [{id: tests, type: tests, run: make test}]
 `
 
-// What makes the checks is asked before any work whether it would; a run that goes on without it does not begin.
+// The check action is validated before any work; without it a resume is refused.
 func TestChecksBeforeWork(t *testing.T) {
-	root := project(t, measured)
+	root := project(t, checkedPipeline)
 	with := func(options ...engine.Option) *engine.Engine {
 		t.Helper()
 		e, err := engine.NewEngine(append(options, engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
@@ -55,30 +55,30 @@ func TestChecksBeforeWork(t *testing.T) {
 		return e
 	}
 	demo := engine.RunOptions{Pipeline: "two", Session: "demo"}
-	if _, err := with(engine.WithHookAction(gauge{refuses: true})).Run(t.Context(), demo); failure.KindOf(err) != failure.ConfigInvalid {
+	if _, err := with(engine.WithHookAction(checkAction{refuses: true})).Run(t.Context(), demo); failure.KindOf(err) != failure.ConfigInvalid {
 		t.Errorf("refused: %v", err)
 	}
-	if r, err := with(engine.WithHookAction(gauge{})).Run(t.Context(), demo); err != nil || r.Status != state.Failed || r.Failure.ErrorType != string(failure.CheckFailed) {
+	if r, err := with(engine.WithHookAction(checkAction{})).Run(t.Context(), demo); err != nil || r.Status != state.Failed || r.Failure.ErrorType != string(failure.CheckFailed) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, err := with().PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); failure.KindOf(err) != failure.ProviderMissing {
 		t.Errorf("without the action: %v", err)
 	}
-	if _, err := with(engine.WithHookAction(gauge{})).PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil {
+	if _, err := with(engine.WithHookAction(checkAction{})).PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil {
 		t.Errorf("with it: %v", err)
 	}
 }
 
-// U266: a sandbox that is asked for a provider of the program is refused before anything is written, by the options as
-// by the file; the kernel's own strategy needs none.
-func TestAProviderOfTheProgramCannotBeConfined(t *testing.T) {
+// U266: a sandbox for an in-process provider is refused before anything is written, whether from options or
+// file. The built-in strategies need none.
+func TestInProcessProviderSandbox(t *testing.T) {
 	for name, o := range map[string]engine.RunOptions{
 		"options": {Text: "name: p\nnodes: [{id: a, prompt: x, provider: agent}]\n", Sandbox: &plan.Sandbox{Mode: plan.SandboxWorkspace}},
 		"file":    {Text: "name: p\npolicy: {sandbox: strict}\nnodes: [{id: a, prompt: x, provider: agent}]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			e := probed(t, root, agent{})
+			e := probeEngine(t, root, agent{})
 			o.Session = "s"
 			_, err := e.Run(t.Context(), o)
 			if failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), "provider agent is part of this program") {
@@ -94,9 +94,9 @@ func TestAProviderOfTheProgramCannotBeConfined(t *testing.T) {
 	}
 }
 
-// A node that asks for none runs beside one that would be refused.
+// A node without a sandbox runs in a pipeline that requires one.
 func TestNoSandboxForANode(t *testing.T) {
-	e := probed(t, t.TempDir(), agent{})
+	e := probeEngine(t, t.TempDir(), agent{})
 	r, err := e.Run(context.Background(), engine.RunOptions{
 		Text:    "name: p\npolicy: {sandbox: strict}\nnodes: [{id: a, prompt: x, provider: agent, policy: {sandbox: none}}]\n",
 		Session: "s",
@@ -106,27 +106,27 @@ func TestNoSandboxForANode(t *testing.T) {
 	}
 }
 
-// needy is a provider that refuses to run unconfined, which one of the program always does.
-type needy struct{ agent }
+// confinedProvider is a provider that requires a sandbox, which no in-process one can have.
+type confinedProvider struct{ agent }
 
-func (i needy) Describe() sdk.Component {
+func (i confinedProvider) Describe() sdk.Component {
 	c := i.agent.Describe()
 	c.Name, c.Provider = "needy", &sdk.ProviderTraits{RequiresSandbox: true}
 	return c
 }
 
-func TestAProviderThatRequiresIsolation(t *testing.T) {
-	e := probed(t, t.TempDir(), agent{}, engine.WithProvider(needy{}))
+func TestRequiredSandbox(t *testing.T) {
+	e := probeEngine(t, t.TempDir(), agent{}, engine.WithProvider(confinedProvider{}))
 	_, err := e.Run(t.Context(), engine.RunOptions{Text: "name: p\nnodes: [{id: a, prompt: x, provider: needy}]\n", Session: "s"})
 	if failure.KindOf(err) != failure.SandboxUnavailable {
 		t.Errorf("error %v", err)
 	}
 }
 
-// What Preflight refuses, Run refuses the same way, and nothing is written for it.
+// Run refuses the same as Preflight, and writes nothing.
 func TestPreflight(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	p, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 	if err != nil || p.Session != "demo" || p.Dir != filepath.Join(root, ".claude/pipeline-runs/demo") {
 		t.Fatalf("%+v, %v", p, err)

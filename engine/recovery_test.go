@@ -27,36 +27,36 @@ nodes:
   - {id: c, prompt: c, runs: 3}
 `
 
-// whole are the files of a session that was cut off at an iteration of a node, as they are on the disk.
-type whole struct {
+// savedSession holds the files of a session that was stopped at an iteration.
+type savedSession struct {
 	root    string
 	files   map[string][]byte
 	journal [][]byte // lines
 }
 
-// cutOffAt runs a session until an iteration and stops it there.
-func cutOffAt(t *testing.T, node string, iteration int, die bool) *whole {
+// stopSessionAt runs a session and stops it at an iteration; with die it saves the files before the stop.
+func stopSessionAt(t *testing.T, node string, iteration int, die bool) *savedSession {
 	t.Helper()
-	return cutOffIn(t, 1, node, iteration, die)
+	return stopRunAt(t, 1, node, iteration, die)
 }
 
-// cutOffIn does so in a run of a session that makes so many, and one more if there are several.
-func cutOffIn(t *testing.T, run int, node string, iteration int, die bool) *whole {
+// stopRunAt does so in the given run of a session that has one run more, if several.
+func stopRunAt(t *testing.T, run int, node string, iteration int, die bool) *savedSession {
 	t.Helper()
-	w := &whole{root: project(t, damageable), files: map[string][]byte{}}
+	w := &savedSession{root: project(t, damageable), files: map[string][]byte{}}
 	runs, met := 0, 0
 	if run > 1 {
 		runs = run + 1
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	e := eng(t, w.root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, w.root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
 		if req.Node != node || req.Iteration != iteration {
 			return nil
 		}
 		if met++; met == run {
 			if die {
-				w.keep(t)
+				w.save(t)
 			}
 			cancel(errors.New("stop"))
 			<-ctx.Done()
@@ -68,15 +68,15 @@ func cutOffIn(t *testing.T, run int, node string, iteration int, die bool) *whol
 		t.Fatal(err)
 	}
 	if !die {
-		w.keep(t)
+		w.save(t)
 	}
 	return w
 }
 
-func (w *whole) dir() string { return filepath.Join(w.root, ".claude/pipeline-runs/demo") }
+func (w *savedSession) dir() string { return filepath.Join(w.root, ".claude/pipeline-runs/demo") }
 
-// keep takes the files of the session that count.
-func (w *whole) keep(t *testing.T) {
+// save reads the files of the session.
+func (w *savedSession) save(t *testing.T) {
 	for _, name := range []string{"events.jsonl", "state.json", "plan.json"} {
 		text, err := os.ReadFile(filepath.Join(w.dir(), name))
 		if err != nil {
@@ -84,11 +84,11 @@ func (w *whole) keep(t *testing.T) {
 		}
 		w.files[name] = text
 	}
-	w.journal = lines(w.files["events.jsonl"])
+	w.journal = splitLines(w.files["events.jsonl"])
 }
 
-// put writes the files back, the journal with the given lines. state says whether there is a state.json.
-func (w *whole) put(journal []byte, state bool) error {
+// restore writes the files back with the given journal; state says whether to write state.json.
+func (w *savedSession) restore(journal []byte, state bool) error {
 	err := os.WriteFile(filepath.Join(w.dir(), "state.json"), w.files["state.json"], 0o644)
 	if !state {
 		err = errors.Join(err, os.Remove(filepath.Join(w.dir(), "state.json")))
@@ -101,8 +101,8 @@ func (w *whole) put(journal []byte, state bool) error {
 		os.WriteFile(filepath.Join(w.dir(), "plan.json"), w.files["plan.json"], 0o644))
 }
 
-// done are the iterations that the journal has as completed, by place.
-func (w *whole) done(t interface{ Fatal(...any) }) map[string]bool {
+// completedIterations returns the completed iterations in the journal, by position.
+func (w *savedSession) completedIterations(t interface{ Fatal(...any) }) map[string]bool {
 	done := map[string]bool{}
 	for _, line := range w.journal {
 		e, err := event.ParseLine(line)
@@ -116,7 +116,7 @@ func (w *whole) done(t interface{ Fatal(...any) }) map[string]bool {
 	return done
 }
 
-// damage is what a disk or a careless hand can do to a journal.
+// damage damages a journal as a disk or an editor might.
 func damage(t *rapid.T, journal [][]byte) []byte {
 	l := make([][]byte, 0, len(journal)+4)
 	for _, line := range journal {
@@ -159,16 +159,16 @@ func damage(t *rapid.T, journal [][]byte) []byte {
 	return text
 }
 
-// U048, U047: whatever is lost of a journal, what is said to be sure never makes a finished iteration again,
-// and what is not sure is said to be in doubt. With state.json nearly everything is sure.
+// U048, U047: after any damage, a certain state never repeats a completed iteration; an uncertain one is
+// reported as doubtful. With state.json nearly everything is certain.
 func TestAnyDamage(t *testing.T) {
-	for name, w := range map[string]*whole{
-		"paused": cutOffAt(t, "c", 2, false), "crashed": cutOffAt(t, "b", 2, true), "crashed early": cutOffAt(t, "a", 1, true),
-		"paused in the second run": cutOffIn(t, 2, "b", 1, false), "crashed in the second run": cutOffIn(t, 2, "a", 2, true),
+	for name, w := range map[string]*savedSession{
+		"paused": stopSessionAt(t, "c", 2, false), "crashed": stopSessionAt(t, "b", 2, true), "crashed early": stopSessionAt(t, "a", 1, true),
+		"paused in the second run": stopRunAt(t, 2, "b", 1, false), "crashed in the second run": stopRunAt(t, 2, "a", 2, true),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := eng(t, w.root, agent{})
-			if err := w.put(w.files["events.jsonl"], true); err != nil {
+			e := newEngine(t, w.root, agent{})
+			if err := w.restore(w.files["events.jsonl"], true); err != nil {
 				t.Fatal(err)
 			}
 			truth, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
@@ -178,7 +178,7 @@ func TestAnyDamage(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				withState := rapid.Bool().Draw(t, "state.json")
 				journal := damage(t, w.journal)
-				if err := w.put(journal, withState); err != nil {
+				if err := w.restore(journal, withState); err != nil {
 					t.Fatal(err)
 				}
 				r, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
@@ -188,7 +188,7 @@ func TestAnyDamage(t *testing.T) {
 					}
 					return
 				}
-				here, there := place(r), place(truth)
+				here, there := position(r), position(truth)
 				again := slices.Compare(here, there) < 0
 				if again && r.Doubt == "" && (withState || !tailLost(w.journal, journal)) {
 					t.Fatalf("it would go on at %s instead of %s: %+v\n%s", here, there, r, journal)
@@ -201,15 +201,14 @@ func TestAnyDamage(t *testing.T) {
 	}
 }
 
-// place orders where sessions go on.
-func place(r *engine.Repair) []string {
+// position orders the places where sessions continue.
+func position(r *engine.Repair) []string {
 	return []string{fmt.Sprint(r.Run), r.Node, fmt.Sprint(r.Iteration)}
 }
 
-// U048, U067: where nearly a whole run of the pipeline is missing from a journal, what follows is not taken for
-// the run before.
-func TestLostRunIsNotTakenForAnother(t *testing.T) {
-	w := cutOffIn(t, 2, "b", 1, true)
+// U048, U067: if nearly a whole run is missing from a journal, the rest is not mistaken for the run before.
+func TestLostRunIsNotMistaken(t *testing.T) {
+	w := stopRunAt(t, 2, "b", 1, true)
 	at := func(node string, kind event.Type, run int) int {
 		return slices.IndexFunc(w.journal, func(line []byte) bool {
 			e, err := event.ParseLine(line)
@@ -221,23 +220,22 @@ func TestLostRunIsNotTakenForAnother(t *testing.T) {
 		t.Fatalf("lines %d and %d of %d", before, after, len(w.journal))
 	}
 	left := append(bytes.Join([][]byte{bytes.Join(w.journal[:before+1], []byte("\n")), w.journal[after]}, []byte("\n")), '\n')
-	if err := w.put(left, false); err != nil {
+	if err := w.restore(left, false); err != nil {
 		t.Fatal(err)
 	}
-	r, err := eng(t, w.root, agent{}).Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
+	r, err := newEngine(t, w.root, agent{}).Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Doubt == "" || r.Run != 2 || r.Runs != 3 || r.Node != "1" || r.Iteration != 1 {
-		t.Errorf("it would go on at %q: %+v", place(r), r)
+		t.Errorf("it would go on at %q: %+v", position(r), r)
 	}
 }
 
-// tailLost reports whether a damaged journal merely ends earlier than the whole one, which nothing in it
-// tells.
+// tailLost reports whether a damaged journal merely ends early, which no line of it shows.
 func tailLost(journal [][]byte, damaged []byte) bool {
 	var last int64
-	for _, line := range lines(damaged) {
+	for _, line := range splitLines(damaged) {
 		if e, err := event.ParseLine(line); err == nil && e.Session == "demo" {
 			last = max(last, e.Seq)
 		}
@@ -245,12 +243,12 @@ func tailLost(journal [][]byte, damaged []byte) bool {
 	return last < int64(len(journal))
 }
 
-// U048: a damaged session goes on to its end, or says what to do and does so after a repair.
-func TestDamagedSessionGoesOn(t *testing.T) {
-	w := cutOffAt(t, "c", 2, false)
-	finished := w.done(t)
+// U048: a damaged session completes after a resume, or after a repair with a hint.
+func TestDamagedSessionContinues(t *testing.T) {
+	w := stopSessionAt(t, "c", 2, false)
+	finished := w.completedIterations(t)
 	var repeated []string
-	e := eng(t, w.root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, w.root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		if place := fmt.Sprintf("%d/%d", strings.Index("abc", req.Node), req.Iteration); finished[place] {
 			repeated = append(repeated, place)
 		}
@@ -282,7 +280,7 @@ func TestDamagedSessionGoesOn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			repeated = nil
-			if err := w.put(tt.change(w.journal), !tt.noState); err != nil {
+			if err := w.restore(tt.change(w.journal), !tt.noState); err != nil {
 				t.Fatal(err)
 			}
 			result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
@@ -309,15 +307,15 @@ func TestDamagedSessionGoesOn(t *testing.T) {
 	}
 }
 
-// A byte changed anywhere breaks nothing but what it says: a resume would go on, or says what to do.
+// After any changed byte a resume succeeds or fails with a hint.
 func TestFlippedByte(t *testing.T) {
-	w := cutOffAt(t, "b", 2, true)
-	e := eng(t, w.root, agent{})
+	w := stopSessionAt(t, "b", 2, true)
+	e := newEngine(t, w.root, agent{})
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"events.jsonl", "events.jsonl", "state.json", "plan.json"}).Draw(t, "file")
 		text := bytes.Clone(w.files[name])
 		text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
-		if err := w.put(w.files["events.jsonl"], true); err != nil {
+		if err := w.restore(w.files["events.jsonl"], true); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(w.dir(), name), text, 0o644); err != nil {
@@ -333,19 +331,19 @@ func TestFlippedByte(t *testing.T) {
 	})
 }
 
-// D04: of a session that ended, what is missing before its end does not matter any more.
+// D04: damage before the end of an ended session does not matter.
 func TestDamageOfFinishedSession(t *testing.T) {
 	root := project(t, damageable)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, filepath.Join(result.Dir, "events.jsonl"), func(text []byte) []byte {
-		l := lines(text)
+	rewriteFile(t, filepath.Join(result.Dir, "events.jsonl"), func(text []byte) []byte {
+		l := splitLines(text)
 		return append(bytes.Join(append(l[:3:3], l[9:]...), []byte("\n")), '\n')
 	})
-	rewrite(t, filepath.Join(result.Dir, "plan.json"), func([]byte) []byte { return []byte("{}") })
+	rewriteFile(t, filepath.Join(result.Dir, "plan.json"), func([]byte) []byte { return []byte("{}") })
 	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
 		t.Errorf("resume: %v", err)
 	}

@@ -17,8 +17,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// specified is a pipeline whose second node works from the artifact of the first.
-const specified = `name: two
+// artifactPipeline is a pipeline whose second node reads the artifact of the first.
+const artifactPipeline = `name: two
 defaults: {provider: agent}
 nodes:
   - id: spec
@@ -29,23 +29,23 @@ nodes:
     artifact: {type: test_suite, from: result}
 `
 
-// worker makes an artifact for each node and keeps what it was told.
-type worker struct {
+// artifactAgent makes an artifact for each node and records its context.
+type artifactAgent struct {
 	context map[string]map[string]any // context.json by node
 }
 
-func (w worker) work(_ context.Context, req sdk.ExecuteRequest) error {
+func (w artifactAgent) work(_ context.Context, req sdk.ExecuteRequest) error {
 	text, err := os.ReadFile(req.Paths.Context)
-	var told map[string]any
+	var content map[string]any
 	if err == nil {
-		err = json.Unmarshal(text, &told)
+		err = json.Unmarshal(text, &content)
 	}
-	w.context[req.Node] = told
+	w.context[req.Node] = content
 	return errors.Join(err, os.WriteFile(req.Paths.Artifact, []byte(`{"spec_id":"made"}`), 0o644))
 }
 
-// files are files of a project by name.
-func files(t *testing.T, root string, texts map[string]string) {
+// writeFiles writes files of a project by name.
+func writeFiles(t *testing.T, root string, texts map[string]string) {
 	t.Helper()
 	for name, text := range texts {
 		name = filepath.Join(root, name)
@@ -55,7 +55,7 @@ func files(t *testing.T, root string, texts map[string]string) {
 	}
 }
 
-func read(t *testing.T, elements ...string) string {
+func readText(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(elements...))
 	if err != nil {
@@ -64,12 +64,12 @@ func read(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// U150, U112: a run that nodes with artifacts are in begins with one, and may be given those of nodes.
-func TestHanded(t *testing.T) {
-	root := project(t, strings.ReplaceAll(specified, ", from: result", ""))
-	files(t, root, map[string]string{"specs/S.yaml": "spec_id: S-1\ntitle: given\n", "notes.json": `{"_artifact_meta":{"version":"9.9"},"areas":["api"]}`})
-	w := worker{map[string]map[string]any{}}
-	e := eng(t, root, agent{work: w.work})
+// U150, U112: a run of nodes with artifacts has an input artifact, and can get artifacts of nodes.
+func TestRunInput(t *testing.T) {
+	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
+	writeFiles(t, root, map[string]string{"specs/S.yaml": "spec_id: S-1\ntitle: given\n", "notes.json": `{"_artifact_meta":{"version":"9.9"},"areas":["api"]}`})
+	w := artifactAgent{map[string]map[string]any{}}
+	e := newEngine(t, root, agent{work: w.work})
 	result, err := e.Run(t.Context(), engine.RunOptions{
 		Pipeline: "two", Session: "demo", Context: "make it", Start: "red", Fields: map[string]string{"delivery_mode": "files"},
 		Artifacts: map[string]string{"spec": "specs/S.yaml", "notes": filepath.Join(root, "notes.json")},
@@ -91,11 +91,11 @@ original_request: make it
 request_id: REQ-[0-9]{14}-[0-9]{4}
 _metadata:
   .*pipeline_id: PL-`)
-	if got := read(t, dir, "artifacts/input.yaml"); !want.MatchString(got) {
+	if got := readText(t, dir, "artifacts/input.yaml"); !want.MatchString(got) {
 		t.Error(got)
 	}
-	given := read(t, dir, "artifacts/00-spec.v0.yaml")
-	if !regexp.MustCompile(`(?s)artifact_type: specification\n.*stage_name: spec\n  version: "1\.2"\nspec_id: S-1\ntitle: given\n`).MatchString(given) || given != read(t, dir, "artifacts/00-spec.yaml") {
+	given := readText(t, dir, "artifacts/00-spec.v0.yaml")
+	if !regexp.MustCompile(`(?s)artifact_type: specification\n.*stage_name: spec\n  version: "1\.2"\nspec_id: S-1\ntitle: given\n`).MatchString(given) || given != readText(t, dir, "artifacts/00-spec.yaml") {
 		t.Error(given)
 	}
 	if w.context["spec"] != nil {
@@ -118,36 +118,36 @@ _metadata:
 	}
 }
 
-// The first node works from what the run began with; a pipeline without artifacts begins with nothing.
+// The first node reads the run's input; a pipeline without artifacts has none.
 func TestRunBeginsWith(t *testing.T) {
-	root := project(t, strings.ReplaceAll(specified, ", from: result", ""))
-	w := worker{map[string]map[string]any{}}
-	if _, err := eng(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
+	w := artifactAgent{map[string]map[string]any{}}
+	if _, err := newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
 		t.Fatal(err)
 	}
 	artifacts := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	if w.context["spec"]["input_artifact"] != artifacts+"/input.yaml" || w.context["red"]["input_artifact"] != artifacts+"/00-spec.v1.yaml" {
 		t.Errorf("%v, %v", w.context["spec"]["input_artifact"], w.context["red"]["input_artifact"])
 	}
-	if text := read(t, artifacts, "input.yaml"); strings.Contains(text, "original_request") || !strings.Contains(text, "request_id: REQ-") {
+	if text := readText(t, artifacts, "input.yaml"); strings.Contains(text, "original_request") || !strings.Contains(text, "request_id: REQ-") {
 		t.Error(text)
 	}
 	plain := project(t, twoStages)
-	if _, err := eng(t, plain, agent{}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+	if _, err := newEngine(t, plain, agent{}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(plain, ".claude/pipeline-runs/demo/artifacts")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a pipeline without artifacts has some: %v", err)
 	}
-	if text := read(t, plain, ".claude/pipeline-runs/demo/stage-00-plan/iterations/001/context.json"); strings.Contains(text, "artifact") {
+	if text := readText(t, plain, ".claude/pipeline-runs/demo/stage-00-plan/iterations/001/context.json"); strings.Contains(text, "artifact") {
 		t.Error(text)
 	}
 }
 
-// A run that is given what it cannot use does not begin: there is no session, and nobody is asked anything.
-func TestHandedRefusals(t *testing.T) {
-	root := project(t, specified)
-	files(t, root, map[string]string{
+// A run with invalid input does not start: no session exists, and no provider is called.
+func TestInvalidRunInput(t *testing.T) {
+	root := project(t, artifactPipeline)
+	writeFiles(t, root, map[string]string{
 		"good.yaml": "spec_id: S-1\n", "broken.yaml": "a: [\n", "list.json": "[1]", "text.yaml": "just text\n", "wrong.yaml": "spec_id: 3\n", "empty.yaml": "{}",
 		"two.yaml": "_artifact_meta: {version: \"2.0\"}\nspec_id: S-1\n", "none.yaml": "_artifact_meta: {version: new}\nspec_id: S-1\n",
 		"dir/a.yaml":  "a: 1\n",
@@ -158,7 +158,7 @@ func TestHandedRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := false
-	e := eng(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { asked = true; return nil }})
+	e := newEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { asked = true; return nil }})
 	for name, tt := range map[string]struct {
 		artifacts, fields map[string]string
 		want              string
@@ -196,13 +196,13 @@ func TestHandedRefusals(t *testing.T) {
 	}
 }
 
-// What a run is handed is kept without secrets, as what agents make is.
-func TestHandedSecrets(t *testing.T) {
-	root := project(t, strings.ReplaceAll(specified, ", from: result", ""))
+// The input of a run is stored without secrets.
+func TestRunInputSecrets(t *testing.T) {
+	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
 	const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
-	files(t, root, map[string]string{"spec.yaml": "spec_id: a\nnotes: {keys: [" + key + "]}\n"})
-	w := worker{map[string]map[string]any{}}
-	_, err := eng(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{
+	writeFiles(t, root, map[string]string{"spec.yaml": "spec_id: a\nnotes: {keys: [" + key + "]}\n"})
+	w := artifactAgent{map[string]map[string]any{}}
+	_, err := newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{
 		Pipeline: "two", Session: "demo", Context: "use " + key, Fields: map[string]string{"mode": key}, Artifacts: map[string]string{"spec": "spec.yaml"}, Start: "red",
 	})
 	if err != nil {
@@ -210,18 +210,18 @@ func TestHandedSecrets(t *testing.T) {
 	}
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	for _, name := range []string{"input.yaml", "00-spec.v0.yaml", "00-spec.yaml"} {
-		if text := read(t, dir, name); strings.Contains(text, key) || !strings.Contains(text, "[REDACTED") {
+		if text := readText(t, dir, name); strings.Contains(text, key) || !strings.Contains(text, "[REDACTED") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
 
-// A plan that is there takes artifacts and fields, and nothing that would make another plan of it.
-func TestHandedBesideAPlan(t *testing.T) {
-	root := project(t, strings.ReplaceAll(specified, ", from: result", ""))
-	files(t, root, map[string]string{"spec.yaml": "spec_id: a\n"})
-	w := worker{map[string]map[string]any{}}
-	e := eng(t, root, agent{work: w.work})
+// A compiled plan accepts artifacts and fields, but no options that would change the plan.
+func TestRunInputWithPlan(t *testing.T) {
+	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
+	writeFiles(t, root, map[string]string{"spec.yaml": "spec_id: a\n"})
+	w := artifactAgent{map[string]map[string]any{}}
+	e := newEngine(t, root, agent{work: w.work})
 	p, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Start: "red"})
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestHandedBesideAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
-	if text := read(t, dir, "input.yaml"); !strings.Contains(text, "delivery_mode: pr") || w.context["red"]["input_artifact"] != dir+"/00-spec.v0.yaml" {
+	if text := readText(t, dir, "input.yaml"); !strings.Contains(text, "delivery_mode: pr") || w.context["red"]["input_artifact"] != dir+"/00-spec.v0.yaml" {
 		t.Errorf("%s %v", text, w.context["red"]["input_artifact"])
 	}
 }

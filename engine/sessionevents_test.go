@@ -10,17 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// A node that makes an artifact comes to five phases, and to the last one however it ends; one that makes none to none.
+// A node with an artifact passes through five phases and always ends with finalize; other nodes have none.
 func TestPhases(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plain"}, {Path: "1", ID: "spec", Artifact: &plan.Artifact{}}}}
 	for _, tt := range []struct{ name, events, want string }{
 		{"once", "node_start check_result iteration_start attempt_complete check_result node_complete", "initialize validate_input execute validate_output finalize"},
 		{"healed", "node_start iteration_start attempt_complete retry attempt_complete node_complete", "initialize validate_input execute validate_output execute validate_output finalize"},
-		{"tried again", "node_start iteration_start retry retry attempt_complete node_complete", "initialize validate_input execute validate_output finalize"},
+		{"retried", "node_start iteration_start retry retry attempt_complete node_complete", "initialize validate_input execute validate_output finalize"},
 		{"does not begin", "node_start input_checked node_complete", "initialize validate_input finalize"},
 		{"fails", "node_start iteration_start error node_complete", "initialize validate_input execute finalize"},
-		{"entered anew", "node_start iteration_start node_start", "initialize validate_input execute finalize initialize validate_input"},
-		{"entered once more", "node_start node_complete node_start", "initialize validate_input finalize initialize validate_input"},
+		{"restarted", "node_start iteration_start node_start", "initialize validate_input execute finalize initialize validate_input"},
+		{"visited again", "node_start node_complete node_start", "initialize validate_input finalize initialize validate_input"},
 		{"aborted", "node_start iteration_start session_aborted session_aborted", "initialize validate_input execute finalize"},
 		{"resumed", "retry attempt_complete node_complete", "execute validate_output finalize"},
 	} {

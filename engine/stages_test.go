@@ -13,26 +13,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// A program that embeds the engine can list what there is to run: the project's stages before what is shipped, each with
-// what it goes before, and those with faults marked.
+// An embedding program can list stages and pipelines: the project's before shipped ones, with hidden and
+// faulty ones marked.
 func TestStagesAndPipelines(t *testing.T) {
 	root := project(t, twoStages)
-	files(t, root, map[string]string{
+	writeFiles(t, root, map[string]string{
 		".claude/stages/tick/stage.yaml":   "name: tick\ndescription: ticks\nprovider: agent\nprompt: prompt\nartifact: {type: beat}\n",
 		".claude/stages/tick/prompt.md":    "tick for ${SESSION_NAME} with ${CONTEXT}",
 		".claude/stages/broken/stage.yaml": "name: broken\nprovider: nobody\n",
 	})
-	e := libraryEngine(t, root, shipped("v1"), agent{})
+	e := libraryEngine(t, root, testLibrary("v1"), agent{})
 	stages, err := e.Stages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var listed []string
 	for _, s := range stages {
-		told = append(told, strings.TrimRight(strings.Join([]string{s.Name, s.Description, s.Artifact, strings.Join(s.Shadows, "+"), map[bool]string{true: "passed", false: "faults"}[s.Passed]}, " "), " "))
+		listed = append(listed, strings.TrimRight(strings.Join([]string{s.Name, s.Description, s.Artifact, strings.Join(s.Shadows, "+"), map[bool]string{true: "passed", false: "faults"}[s.Passed]}, " "), " "))
 	}
 	want := []string{"broken    faults", "tick ticks beat library:stages/tick/stage.yaml passed", "tock    passed", "unused    passed"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Error(diff)
 	}
 
@@ -75,8 +75,8 @@ func TestStagesAndPipelines(t *testing.T) {
 	}
 }
 
-// A setting is written where it was asked for, with what else the file says left alone, and told with its place; one that
-// is none, or whose value is wrong, changes nothing.
+// A setting is written to the chosen layer, the rest of the file is kept, and its source is shown. An invalid
+// key or value changes nothing.
 func TestSetSetting(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "# ours\nbackground: tmux\n", "background: off\ndefaults: {delay: 9}\n")
 	if _, err := e.SetSetting(t.Context(), engine.LayerProject, "defaults.delay", "0.5"); err != nil {
@@ -93,12 +93,12 @@ func TestSetSetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var listed []string
 	for _, o := range all {
-		told = append(told, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Counts]}, " "))
+		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Counts]}, " "))
 	}
-	if len(told) == 0 || !strings.Contains(strings.Join(told, "\n"), "background tmux project counts") || !strings.Contains(strings.Join(told, "\n"), "background off user does not") {
-		t.Errorf("%q", told)
+	if len(listed) == 0 || !strings.Contains(strings.Join(listed, "\n"), "background tmux project counts") || !strings.Contains(strings.Join(listed, "\n"), "background off user does not") {
+		t.Errorf("%q", listed)
 	}
 	for key, value := range map[string]string{"no.such": "1", "defaults.delay": "-1", "background": "sometimes"} {
 		if found, err := e.SetSetting(t.Context(), engine.LayerProject, key, value); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U233: 1 - 0.1 for each error in a row - 0.05 for each iteration without progress, of the newest run.
+// U233: 1 - 0.1 for each consecutive error - 0.05 for each iteration without progress, of the latest run.
 func TestHealth(t *testing.T) {
 	ours := func(ty event.Type, data any) event.Event {
 		e := event.New(ty, nil, "", data)
@@ -50,7 +50,7 @@ func TestHealth(t *testing.T) {
 			Health{Score: 0.8, Label: HealthOK, Errors: 3, ConsecutiveErrors: 2},
 		},
 		{"a success ends them", []event.Event{failed, failed, well}, Health{Score: 1, Label: HealthOK, Errors: 2}},
-		{"a new run begins anew", []event.Event{failed, flat, start, failed}, Health{Score: 0.9, Label: HealthOK, Errors: 1, ConsecutiveErrors: 1}},
+		{"a new run starts at zero", []event.Event{failed, flat, start, failed}, Health{Score: 0.9, Label: HealthOK, Errors: 1, ConsecutiveErrors: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var h Health

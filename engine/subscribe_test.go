@@ -8,20 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// U235, U278: what a slow reader misses is said in the stream: at once, with the next update, and at the end.
+// U235, U278: gaps of a slow reader are reported at once, with the next update, and at the end.
 func TestGaps(t *testing.T) {
 	tests := []struct {
 		name   string
 		buffer int
 		script string // a-z: send an update; <: read one
-		want   string // what was read, then what was left when it was closed; -n: n were missed before
+		want   string // updates read, then those left at the close; -n: n missed before
 	}{
 		{"nothing is missed", 2, "ab<<c", "a b | c"},
-		{"the gap is told before anything else happens", 2, "abc<<<", "a b -1 |"},
-		{"what is missed after that comes with the next", 2, "abcdef<<<<g", "a b -1 | -3g"},
+		{"a gap is reported at once", 2, "abc<<<", "a b -1 |"},
+		{"later drops are reported with the next update", 2, "abcdef<<<<g", "a b -1 | -3g"},
 		{"a reader behind its gap has its whole buffer", 2, "abc<d<<e", "a b -1 | d e"},
 		{"a gap after a gap", 1, "ab<<cd<<e", "a -1 c -1 | e"},
-		{"what is missed last is told at the end", 2, "abcde", "| a b -1 -2"},
+		{"the last drops are reported at the end", 2, "abcde", "| a b -1 -2"},
 		{"a gap at the end alone", 1, "abc<<", "a -1 | -1"},
 		{"no buffer is a buffer of one", 0, "ab<<c", "a -1 | c"},
 	}
@@ -47,12 +47,12 @@ func TestGaps(t *testing.T) {
 				select {
 				case u := <-sub.Updates:
 					take(u)
-				default: // the script reads more than there is
+				default: // no update is available
 				}
 			}
 			got = append(got, "|")
 			sub.Close()
-			sub.Close() // twice does no harm
+			sub.Close() // may be called twice
 			for u := range sub.Updates {
 				take(u)
 			}
@@ -66,7 +66,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// A subscription to one session has its updates alone.
+// A subscription to one session gets only its updates.
 func TestSubscribeSession(t *testing.T) {
 	e := &Engine{}
 	one, all := e.SubscribeSession("one", 9), e.Subscribe(9)

@@ -18,26 +18,26 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// careful is an agent that asks before its calls, all at once, and keeps what it is told.
-type careful struct {
+// askingAgent asks before its calls, concurrently, and keeps the verdicts.
+type askingAgent struct {
 	agent
 	calls []string
 
-	mu   *sync.Mutex // guards:
-	told map[string]string
+	mu       *sync.Mutex // guards:
+	verdicts map[string]string
 }
 
-func carefully(calls ...string) careful {
-	return careful{calls: calls, mu: &sync.Mutex{}, told: map[string]string{}}
+func newAskingAgent(calls ...string) askingAgent {
+	return askingAgent{calls: calls, mu: &sync.Mutex{}, verdicts: map[string]string{}}
 }
 
-func (c careful) Describe() sdk.Component {
+func (c askingAgent) Describe() sdk.Component {
 	d := c.agent.Describe()
 	d.Provider.GatedTools, d.Provider.Resume = true, true
 	return d
 }
 
-func (c careful) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (c askingAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	var all sync.WaitGroup
 	for _, id := range c.calls {
 		all.Go(func() {
@@ -45,7 +45,7 @@ func (c careful) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if err == nil {
-				c.told[id] = strings.TrimSpace(string(v.Action) + " " + v.Reason)
+				c.verdicts[id] = strings.TrimSpace(string(v.Action) + " " + v.Reason)
 			}
 		})
 	}
@@ -56,24 +56,24 @@ func (c careful) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
 }
 
-func (c careful) heard() map[string]string {
+func (c askingAgent) received() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := map[string]string{}
-	for id, text := range c.told {
-		told[id] = text
+	verdicts := map[string]string{}
+	for id, text := range c.verdicts {
+		verdicts[id] = text
 	}
-	return told
+	return verdicts
 }
 
-const carefulStage = `name: two
+const askingPipeline = `name: two
 policy: {approvals: {default: prompt}}
 nodes:
   - {id: build, prompt: build, provider: agent}
 `
 
-// carefulEngine works on a project with an agent that asks.
-func carefulEngine(t *testing.T, root string, c careful) *engine.Engine {
+// newAskingEngine returns an engine for a project with an askingAgent.
+func newAskingEngine(t *testing.T, root string, c askingAgent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(c), engine.WithVersion("test"))
@@ -88,8 +88,8 @@ func carefulEngine(t *testing.T, root string, c careful) *engine.Engine {
 	return e
 }
 
-// runs is a session that somebody waits for. Asked tells when a question is open, end waits for the run.
-func runs(t *testing.T, begin func(observe func(engine.Update)) (*engine.Result, error)) (asked <-chan string, end func() (*engine.Result, error)) {
+// startRun runs a session in the background. asked receives ids of open questions; end waits for the result.
+func startRun(t *testing.T, begin func(observe func(engine.Update)) (*engine.Result, error)) (asked <-chan string, end func() (*engine.Result, error)) {
 	t.Helper()
 	questions := make(chan string, 100)
 	var result *engine.Result
@@ -109,13 +109,13 @@ func runs(t *testing.T, begin func(observe func(engine.Update)) (*engine.Result,
 	return questions, func() (*engine.Result, error) { wg.Wait(); return result, err }
 }
 
-// DESIGN 5, U175: an attempt asks about several calls; they are listed, answered from here and from another process,
-// and the agent hears of it.
-func TestToolCallsAreAskedAbout(t *testing.T) {
-	root := project(t, carefulStage)
-	agent := carefully("a", "b", "c")
-	e, elsewhere := carefulEngine(t, root, agent), carefulEngine(t, root, carefully())
-	asked, end := runs(t, func(observe func(engine.Update)) (*engine.Result, error) {
+// DESIGN 5, U175: an attempt asks about several calls; both processes can list and answer them, and the agent
+// gets the answers.
+func TestToolCallQuestions(t *testing.T) {
+	root := project(t, askingPipeline)
+	agent := newAskingAgent("a", "b", "c")
+	e, elsewhere := newAskingEngine(t, root, agent), newAskingEngine(t, root, newAskingAgent())
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	ids := []string{<-asked, <-asked, <-asked}
@@ -152,7 +152,7 @@ func TestToolCallsAreAskedAbout(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	want := map[string]string{"a": "run", "b": "deny not that one", "c": "deny a person refused it"}
-	if diff := cmp.Diff(want, agent.heard()); diff != "" {
+	if diff := cmp.Diff(want, agent.received()); diff != "" {
 		t.Error(diff)
 	}
 	verdicts := map[string]string{}
@@ -170,13 +170,13 @@ func TestToolCallsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// U177: a kernel that is gone leaves its question open, and what was approved. The one after it asks again only about
-// what nobody had answered, under the same id.
+// U177: questions and approvals survive their kernel. The next kernel repeats only unanswered questions, with
+// the same id.
 func TestToolQuestionAfterATakeover(t *testing.T) {
-	root := project(t, carefulStage)
-	agent := carefully("a", "b")
-	older, newer := carefulEngine(t, root, carefully("a", "b")), carefulEngine(t, root, agent)
-	asked, ended := runs(t, func(observe func(engine.Update)) (*engine.Result, error) {
+	root := project(t, askingPipeline)
+	agent := newAskingAgent("a", "b")
+	older, newer := newAskingEngine(t, root, newAskingAgent("a", "b")), newAskingEngine(t, root, agent)
+	asked, ended := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	first := map[string]bool{<-asked: true, <-asked: true}
@@ -188,8 +188,8 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	if err := older.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: approved.ID, Answer: "approve"}); err != nil {
 		t.Fatal(err)
 	}
-	journaled(t, older, event.ToolCall)
-	again, end := runs(t, func(observe func(engine.Update)) (*engine.Result, error) {
+	awaitEvent(t, older, event.ToolCall)
+	again, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true, Wait: true, Observe: observe})
 	})
 	if id := <-again; id != left.ID || !first[id] {
@@ -205,14 +205,14 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	if err != nil || !result.Success || len(again) != 0 {
 		t.Fatalf("%+v, %v, %d more questions", result, err, len(again))
 	}
-	told := slices.Sorted(func(yield func(string) bool) {
-		for _, text := range agent.heard() {
+	verdicts := slices.Sorted(func(yield func(string) bool) {
+		for _, text := range agent.received() {
 			if !yield(text) {
 				return
 			}
 		}
 	})
-	if diff := cmp.Diff([]string{"deny a person refused it", "run"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"deny a person refused it", "run"}, verdicts); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := ended(); err == nil {
@@ -220,8 +220,8 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	}
 }
 
-// journaled waits until an event of the type is in the session's journal.
-func journaled(t *testing.T, e *engine.Engine, want event.Type) {
+// awaitEvent waits until the session's journal has an event of the type.
+func awaitEvent(t *testing.T, e *engine.Engine, want event.Type) {
 	t.Helper()
 	found := errors.New("found")
 	if err := e.Tail(t.Context(), "demo", -1, true, func(ev event.Event) error {
@@ -234,15 +234,15 @@ func journaled(t *testing.T, e *engine.Engine, want event.Type) {
 	}
 }
 
-// DIALECT B8: non_interactive: fail ends the session, which a person can then resume.
-func TestNobodyIsThereToBeAsked(t *testing.T) {
-	agent := carefully("a")
-	e := carefulEngine(t, project(t, strings.Replace(carefulStage, "default: prompt", "non_interactive: fail", 1)), agent)
+// DIALECT B8: non_interactive: fail ends the session, which can then be resumed interactively.
+func TestNonInteractiveApproval(t *testing.T) {
+	agent := newAskingAgent("a")
+	e := newAskingEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "non_interactive: fail", 1)), agent)
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil || result.Status != state.Failed || result.Failure.ErrorType != "approval_required" || result.Failure.Attempt != 1 || len(agent.heard()) != 0 {
+	if err != nil || result.Status != state.Failed || result.Failure.ErrorType != "approval_required" || result.Failure.Attempt != 1 || len(agent.received()) != 0 {
 		t.Fatalf("%+v, failure %+v, %v", result, result.Failure, err)
 	}
-	asked, end := runs(t, func(observe func(engine.Update)) (*engine.Result, error) {
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Wait: true, Observe: observe})
 	})
 	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: <-asked, Answer: "approve"}); err != nil {
@@ -253,12 +253,12 @@ func TestNobodyIsThereToBeAsked(t *testing.T) {
 	}
 }
 
-// on_timeout: escalate asks without a limit, and the attempt that follows asks anew.
+// on_timeout: escalate asks without a deadline; the next attempt asks again.
 func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
-	agent := carefully("a")
-	e := carefulEngine(t, project(t, strings.Replace(carefulStage, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)
+	agent := newAskingAgent("a")
+	e := newAskingEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	asked, end := runs(t, func(observe func(engine.Update)) (*engine.Result, error) {
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	tool, escalated := <-asked, <-asked
@@ -272,9 +272,9 @@ func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
 	if id := <-asked; id != tool {
 		t.Errorf("asked %s, want %s again", id, tool)
 	}
-	<-asked // nobody answers in time again
+	<-asked // times out again
 	cancel(errors.New("enough"))
-	if result, err := end(); err != nil || result.Status != state.Paused || len(agent.heard()) != 0 {
+	if result, err := end(); err != nil || result.Status != state.Paused || len(agent.received()) != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// readers are what only looks at a session, changers what would go on with it or change it.
-func readers(t *testing.T) map[string]func(*engine.Engine) error {
+// readOperations returns the operations that only read a session; writeOperations those that change it.
+func readOperations(t *testing.T) map[string]func(*engine.Engine) error {
 	ctx := t.Context()
 	return map[string]func(*engine.Engine) error{
 		"status":    func(e *engine.Engine) error { _, err := e.Status("demo"); return err },
@@ -41,7 +41,7 @@ func readers(t *testing.T) map[string]func(*engine.Engine) error {
 	}
 }
 
-func changers(t *testing.T) map[string]func(*engine.Engine) error {
+func writeOperations(t *testing.T) map[string]func(*engine.Engine) error {
 	ctx := t.Context()
 	return map[string]func(*engine.Engine) error{
 		"pause":    func(e *engine.Engine) error { return e.PauseSession(ctx, "demo", "", "") },
@@ -61,13 +61,13 @@ func changers(t *testing.T) map[string]func(*engine.Engine) error {
 	}
 }
 
-// What lies where a file or directory of a session should be is told by every verb that needs it; nothing is written over
-// it, and no verb takes it for a session that is whole or for none.
+// A file in place of a directory, or the reverse, is reported by every operation that needs it and never
+// overwritten.
 func TestObstructedSession(t *testing.T) {
 	for _, tt := range []struct {
-		name, file string   // of the session, "." for its directory
-		dir        bool     // a directory lies there, not a file
-		fine       []string // the verbs that do without it
+		name, file string   // in the session, "." for its directory
+		dir        bool     // replaced by a directory, else by a file
+		fine       []string // operations that do not need it
 		says       string
 	}{
 		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
@@ -75,7 +75,7 @@ func TestObstructedSession(t *testing.T) {
 		{"the session is a file", ".", false, []string{"list"}, "demo: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e, dir := stopped(t)
+			e, dir := pausedSession(t)
 			name := filepath.Join(dir, tt.file)
 			if err := os.RemoveAll(name); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestObstructedSession(t *testing.T) {
 			if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for verb, do := range readers(t) {
+			for verb, do := range readOperations(t) {
 				switch err := do(e); {
 				case slices.Contains(tt.fine, verb):
 					if err != nil {
@@ -99,7 +99,7 @@ func TestObstructedSession(t *testing.T) {
 					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
 				}
 			}
-			for verb, do := range changers(t) {
+			for verb, do := range writeOperations(t) {
 				if err := do(e); err == nil || !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
 				}
@@ -111,14 +111,14 @@ func TestObstructedSession(t *testing.T) {
 	}
 }
 
-// state.json is a view: what lies in its place hinders nobody who looks.
+// state.json is derived: an obstacle in its place does not affect readers.
 func TestObstructedView(t *testing.T) {
-	e, dir := stopped(t)
+	e, dir := pausedSession(t)
 	name := filepath.Join(dir, "state.json")
 	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	for verb, do := range readers(t) {
+	for verb, do := range readOperations(t) {
 		if err := do(e); err != nil {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -128,10 +128,10 @@ func TestObstructedView(t *testing.T) {
 	}
 }
 
-// A session that nobody has is none for every verb.
+// A missing session is reported by every operation.
 func TestNoSuchSession(t *testing.T) {
-	e := eng(t, project(t, twoStages), agent{})
-	for _, verbs := range []map[string]func(*engine.Engine) error{readers(t), changers(t)} {
+	e := newEngine(t, project(t, twoStages), agent{})
+	for _, verbs := range []map[string]func(*engine.Engine) error{readOperations(t), writeOperations(t)} {
 		for verb, do := range verbs {
 			if verb == "list" || verb == "run" {
 				continue
@@ -143,10 +143,10 @@ func TestNoSuchSession(t *testing.T) {
 	}
 }
 
-// U251: what a question does not take is refused with what it takes, and nothing of it is journaled.
-func TestAnswersThatAreNotTaken(t *testing.T) {
-	root := project(t, asksOnce)
-	e := eng(t, root, agent{})
+// U251: an invalid answer is refused with the valid ones, and not journaled.
+func TestInvalidAnswers(t *testing.T) {
+	root := project(t, confirmOnce)
+	e := newEngine(t, root, agent{})
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || len(r.Questions) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -158,7 +158,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		says   string
 	}{
 		"no such question":      {engine.AnswerOptions{Question: "Q-9", Answer: event.AnswerApprove}, engine.ErrNoQuestion, "has no question Q-9 open"},
-		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not take "perhaps"`},
+		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not accept "perhaps"`},
 		"feedback to a confirm": {engine.AnswerOptions{Answer: event.AnswerReject, Text: "no"}, engine.ErrOptions, "accepts no feedback"},
 		"an empty text":         {engine.AnswerOptions{Answer: event.AnswerApprove, Text: " \n"}, engine.ErrOptions, "the text of the answer is empty"},
 		"a text that is long":   {engine.AnswerOptions{Answer: event.AnswerApprove, Text: long}, engine.ErrOptions, "at most"},
@@ -194,9 +194,9 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// U251: a resume that does not fit how the session stands is refused with what there is.
-func TestResumesThatDoNotFit(t *testing.T) {
-	e, _ := stopped(t)
+// U251: a resume that does not match the session's state is refused with that state.
+func TestInvalidResumes(t *testing.T) {
+	e, _ := pausedSession(t)
 	for name, tt := range map[string]struct {
 		o    engine.ResumeOptions
 		says string
@@ -204,7 +204,7 @@ func TestResumesThatDoNotFit(t *testing.T) {
 		"no step has failed":      {engine.ResumeOptions{SkipFailedStep: true}, "has no failed step to skip: it is at stage plan"},
 		"another number of runs":  {engine.ResumeOptions{Runs: 3}, "was started to run its pipeline once, not 3 times"},
 		"a stage that is none":    {engine.ResumeOptions{Again: "nowhere"}, `has no stage "nowhere"`},
-		"a stage that is to come": {engine.ResumeOptions{Again: "build"}, "build cannot be done again"},
+		"a stage that is to come": {engine.ResumeOptions{Again: "build"}, "build cannot be run again"},
 	} {
 		tt.o.Session = "demo"
 		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.says) {
@@ -216,7 +216,7 @@ func TestResumesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// replaceByDirectory makes a file something that cannot be read as one, also by root.
+// replaceByDirectory makes a file unreadable, also for root.
 func replaceByDirectory(t *testing.T, path string) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)); err != nil {
@@ -224,11 +224,11 @@ func replaceByDirectory(t *testing.T, path string) {
 	}
 }
 
-// A journal or a lock that cannot be read is told by everything that needs it, by its name.
+// An unreadable journal or lock is reported by name by every operation that needs it.
 func TestUnreadableFiles(t *testing.T) {
 	for _, tt := range []struct{ name, file string }{{"the journal", "events.jsonl"}, {"the lock", "../../locks/demo.lock"}} {
 		t.Run(tt.name, func(t *testing.T) {
-			e, dir := stopped(t)
+			e, dir := pausedSession(t)
 			replaceByDirectory(t, filepath.Join(dir, tt.file))
 			for what, do := range map[string]func() error{
 				"status": func() error { _, err := e.Status("demo"); return err },
@@ -248,23 +248,23 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
-// A list of sessions shows what can be read, and names what cannot.
+// A list of sessions includes unreadable ones by name.
 func TestSessionsWithBrokenState(t *testing.T) {
-	e, dir := stopped(t)
-	rewrite(t, filepath.Join(dir, "state.json"), func([]byte) []byte { return []byte("{") })
+	e, dir := pausedSession(t)
+	rewriteFile(t, filepath.Join(dir, "state.json"), func([]byte) []byte { return []byte("{") })
 	sessions, err := e.Sessions()
 	if err != nil || len(sessions) != 1 || sessions[0].Session != "demo" || sessions[0].Status != "" {
 		t.Errorf("sessions %+v, %v", sessions, err)
 	}
-	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success { // it is only a view
+	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success { // state.json is derived
 		t.Errorf("resume: %+v, %v", result, err)
 	}
 }
 
-// What is asked of a session that is not there, or never began, says which of the two it is.
-func TestAskedOfNobody(t *testing.T) {
-	root := project(t, oneStage)
-	e := eng(t, root, agent{})
+// Requests to a missing session and to one that never began are distinguished.
+func TestRequestsToMissingSessions(t *testing.T) {
+	root := project(t, onePipeline)
+	e := newEngine(t, root, agent{})
 	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -284,9 +284,9 @@ func TestAskedOfNobody(t *testing.T) {
 	}
 }
 
-// U301: names that nothing has are told with those that there are, of all plugins.
+// U301: unknown names are reported with the known ones, of all plugins.
 func TestUnknownNames(t *testing.T) {
-	e := probed(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agnt, termination: {type: curius}}]}`), agent{})
+	e := probeEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agnt, termination: {type: curius}}]}`), agent{})
 	var faults engine.Diagnostics
 	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 	if !errors.As(err, &faults) || len(faults) != 2 {
@@ -300,9 +300,9 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// A plan that names what cannot be is refused before anything is written.
-func TestPlanOfNonsense(t *testing.T) {
-	e := alone(t, project(t, oneStage))
+// A plan with unknown components is refused before anything is written.
+func TestPlanWithUnknownComponents(t *testing.T) {
+	e := plainEngine(t, project(t, onePipeline))
 	for _, tt := range []struct {
 		name, want string
 		node       plan.Node
@@ -324,10 +324,10 @@ func TestPlanOfNonsense(t *testing.T) {
 	}
 }
 
-// `plugins list` and `trust` work without a session.
+// Plugins and Trust work without a session.
 func TestPluginsAndTrust(t *testing.T) {
 	root := t.TempDir()
-	e := probed(t, root, agent{})
+	e := probeEngine(t, root, agent{})
 	listing, err := e.Plugins(t.Context())
 	if err != nil || len(listing.Plugins) != 1 || listing.Plugins[0].Name != "probe" || string(listing.Plugins[0].Source) != engine.SourceBundled {
 		t.Errorf("%+v, %v", listing, err)
@@ -335,7 +335,7 @@ func TestPluginsAndTrust(t *testing.T) {
 	if err := e.Trust(root); err != nil {
 		t.Error(err)
 	}
-	off := probed(t, root, agent{}, engine.WithoutBundled("a test"))
+	off := probeEngine(t, root, agent{}, engine.WithoutBundled("a test"))
 	if listing, err := off.Plugins(t.Context()); err != nil || len(listing.Plugins) != 0 {
 		t.Errorf("turned off: %+v, %v", listing, err)
 	}

@@ -15,102 +15,103 @@ import (
 	"time"
 )
 
-// lookEvery is the pause between two looks at a journal.
-const lookEvery = 500 * time.Microsecond
+// pollInterval is the interval of polling a journal.
+const pollInterval = 500 * time.Microsecond
 
-// ending is how one process ended.
-type ending struct {
-	killed bool // by us, at the moment
-	code   int  // its exit code, else
+// processEnd describes how one process ended.
+type processEnd struct {
+	killed bool // by the watchdog
+	code   int  // exit code, if not killed
 	text   string
 }
 
-// watchdog kills a kernel at its moments, one after the other, over all processes of a trial.
+// watchdog kills a kernel at its moments, in order, over all processes of a trial.
 type watchdog struct {
 	journal string
 	moments []Moment
 	lines   counter
-	// from is the line that the next moment is counted from, and reached the time at which its line was there.
-	from    int
-	reached time.Time
+	// fromLine is the line that the next moment is relative to. reachedAt is the time when its line was
+	// written.
+	fromLine  int
+	reachedAt time.Time
 }
 
-// run runs a command to its end, or kills it at the next moment. It returns when the process is gone; an error means that
-// it could not be started, or that ctx ended.
-func (w *watchdog) run(ctx context.Context, cmd *exec.Cmd) (ending, error) {
-	var said tailed
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the terminal is ours to deal with
+// run runs a command to its end, or kills it at the next moment. It returns when the process is gone. An
+// error means that the command could not be started, or that ctx ended.
+func (w *watchdog) run(ctx context.Context, cmd *exec.Cmd) (processEnd, error) {
+	var output tailWriter
+	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the caller handles Ctrl-C
 	cmd.WaitDelay = waitDelay
 	if err := cmd.Start(); err != nil {
-		return ending{}, err
+		return processEnd{}, err
 	}
-	var watching sync.WaitGroup
-	done, struck := make(chan struct{}), false
-	watching.Go(func() { struck = w.watch(done, cmd.Process) })
+	var watcher sync.WaitGroup
+	done, killed := make(chan struct{}), false
+	watcher.Go(func() { killed = w.watch(done, cmd.Process) })
 	err := cmd.Wait()
 	close(done)
-	watching.Wait()
+	watcher.Wait()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return ending{}, context.Cause(ctx)
+		return processEnd{}, context.Cause(ctx)
 	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
-		return ending{}, err
+		return processEnd{}, err
 	}
-	e := ending{code: cmd.ProcessState.ExitCode(), text: said.String()}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && struck && status.Signaled() && status.Signal() == syscall.SIGKILL {
+	e := processEnd{code: cmd.ProcessState.ExitCode(), text: output.String()}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && killed && status.Signaled() && status.Signal() == syscall.SIGKILL {
 		e.killed = true
 		w.next()
 	}
 	return e, nil
 }
 
-// waitDelay bounds the wait for what a killed process left at the other end of its output.
+// waitDelay bounds the wait for children of a killed process that hold its output open.
 const waitDelay = 5 * time.Second
 
-// watch waits for the moment, and reports whether it came before the end.
+// watch waits for the next moment and kills the kernel. It reports whether it did so before the end.
 func (w *watchdog) watch(done <-chan struct{}, kernel *os.Process) bool {
 	if len(w.moments) == 0 {
 		<-done
 		return false
 	}
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		select {
 		case <-done:
 			return false
 		case <-look.C:
-			if w.come() {
+			if w.due() {
 				return kernel.Kill() == nil
 			}
 		}
 	}
 }
 
-// come reports whether it is the moment.
-func (w *watchdog) come() bool {
+// due reports whether the next moment has come.
+func (w *watchdog) due() bool {
 	at := w.moments[0]
-	if w.reached.IsZero() && w.lines.count(w.journal)-w.from >= at.Lines {
-		w.reached = time.Now()
+	if w.reachedAt.IsZero() && w.lines.count(w.journal)-w.fromLine >= at.Lines {
+		w.reachedAt = time.Now()
 	}
-	return !w.reached.IsZero() && time.Since(w.reached) >= at.After
+	return !w.reachedAt.IsZero() && time.Since(w.reachedAt) >= at.After
 }
 
-// next lets the next moment be counted from now on.
+// next counts the next moment from now on.
 func (w *watchdog) next() {
-	w.moments, w.reached = w.moments[1:], time.Time{}
-	w.from = w.lines.count(w.journal)
+	w.moments, w.reachedAt = w.moments[1:], time.Time{}
+	w.fromLine = w.lines.count(w.journal)
 }
 
-// counter counts the lines of a file that grows.
+// counter counts the lines of a growing file.
 type counter struct {
 	read  int64
 	lines int
 }
 
-// count is the number of whole lines by now; 0 while there is no file.
+// count returns the current number of complete lines; 0 without a file.
 func (c *counter) count(name string) int {
 	f, err := os.Open(name)
 	if err != nil {
@@ -126,33 +127,33 @@ func (c *counter) count(name string) int {
 	return c.lines
 }
 
-// tailed keeps the end of what is written to it. It is written to by one goroutine at a time, as [exec.Cmd] does where
-// both outputs are the same.
-type tailed struct{ text []byte }
+// tailWriter keeps the end of its input. It needs no lock: [exec.Cmd] serializes writes if both outputs are
+// the same.
+type tailWriter struct{ text []byte }
 
-// maxSaid is how much is kept, in bytes.
-const maxSaid = 16 << 10
+// maxTail is the size of the kept end, in bytes.
+const maxTail = 16 << 10
 
 // Write implements [io.Writer].
-func (t *tailed) Write(b []byte) (int, error) {
+func (t *tailWriter) Write(b []byte) (int, error) {
 	t.text = append(t.text, b...)
-	if over := len(t.text) - maxSaid; over > 0 {
+	if over := len(t.text) - maxTail; over > 0 {
 		t.text = append(t.text[:0], t.text[over:]...)
 	}
 	return len(b), nil
 }
 
-// String is what was kept.
-func (t *tailed) String() string { return string(bytes.ToValidUTF8(t.text, nil)) }
+// String returns the kept end.
+func (t *tailWriter) String() string { return string(bytes.ToValidUTF8(t.text, nil)) }
 
-// Moment is when a kernel is killed, counted from the start, or from the kill before it: as soon as so many lines more
-// are in the journal, and so much time after that.
+// Moment is the time of a kill, relative to the start or the previous kill: once the journal has so many more
+// lines, and then after a delay.
 type Moment struct {
 	Lines int           `json:"lines"`
 	After time.Duration `json:"after_ns,omitempty"`
 }
 
-// String is for people: "at line 12", "310ms after line 12".
+// String formats the moment: "at line 12", "310ms after line 12".
 func (m Moment) String() string {
 	if m.After == 0 {
 		return fmt.Sprintf("at line %d", m.Lines)
@@ -160,28 +161,28 @@ func (m Moment) String() string {
 	return fmt.Sprintf("%s after line %d", m.After.Round(time.Millisecond), m.Lines)
 }
 
-// timeline is when each line of the undisturbed run's journal was written, counted from the start of the run.
+// timeline holds the time of each line of the undisturbed run's journal, since the start of the run.
 type timeline []time.Duration
 
-// The moments of a trial are of one of four kinds, by its number.
+// The kind of a trial's moments depends on its number.
 const (
-	kinds     = 4 // 0: as soon as a line is there
-	kindAfter = 1 // between a line and the next one
-	kindAgain = 2 // at a line, and again a few lines later, while the run goes on
-	kindTime  = 3 // at any time: where a run spends its time, in hooks and checks, it is killed more often
-	fewLines  = 12
-	nearlyAll = 0.99 // of the time: what comes at the very last moment comes too late
+	kinds      = 4 // 0: at a line
+	kindAfter  = 1 // between two lines
+	kindAgain  = 2 // at a line, and again a few lines later
+	kindTime   = 3 // uniform in time: long hooks and checks are killed more often
+	fewLines   = 12
+	lastMoment = 0.99 // share of the time; a later kill would come after the end
 )
 
-// moments are those of the n-th of so many trials, from 1. They are the same for the same numbers and timeline. Those at
-// lines are spread over the whole journal: each trial has a stretch of its own.
-func moments(seed uint64, n, of int, line timeline) []Moment {
+// moments returns the moments of trial n of the given number, from 1. They depend only on the arguments.
+// Kills at lines are spread evenly over the journal.
+func moments(seed uint64, n, total int, line timeline) []Moment {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	part := random.Float64()
 	if n%kinds == kindTime {
-		return []Moment{line.at(time.Duration(part * nearlyAll * float64(line[len(line)-1])))}
+		return []Moment{line.moment(time.Duration(part * lastMoment * float64(line[len(line)-1])))}
 	}
-	at := (float64(n-1) + part) / float64(of)
+	at := (float64(n-1) + part) / float64(total)
 	first := Moment{Lines: 1 + int(at*float64(max(len(line)-1, 1)))}
 	switch n % kinds {
 	case kindAfter:
@@ -192,8 +193,9 @@ func moments(seed uint64, n, of int, line timeline) []Moment {
 	return []Moment{first}
 }
 
-// at is a time of the run, counted from the line before it: so it is the same place in a run that is slower.
-func (l timeline) at(t time.Duration) Moment {
+// moment converts a time of the run into a delay after the line before it, which is the same place in a
+// slower run.
+func (l timeline) moment(t time.Duration) Moment {
 	i, found := slices.BinarySearch(l, t)
 	if found {
 		i++
@@ -204,7 +206,7 @@ func (l timeline) at(t time.Duration) Moment {
 	return Moment{Lines: i, After: t - l[i-1]}
 }
 
-// gap is the time between the n-th line, from 1, and the next one.
+// gap returns the time between line n, from 1, and the next.
 func (l timeline) gap(n int) time.Duration {
 	if n >= len(l) {
 		return 0

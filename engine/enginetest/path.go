@@ -11,12 +11,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// AssertPath checks which nodes the session's newest run visited, exactly and in order, however often each; those of
-// embedded pipelines follow the node that embeds them. A node is wanted by its id, or with how the visit ended:
+// AssertPath checks the node visits of the session's latest run, in order; nodes of embedded pipelines follow
+// the embedding node. A node is named by its id, optionally with the visit's outcome:
 //
 //	enginetest.AssertPath(t, s, "plan", "build", "verify:fail", "build", "verify:success")
 //
-// It reports whether it holds.
+// It reports whether the check holds.
 func AssertPath(t testing.TB, s *Session, want ...string) bool {
 	t.Helper()
 	history, err := s.Engine.History(s.Name)
@@ -24,28 +24,28 @@ func AssertPath(t testing.TB, s *Session, want ...string) bool {
 		t.Errorf("read the history of session %q: %v", s.Name, err)
 		return false
 	}
-	at := 0
-	for at < len(history.Visits) && at < len(want) && wanted(want[at], history.Visits[at]) {
-		at++
+	n := 0
+	for n < len(history.Visits) && n < len(want) && matchesVisit(want[n], history.Visits[n]) {
+		n++
 	}
-	if at == len(history.Visits) && at == len(want) {
+	if n == len(history.Visits) && n == len(want) {
 		return true
 	}
 	var found []string
 	for _, v := range history.Visits {
-		found = append(found, told(v))
+		found = append(found, describeVisit(v))
 	}
-	t.Errorf("session %q went another way from visit %d on; found:%s\nwant:%s", s.Name, at+1, listed(found), listed(want))
+	t.Errorf("session %q took another path from visit %d on; found:%s\nwant:%s", s.Name, n+1, numberedList(found), numberedList(want))
 	return false
 }
 
-func wanted(want string, v engine.Visit) bool {
-	id, outcome, said := strings.Cut(want, ":")
-	return id == v.Stage && (!said || outcome == v.Outcome)
+func matchesVisit(want string, v engine.Visit) bool {
+	id, outcome, hasOutcome := strings.Cut(want, ":")
+	return id == v.Stage && (!hasOutcome || outcome == v.Outcome)
 }
 
-// told is a visit as AssertPath takes it, and why it ended so.
-func told(v engine.Visit) string {
+// describeVisit formats a visit as in AssertPath, with its reason.
+func describeVisit(v engine.Visit) string {
 	text := v.Stage + ":" + v.Outcome
 	if v.Outcome == "" {
 		text = v.Stage + " (" + v.Status + ")"
@@ -56,11 +56,11 @@ func told(v engine.Visit) string {
 	return text
 }
 
-// AssertCycles checks how often each counted edge was taken in the session's newest run, such as
+// AssertCycles checks how often each counted edge was taken in the session's latest run, such as
 //
 //	enginetest.AssertCycles(t, s, map[string]int{"verify:fail->build": 2})
 //
-// An edge that is not named was not taken; nil: none was. It reports whether it holds.
+// Other edges must not have been taken. It reports whether the check holds.
 func AssertCycles(t testing.TB, s *Session, want map[string]int) bool {
 	t.Helper()
 	status, err := s.Engine.Status(s.Name)
@@ -80,12 +80,12 @@ func AssertCycles(t testing.TB, s *Session, want map[string]int) bool {
 	for _, edge := range slices.Sorted(maps.Keys(want)) {
 		wants = append(wants, fmt.Sprintf("%s %d", edge, want[edge]))
 	}
-	t.Errorf("session %q returned over other edges; found:%s\nwant:%s", s.Name, listed(lines), listed(wants))
+	t.Errorf("session %q took other edges; found:%s\nwant:%s", s.Name, numberedList(lines), numberedList(wants))
 	return false
 }
 
-// At says which requests are meant; all that are set must hold. Node is a node's id, Step the id of one of its steps;
-// Visit, Iteration and Attempt count from 1.
+// At selects requests; all fields that are set must match. Node is a node's id, Step the id of a step; Visit,
+// Iteration and Attempt count from 1.
 type At struct {
 	Node      string
 	Step      string
@@ -94,24 +94,24 @@ type At struct {
 	Attempt   int
 }
 
-func (a At) fits(req sdk.ExecuteRequest) bool {
-	return same(a.Node, req.Node) && same(a.Step, Step(req)) && same(a.Visit, req.Visit) &&
-		same(a.Iteration, req.Iteration) && same(a.Attempt, req.Attempt)
+func (a At) matches(req sdk.ExecuteRequest) bool {
+	return unsetOrEqual(a.Node, req.Node) && unsetOrEqual(a.Step, Step(req)) && unsetOrEqual(a.Visit, req.Visit) &&
+		unsetOrEqual(a.Iteration, req.Iteration) && unsetOrEqual(a.Attempt, req.Attempt)
 }
 
-// Prompts are those of the requests that are meant, in the order in which they came.
+// Prompts returns the prompts of the selected requests, in order.
 func (s *Session) Prompts(at At) []string {
 	var prompts []string
 	for _, req := range s.Requests() {
-		if at.fits(req) {
+		if at.matches(req) {
 			prompts = append(prompts, req.Prompt)
 		}
 	}
 	return prompts
 }
 
-// AssertPrompts checks that agents were asked where at says, and that every prompt of these holds all the texts. It
-// reports whether it holds.
+// AssertPrompts checks that at selects a request, and that each selected prompt contains all texts. It
+// reports whether the check holds.
 func AssertPrompts(t testing.TB, s *Session, at At, texts ...string) bool {
 	t.Helper()
 	prompts := s.Prompts(at)
@@ -120,13 +120,13 @@ func AssertPrompts(t testing.TB, s *Session, at At, texts ...string) bool {
 		for _, req := range s.Requests() {
 			asked = append(asked, fmt.Sprintf("%+v", At{req.Node, Step(req), req.Visit, req.Iteration, req.Attempt}))
 		}
-		t.Errorf("session %q asked nobody at %+v; it asked:%s", s.Name, at, listed(asked))
+		t.Errorf("session %q has no request at %+v; its requests:%s", s.Name, at, numberedList(asked))
 		return false
 	}
 	for _, prompt := range prompts {
 		for _, text := range texts {
 			if !strings.Contains(prompt, text) {
-				t.Errorf("a prompt of session %q at %+v does not hold %q:\n%s", s.Name, at, text, prompt)
+				t.Errorf("a prompt of session %q at %+v does not contain %q:\n%s", s.Name, at, text, prompt)
 				return false
 			}
 		}

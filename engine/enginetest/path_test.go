@@ -17,8 +17,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// back is a pipeline whose review sends the draft back.
-const back = `
+// rejectPipeline is a pipeline whose review rejects the draft.
+const rejectPipeline = `
 name: back
 policy: {retry: {backoff: [0]}}
 nodes:
@@ -26,10 +26,10 @@ nodes:
   - {id: review, prompt: "review ${FEEDBACK}", transitions: {success: done, reject: {to: draft, limit: 2, on_limit: failed}}}
 `
 
-func backAgain(t testing.TB, replies ...enginetest.Reply) *enginetest.Session {
+func runRejecting(t testing.TB, replies ...enginetest.Reply) *enginetest.Session {
 	t.Helper()
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
-		Run: engine.RunOptions{Text: back}, Replies: replies,
+		Run: engine.RunOptions{Text: rejectPipeline}, Replies: replies,
 		Script: func(_ string, req sdk.ExecuteRequest) enginetest.Reply {
 			if req.Node == "draft" {
 				return enginetest.Reply{Artifact: "version: " + strconv.Itoa(req.Visit)}
@@ -41,9 +41,9 @@ func backAgain(t testing.TB, replies ...enginetest.Reply) *enginetest.Session {
 	return s
 }
 
-// An agent's outcome, message and feedback, and an artifact for each visit by Script.
+// A reply sets outcome, message and feedback; Script makes an artifact for each visit.
 func TestOutcomes(t *testing.T) {
-	s := backAgain(t, enginetest.Reply{Node: "review", Visit: 1, Outcome: "reject", Message: "too short", Feedback: "twice as long"})
+	s := runRejecting(t, enginetest.Reply{Node: "review", Visit: 1, Outcome: "reject", Message: "too short", Feedback: "twice as long"})
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	enginetest.AssertPath(t, s, "draft:success", "review:reject", "draft", "review:success")
 	enginetest.AssertCycles(t, s, map[string]int{"review:reject->draft": 1})
@@ -70,16 +70,16 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Each helper for ways fails where it should, and shows what it found.
-func TestWayFailures(t *testing.T) {
-	s := backAgain(t, enginetest.Reply{Node: "review", Outcome: "reject", Message: "too short"})
-	unbegun := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: back}})
+// Each assertion about paths fails where it should and shows the actual values.
+func TestPathFailures(t *testing.T) {
+	s := runRejecting(t, enginetest.Reply{Node: "review", Outcome: "reject", Message: "too short"})
+	unbegun := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: rejectPipeline}})
 	const edge = "review:reject->draft"
 	way := []string{"draft", "review:reject", "draft", "review:reject", "draft", "review:reject"}
 	tests := []struct {
 		name string
 		call func(t testing.TB) bool
-		want []string // in the failure; none: it holds
+		want []string // parts of the failure; nil: the assertion holds
 	}{
 		{"path holds", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way...) }, nil},
 		{"path, too short", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way[:2]...) }, []string{"from visit 3 on", "2 review:reject (too short)", "6 review:reject"}},
@@ -96,13 +96,13 @@ func TestWayFailures(t *testing.T) {
 		}, nil},
 		{"prompts, another text", func(t testing.TB) bool {
 			return enginetest.AssertPrompts(t, s, enginetest.At{Node: "draft", Visit: 1}, "draft", "poem")
-		}, []string{`does not hold "poem":` + "\ndraft"}},
-		{"prompts of nobody", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.At{Step: "one"}) }, []string{"asked nobody at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
+		}, []string{`does not contain "poem":` + "\ndraft"}},
+		{"prompts of nobody", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.At{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var holds bool
-			failed := watch(t, func(t testing.TB) { holds = tt.call(t) })
+			failed := record(t, func(t testing.TB) { holds = tt.call(t) })
 			if holds != (len(tt.want) == 0) || (failed == "") != holds {
 				t.Errorf("holds: %v, failed: %q", holds, failed)
 			}
@@ -115,7 +115,7 @@ func TestWayFailures(t *testing.T) {
 	}
 }
 
-// Checks pass, fail or cannot be made, by node, visit, iteration and what they are told to do.
+// Checks pass, fail or cannot be measured, selected by node, visit, iteration and configuration.
 func TestChecks(t *testing.T) {
 	const text = `
 name: checked
