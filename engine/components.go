@@ -210,7 +210,8 @@ type sandboxSettings struct {
 func (e *Engine) sandboxSettings(p *plan.Plan) sandboxSettings {
 	s := sandboxSettings{
 		project: e.settings.project.Settings, user: e.settings.user.Settings, trusted: e.settings.trusted,
-		paths: e.pathResolver(), log: e.log.Named("sandbox"),
+		paths: sandboxpolicy.Resolver{Project: e.config.workDir, Home: e.config.variable("HOME"), Variable: e.config.variable},
+		log:   e.log.Named("sandbox"),
 	}
 	if p != nil && p.Pipeline.Overrides != nil {
 		s.run = p.Pipeline.Overrides.Sandbox
@@ -231,11 +232,6 @@ func (s sandboxSettings) narrow(by *plan.Sandbox) sandboxSettings {
 
 func (s *session) sandboxSettings() sandboxSettings {
 	return s.engine.sandboxSettings(s.plan).narrow(s.sandbox)
-}
-
-// pathResolver resolves the paths in settings and pipelines.
-func (e *Engine) pathResolver() sandboxpolicy.Resolver {
-	return sandboxpolicy.Resolver{Project: e.config.workDir, Home: e.config.variable("HOME"), Variable: e.config.variable}
 }
 
 // resolve returns the requested sandbox of a component with resolved paths; author is the pipeline's request.

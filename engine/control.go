@@ -38,11 +38,11 @@ func (s *session) controlLoop(ctx context.Context, local <-chan event.Event, mer
 			return false
 		}
 	}
-	messages, answers := s.watchInbox(forward), s.watchResolutions(forward)
+	pollInbox, pollResolutions := s.watchInbox(forward), s.watchResolutions(forward)
 	poll, fence := time.NewTicker(inbox.Interval), time.NewTicker(fencePoll)
 	defer poll.Stop()
 	defer fence.Stop()
-	messages(ctx)
+	pollInbox(ctx)
 	var open []question.Open
 	var resolve <-chan time.Time
 	for {
@@ -54,11 +54,11 @@ func (s *session) controlLoop(ctx context.Context, local <-chan event.Event, mer
 				s.unread = append(s.unread, e)
 			}
 		case <-poll.C:
-			messages(ctx)
+			pollInbox(ctx)
 		case open = <-s.escalations:
-			resolve = answers(open)
+			resolve = pollResolutions(open)
 		case <-resolve:
-			resolve = answers(open)
+			resolve = pollResolutions(open)
 		case <-fence.C:
 			if err := s.journal.Check(ctx); err != nil {
 				fence.Stop()

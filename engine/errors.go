@@ -62,14 +62,14 @@ func wrapLocked(err error) error {
 // damagedError refuses a start in the directory of a damaged session.
 func damagedError(name, damage string) error {
 	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
-		WithHint("`agent-pipelines repair %s --dry-run` shows what is known; --force starts again from the beginning", name)
+		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, or start again with --force", name)
 }
 
 // doubtfulStateError refuses to continue from a guess.
 func doubtfulStateError(name string, r recovery.Result) error {
 	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
 		WithDetail(strings.Join(r.Lost, "\n")).
-		WithHint("`agent-pipelines repair %s --dry-run` shows what is known, `agent-pipelines repair %s` goes on from there", name, name)
+		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, then run `agent-pipelines repair %s`", name, name)
 }
 
 // sessionError returns an error about a session's state. errors.Is finds the sentinel; the message does not
@@ -94,7 +94,7 @@ func existsError(name string, status state.Status) error {
 		word = "failed"
 	}
 	return sessionError(ErrResumable, "session '%s' %s and can be resumed", name, word).
-		WithHint("`agent-pipelines resume %s` goes on; --force starts again from the beginning", name)
+		WithHint("continue with `agent-pipelines resume %s`, or start again with --force", name)
 }
 
 func terminalError(name string, status state.Status) error {
@@ -113,7 +113,7 @@ func finalError(st state.State, o ResumeOptions) error {
 
 // timeUsedUpError refuses a resume without force after the run's time limit.
 func timeUsedUpError(name string, why *event.FailureData) error {
-	return failure.New(failure.IterationTimeout, "session '%s' cannot go on: %s", name, why.Message).
+	return failure.New(failure.IterationTimeout, "session '%s' cannot continue: %s", name, why.Message).
 		WithHint("%s", why.Remedy)
 }
 
@@ -134,12 +134,12 @@ func notRunningError(name string, s *Status) error {
 		return sessionError(ErrTerminal, "session '%s' is not running: it %s", name, endedText(s.Status))
 	case s.Crashed:
 		return sessionError(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
-			WithHint("`agent-pipelines resume %s` goes on; `agent-pipelines abort %s` ends it for good", name, name)
+			WithHint("continue with `agent-pipelines resume %s`, or end it with `agent-pipelines abort %s`", name, name)
 	case s.Status == state.Paused:
-		return sessionError(ErrNothingToResume, "session '%s' is paused already", name).WithHint("`agent-pipelines resume %s` goes on", name)
+		return sessionError(ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `agent-pipelines resume %s`", name)
 	default:
 		return sessionError(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
-			WithHint("`agent-pipelines resume %s` goes on", name)
+			WithHint("continue with `agent-pipelines resume %s`", name)
 	}
 }
 
@@ -165,7 +165,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 		at = "stage " + n.ID
 	}
 	return sessionError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
-		WithHint("`agent-pipelines status %s` shows the steps; leave --skip-failed-step out", st.Session)
+		WithHint("omit --skip-failed-step; `agent-pipelines status %s` shows the steps", st.Session)
 }
 
 // checkRerun refuses to rerun a node that cannot be rerun.
@@ -179,11 +179,11 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 		for i, n := range p.Nodes {
 			ids[i] = n.ID
 		}
-		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Again).WithHint("it has %s", strings.Join(ids, ", "))
+		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Again).WithHint("use one of %s", strings.Join(ids, ", "))
 	}
 	if err := schedule.CanEnterAgain(p, st, path); err != nil {
 		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Again, st.Session, err).
-			WithHint("`agent-pipelines status %s` shows where it is; `agent-pipelines resume %s` goes on there", st.Session, st.Session)
+			WithHint("continue with `agent-pipelines resume %s`; `agent-pipelines status %s` shows the current stage", st.Session, st.Session)
 	}
 	return nil
 }
@@ -199,5 +199,5 @@ func checkRunCount(st state.State, runs int) error {
 		times = fmt.Sprintf("%d times", had)
 	}
 	return sessionError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
-		WithHint("a resume needs no number of runs: `agent-pipelines resume %s`", st.Session)
+		WithHint("omit the number of runs: `agent-pipelines resume %s`", st.Session)
 }

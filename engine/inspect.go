@@ -24,21 +24,21 @@ type Inspection struct {
 // Inspect returns the results of [Engine.Status], [Engine.History], [Engine.Metrics] and [Engine.Artifacts]
 // from one pass over the journal.
 //
-// A non-nil tell is called with the plan before the journal is read; its result is called with each event, in
-// order. For a session of the Bash engine the plan is known only afterwards: tell is then called again with
+// A non-nil newHandler is called with the plan before the journal is read; its result is called with each event, in
+// order. For a session of the Bash engine the plan is known only afterwards: newHandler is then called again with
 // that plan, and all events are repeated.
 //
 // Inspect takes no lock and starts nothing. The error wraps [ErrNoSession] if there is no such session; a
 // session that never began is not an error.
-func (e *Engine) Inspect(session string, tell func(p *plan.Plan) func(event.Event)) (*Inspection, error) {
-	if tell == nil {
-		tell = func(*plan.Plan) func(event.Event) { return func(event.Event) {} }
+func (e *Engine) Inspect(session string, newHandler func(p *plan.Plan) func(event.Event)) (*Inspection, error) {
+	if newHandler == nil {
+		newHandler = func(*plan.Plan) func(event.Event) { return func(event.Event) {} }
 	}
 	var fold statusFold
 	var artifacts artifactFold
 	var totals metricsFold
 	begin := func(p *plan.Plan) func(event.Event) {
-		count, handle := totals.start(p), tell(p)
+		count, handle := totals.start(p), newHandler(p)
 		return func(ev event.Event) {
 			count(ev)
 			handle(ev)

@@ -110,10 +110,10 @@ func (e *Engine) noQuestionError(o AnswerOptions, all []Question) error {
 		return sessionError(ErrTerminal, "session '%s' %s", o.Session, endedText(st.Status)).WithHint("nothing is left to be answered")
 	case o.Question != "":
 		return sessionError(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
-			WithHint("`agent-pipelines questions list %s` shows what it asks", o.Session)
+			WithHint("list its questions with `agent-pipelines questions list %s`", o.Session)
 	default:
 		return sessionError(ErrNoQuestion, "session '%s' has no open questions", o.Session).
-			WithHint("`agent-pipelines status %s` says how it stands", o.Session)
+			WithHint("check its state with `agent-pipelines status %s`", o.Session)
 	}
 }
 
@@ -122,7 +122,7 @@ func alreadyAnsweredError(session, question, word, by string) error {
 		by = " by " + by
 	}
 	return sessionError(ErrNoQuestion, "question %s of session '%s' is already answered: %s%s", question, session, word, by).
-		WithHint("`agent-pipelines resume %s` goes on with it, unless a process holds the session", session)
+		WithHint("continue with `agent-pipelines resume %s`, unless a process holds the session", session)
 }
 
 func textTooLongError(text string) error {
@@ -208,7 +208,7 @@ func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	}
 	if _, invalid := schedule.Apply(view.plan, view.state, messageEvent(m)); invalid != nil {
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", dir.Session(), invalid).
-			WithHint("`agent-pipelines status %s` says how it stands", dir.Session())
+			WithHint("check its state with `agent-pipelines status %s`", dir.Session())
 	}
 	return nil
 }
@@ -233,9 +233,9 @@ func (s *session) record(ctx context.Context, ev event.Event) error {
 	if err := s.beginEpoch(ctx, from); err != nil {
 		return err
 	}
-	if _, misfit := schedule.Apply(s.plan, s.state, ev); misfit != nil { // such as an answer to an interrupted attempt
-		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", s.name, misfit).
-			WithHint("`agent-pipelines status %s` says how it stands", s.name)
+	if _, invalid := schedule.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
+		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", s.name, invalid).
+			WithHint("check its state with `agent-pipelines status %s`", s.name)
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err

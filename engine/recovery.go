@@ -85,7 +85,7 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 	}
 	if r.Result, err = found.Restore(base); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("`agent-pipelines repair %s --at NODE` goes on where you say; --force starts it again from the beginning", s.name)
+			WithHint("choose the place with `agent-pipelines repair %s --at NODE`, or start again with --force", s.name)
 	}
 	return r, nil
 }

@@ -166,7 +166,7 @@ func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles
 
 func (s *session) unrepairableError(err error) error {
 	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
-		WithHint("`agent-pipelines repair %s --at NODE:ITERATION` goes on where you say; --force of the verb that began it starts again from the beginning", s.name)
+		WithHint("choose the place with `agent-pipelines repair %s --at NODE:ITERATION`, or start again with --force", s.name)
 }
 
 // repairReport describes the session with the recovered state.

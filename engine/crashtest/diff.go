@@ -45,8 +45,8 @@ const eventsPrefix = "events: "
 // name.
 func (o Outcome) Diff(got Outcome) []Difference {
 	var all []Difference
-	for _, lane := range unionKeys(o.sequences, got.sequences) {
-		all = append(all, diffEvents(o.sequences[lane], got.sequences[lane])...)
+	for _, name := range unionKeys(o.sequences, got.sequences) {
+		all = append(all, diffEvents(o.sequences[name], got.sequences[name])...)
 	}
 	return append(all, diffFiles(o.files, got.files)...)
 }
@@ -76,7 +76,7 @@ func diffEvents(want, got []entry) []Difference {
 		case len(want) > 0 && len(got) > 0 && want[0].name == got[0].name:
 			all = append(all, diffValue(eventsPrefix+want[0].name, "", want[0].value, got[0].value)...)
 			want, got = want[1:], got[1:]
-		case len(want) == 0 || len(got) > 0 && contains(got, want[0].name):
+		case len(want) == 0 || len(got) > 0 && slices.ContainsFunc(got, func(e entry) bool { return e.name == want[0].name }):
 			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: oneLine(got[0].value)})
 			got = got[1:]
 		default:
@@ -85,10 +85,6 @@ func diffEvents(want, got []entry) []Difference {
 		}
 	}
 	return all
-}
-
-func contains(list []entry, name string) bool {
-	return slices.ContainsFunc(list, func(e entry) bool { return e.name == name })
 }
 
 // diffValue compares two values member by member.

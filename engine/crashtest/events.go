@@ -95,26 +95,26 @@ func readJournal(file string) ([]event.Event, error) {
 // sequences returns the events to compare, by branch and step. Only within one of these is their order
 // defined.
 func (r reader) sequences(journal []event.Event) map[string][]entry {
-	lanes := map[string][]entry{}
+	sequences := map[string][]entry{}
 	for i, e := range journal {
 		t := treatments[e.Type]
 		if t == transient || e.Informative() || r.recovery[questionID(e)] || isSuperseded(journal, i) {
 			continue
 		}
-		lanes[sequenceName(e)] = append(lanes[sequenceName(e)], r.entry(e))
+		sequences[sequenceName(e)] = append(sequences[sequenceName(e)], r.entry(e))
 	}
-	return lanes
+	return sequences
 }
 
 func sequenceName(e event.Event) string {
-	lane := ""
+	name := ""
 	if e.Cursor != nil {
-		lane = e.Cursor.Provider + "/" + e.Cursor.Step
+		name = e.Cursor.Provider + "/" + e.Cursor.Step
 	}
 	if e.Type == event.ToolCall || e.Type == event.ToolResult { // calls of an interrupted attempt keep their position
-		lane += " calls " + string(e.Key)
+		name += " calls " + string(e.Key)
 	}
-	return lane
+	return name
 }
 
 func (r reader) entry(e event.Event) entry {

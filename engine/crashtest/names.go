@@ -55,7 +55,7 @@ func newNames(dir, root string, journal []event.Event) (names, error) {
 			n.recovery[id] = true
 		}
 	}
-	replace := newReplacements()
+	replace := replacements{}
 	replace.add(root, "<root>")
 	for _, e := range journal {
 		replace.add(e.RunID, "<run>")
@@ -83,8 +83,6 @@ func newNames(dir, root string, journal []event.Event) (names, error) {
 // replacements maps names to placeholders. Longer names are replaced first, because one may begin with
 // another.
 type replacements map[string]string
-
-func newReplacements() replacements { return replacements{} }
 
 func (r replacements) add(name, by string) {
 	if name != "" {

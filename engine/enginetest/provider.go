@@ -77,9 +77,9 @@ func Step(req sdk.ExecuteRequest) string {
 }
 
 // unsetOrEqual reports whether a selector is unset or matches.
-func unsetOrEqual[T comparable](wanted, is T) bool {
+func unsetOrEqual[T comparable](selector, value T) bool {
 	var unset T
-	return wanted == unset || wanted == is
+	return selector == unset || selector == value
 }
 
 // script answers for all providers of a session. It is safe for concurrent use.
