@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -16,6 +17,139 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
+
+// Subscription receives the updates of an engine's sessions. Updates that a slow reader misses are dropped
+// and counted: the Missed of all updates sum up to [Subscription.Dropped].
+type Subscription struct {
+	// Updates is closed with the subscription or the engine. Buffered updates can still be read.
+	Updates <-chan Update
+
+	session string // "" for all sessions
+	buffer  int
+	updates chan Update
+	dropped atomic.Int64
+	close   func()
+
+	// The mutex of the subscribers guards:
+	sent   int // number of updates put into the channel
+	gap    int // value of sent after the last gap update, 0 for none
+	missed int // dropped updates not yet reported
+}
+
+// Dropped returns the number of updates dropped because the reader was slow. The journal holds all events.
+func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
+
+// Close ends the subscription. It may be called twice.
+func (s *Subscription) Close() { s.close() }
+
+// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
+// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
+//
+// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
+// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
+// subscription.
+func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
+
+// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
+func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
+	return e.subscribers.add(session, max(buffer, 1))
+}
+
+// subscribers distributes updates. It is safe for concurrent use.
+type subscribers struct {
+	mu     sync.Mutex
+	all    map[*Subscription]bool
+	closed bool
+}
+
+// gapSlots is the capacity beyond the buffer: one slot reports the first gap, one reports later drops at the
+// end.
+const gapSlots = 2
+
+func (s *subscribers) add(session string, buffer int) *Subscription {
+	updates := make(chan Update, buffer+gapSlots)
+	sub := &Subscription{Updates: updates, session: session, buffer: buffer, updates: updates}
+	sub.close = func() { s.remove(sub) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		close(updates)
+		return sub
+	}
+	if s.all == nil {
+		s.all = map[*Subscription]bool{}
+	}
+	s.all[sub] = true
+	return sub
+}
+
+func (s *subscribers) remove(sub *Subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[sub] {
+		delete(s.all, sub)
+		sub.finish()
+	}
+}
+
+func (s *subscribers) send(u Update) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sub := range s.all {
+		if sub.session == "" || sub.session == u.Session {
+			sub.deliver(u)
+		}
+	}
+}
+
+func (s *subscribers) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for sub := range s.all {
+		sub.finish()
+	}
+	s.all = nil
+}
+
+// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
+// sender it can rely on free slots.
+func (s *Subscription) deliver(u Update) {
+	waiting, limit := len(s.updates), s.buffer
+	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update
+	if gapUnread {
+		limit++
+	}
+	if waiting < limit {
+		u.Missed, s.missed = s.missed, 0
+		s.push(u)
+		return
+	}
+	s.dropped.Add(1)
+	s.missed++
+	if !gapUnread {
+		s.sendGap()
+		s.gap = s.sent
+	}
+}
+
+// finish closes the channel after reporting unreported drops.
+func (s *Subscription) finish() {
+	if s.missed > 0 {
+		s.sendGap()
+	}
+	close(s.updates)
+}
+
+func (s *Subscription) sendGap() {
+	s.push(Update{Session: s.session, Missed: s.missed})
+	s.missed = 0
+}
+
+func (s *Subscription) push(u Update) {
+	s.updates <- u
+	s.sent++
+}
 
 // Tail calls yield with the last lines events of a session (all, if lines is negative). With follow it
 // continues with every further event until ctx ends. It returns an error of yield at once.
