@@ -232,7 +232,7 @@ func (s *session) awaitFencedOwner(ctx context.Context) {
 	defer cancel()
 	if err := s.lock.AwaitOverridden(ctx); err != nil {
 		s.log.Warn("the previous kernel may still be running", "error", err)
-		s.possiblyFenced = s.state.Epoch > 1 // else the lock's holder was no kernel of this session
+		s.possiblyFenced = s.state.Epoch > 1 // otherwise no earlier kernel has run it
 	}
 }
 

@@ -4,7 +4,6 @@
 //	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 //		Project: os.DirFS("../.."), // with .claude/pipelines/ship.yaml
 //		Run:     engine.RunOptions{Pipeline: "ship"},
-//		Replies: []enginetest.Reply{{Node: "build", Iteration: 2, Decision: "stop"}},
 //	})
 //	s.Run()
 //	enginetest.AssertIterationCount(t, s, 3)
