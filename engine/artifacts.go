@@ -1,129 +1,256 @@
 package engine
 
 import (
-	"maps"
+	"cmp"
 	"slices"
+	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// tellArtifacts journals for readers what an event means for artifacts: that one is bad, or healed, what is odd about
-// one that a node is given, and which phase a node that makes one has come to.
-func (s *session) tellArtifacts(e event.Event, st state.State) {
-	for _, told := range artifactNews(s.plan, e, st) {
-		s.note(told)
-	}
-	for _, at := range s.phases.after(s.plan, e) {
-		s.note(event.New(event.Phase, at.cursor, "", event.PhaseData{Node: at.node, Name: at.name}))
-	}
+// ArtifactInfo describes one version of a node's artifact in the latest run of a session.
+type ArtifactInfo struct {
+	// Node is the node's id, or "$input" for the artifact that the run or an embedded pipeline started with.
+	// Path is the node's path in the plan ("0", "2.1"). For $input it is the path of the embedding node, ""
+	// for the run.
+	Node     string `json:"node"`
+	Path     string `json:"path"`
+	Provider string `json:"provider,omitempty"` // of a parallel block
+	// Type and Version are read from the artifact's envelope.
+	Type    string `json:"type"`
+	Version string `json:"version"`
+	// Visit is the visit that made the artifact, 0 if the run was started with it. Run is the run of the
+	// pipeline, set from the second on.
+	Visit int `json:"visit"`
+	Run   int `json:"run,omitempty"`
+	// Newest reports that the node has no newer artifact.
+	Newest bool `json:"newest"`
+	// Valid reports that the artifact meets the node's contract, or that there is none. Faults lists the
+	// violations.
+	Valid  bool          `json:"valid"`
+	Faults []event.Fault `json:"faults,omitempty"`
+	// Problem says why the file cannot be read, "" if it can.
+	Problem   string    `json:"problem,omitempty"`
+	File      string    `json:"file"` // absolute
+	Size      int64     `json:"size"` // in bytes
+	SHA256    string    `json:"sha256,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+
+	ref event.Ref
 }
 
-// artifactNews is what an event that was applied says of artifacts.
-func artifactNews(p *plan.Plan, e event.Event, st state.State) []event.Event {
-	_, at, _, placed := e.Key.Parse()
-	n := p.Find(at.Node)
-	if !placed || n == nil {
-		return nil
+// ArtifactContent is an artifact and its data.
+type ArtifactContent struct {
+	ArtifactInfo
+	Data map[string]any `json:"data"` // without the envelope
+	Text []byte         `json:"-"`    // the file: YAML with the envelope
+}
+
+// Artifacts lists the artifacts of a session's latest run: its inputs first, then each node's in plan order,
+// oldest first. It takes no lock and changes nothing. For a running session it lists the artifacts made so
+// far. It fails as [Engine.History] does.
+func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
+	var fold artifactFold
+	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
+	if err != nil {
+		return nil, err
 	}
-	tell := func(t event.Type, data any) event.Event {
-		told := event.New(t, e.Cursor, "", data)
-		told.Attempt = e.Attempt
-		return told
+	defer dir.Close()
+	if !view.began() {
+		return nil, neverBeganError(session)
 	}
-	switch e.Type {
-	case event.Error:
-		d, err := event.Decode[event.FailureData](e)
-		if err != nil || len(d.Faults) == 0 || e.Key.Kind() != event.KeySettle {
-			return nil
-		}
-		heals := st.LoopAt(at).Phase == state.PhaseReady
-		return []event.Event{tell(event.ArtifactInvalid, event.ArtifactInvalidData{Node: n.ID, Faults: d.Faults, Heals: heals})}
-	case event.IterationComplete:
-		d, err := event.Decode[event.IterationCompleteData](e)
-		if err != nil || d.Healed == 0 {
-			return nil
-		}
-		return []event.Event{tell(event.ArtifactHealed, event.ArtifactHealedData{Node: n.ID, After: d.Healed})}
-	case event.InputChecked:
-		d, err := event.Decode[event.InputCheckedData](e)
-		if err != nil {
-			return nil
-		}
-		var all []event.Event
-		for _, warning := range d.Warnings {
-			all = append(all, tell(event.ArtifactWarning, event.ArtifactWarningData{Node: n.ID, Message: warning}))
-		}
-		return all
+	return fold.list(dir, view), nil
+}
+
+// ReadArtifact reads an artifact that [Engine.Artifacts] listed for the session. The error is of kind
+// state_corrupt if the file differs from the recorded one.
+func (e *Engine) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	read, err := artifact.Load(dir, a.ref)
+	if err != nil {
+		return nil, err
+	}
+	text, err := dir.ReadRef(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	return &ArtifactContent{ArtifactInfo: a, Data: read.Data, Text: text}, nil
+}
+
+// validate reads an artifact and checks it against the contract of its node.
+func (a *ArtifactInfo) validate(dir *store.Dir, p *plan.Plan) {
+	a.File, a.Size, a.SHA256 = dir.Abs(a.ref.Path), a.ref.Size, a.ref.SHA256
+	read, err := artifact.Load(dir, a.ref)
+	if err != nil {
+		a.Problem = err.Error()
+		return
+	}
+	a.Type, a.Version, a.CreatedAt = read.Meta.ArtifactType, read.Meta.Version, read.Meta.CreatedAt
+	n := p.Find(a.Path)
+	if a.Node == plan.RequiresStart || n == nil || n.Artifact == nil {
+		a.Valid = true
+		return
+	}
+	if err := read.Of(n.Artifact); err != nil {
+		a.Faults = []event.Fault{{Path: "$._artifact_meta.version", Code: "VAL-003", Message: err.Error()}}
+		return
+	}
+	faults, err := artifact.Faults(read.Data, n.Artifact)
+	if err != nil {
+		a.Problem = err.Error()
+		return
+	}
+	a.Faults, a.Valid = artifact.FaultData(faults), len(faults) == 0
+}
+
+// artifactFold collects the artifacts that the events of a run name. A file is listed once, with its latest
+// reference.
+type artifactFold struct {
+	run   string
+	refs  []artifactRef
+	index map[string]int // path of a file -> index into refs
+}
+
+// artifactRef is one artifact of a run: the output of the node at a location, or its input.
+type artifactRef struct {
+	location event.Location
+	isInput  bool
+	ref      event.Ref
+}
+
+// apply adds the artifacts that an event names. Data that cannot be decoded names none.
+func (c *artifactFold) apply(ev event.Event) {
+	switch ev.RunID {
+	case c.run:
+	case "": // written by the Bash engine after our events
+		return
 	default:
-		return nil
+		*c = artifactFold{run: ev.RunID}
 	}
-}
-
-// phases are those that the nodes which make artifacts have come to, by path: what was told last. It is used by the
-// run's goroutine.
-type phases map[string]string
-
-// phaseAt is a phase that a node comes to.
-type phaseAt struct {
-	cursor     *event.Cursor
-	node, name string
-}
-
-// after are the phases that begin with an event: none that was told last, and finalize however the node ended.
-func (f phases) after(p *plan.Plan, e event.Event) []phaseAt {
-	if e.Type == event.SessionAborted {
-		return f.end(p)
-	}
-	if e.Cursor == nil {
-		return nil
-	}
-	path := e.Cursor.NodePath
-	n := p.Find(path)
-	if n == nil || n.Artifact == nil {
-		return nil
-	}
-	var begun []phaseAt
-	for _, name := range f.names(path, e) {
-		if f[path] != name {
-			begun = append(begun, phaseAt{e.Cursor, n.ID, name})
+	switch ev.Type {
+	case event.IterationComplete:
+		if d, err := event.Decode[event.IterationCompleteData](ev); err == nil {
+			c.addOutput(eventLocation(ev), d.Artifact)
 		}
-		f[path] = name
-	}
-	return begun
-}
-
-// names are the phases that an event about the node at a path stands for.
-func (f phases) names(path string, e event.Event) []string {
-	whole := e.Cursor.Step == "" && e.Cursor.Provider == ""
-	switch e.Type {
-	case event.NodeStart:
-		names := []string{event.PhaseInitialize, event.PhaseValidateInput}
-		if f[path] != "" && f[path] != event.PhaseFinalize { // it is entered anew
-			names = append([]string{event.PhaseFinalize}, names...)
+	case event.InputChecked:
+		if d, err := event.Decode[event.InputCheckedData](ev); err == nil {
+			c.addOutput(eventLocation(ev), d.Artifact)
+			if d.Input != nil {
+				c.add(artifactRef{location: eventLocation(ev), isInput: true, ref: *d.Input})
+			}
 		}
-		return names
-	case event.IterationStart, event.AttemptStart, event.Retry, event.NodeRunStart, event.ParallelProviderStart:
-		return []string{event.PhaseExecute}
-	case event.AttemptComplete, event.CheckResult:
-		if whole && f[path] == event.PhaseExecute { // else what is measured is what the node is given
-			return []string{event.PhaseValidateOutput}
+	case event.ArtifactWritten:
+		if d, err := event.Decode[event.ArtifactWrittenData](ev); err == nil && d.Name == event.Artifact {
+			c.addOutput(eventLocation(ev), &d.Ref)
 		}
 	case event.NodeComplete:
-		return []string{event.PhaseFinalize}
-	}
-	return nil
-}
-
-// end is the last phase of all nodes under way.
-func (f phases) end(p *plan.Plan) []phaseAt {
-	var ended []phaseAt
-	for _, path := range slices.Sorted(maps.Keys(f)) {
-		if n := p.Find(path); n != nil && f[path] != event.PhaseFinalize {
-			f[path] = event.PhaseFinalize
-			ended = append(ended, phaseAt{&event.Cursor{NodePath: path}, n.ID, event.PhaseFinalize})
+		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
+			if ref, made := d.Artifacts[event.Artifact]; made {
+				c.addOutput(eventLocation(ev), &ref)
+			}
 		}
 	}
-	return ended
+}
+
+// addOutput adds an artifact made by the node at a location; nil adds nothing.
+func (c *artifactFold) addOutput(at event.Location, ref *event.Ref) {
+	if ref != nil {
+		c.add(artifactRef{location: at, ref: *ref})
+	}
+}
+
+func (c *artifactFold) add(n artifactRef) {
+	if i, known := c.index[n.ref.Path]; known {
+		c.refs[i].ref = n.ref
+		return
+	}
+	if c.index == nil {
+		c.index = map[string]int{}
+	}
+	c.index[n.ref.Path] = len(c.refs)
+	c.refs = append(c.refs, n)
+}
+
+// list returns the artifacts named by events and state, validated, in the order of [Engine.Artifacts].
+func (c *artifactFold) list(dir *store.Dir, view sessionView) []ArtifactInfo {
+	var all artifactFold
+	if view.state.Input != nil {
+		all.add(artifactRef{isInput: true, ref: *view.state.Input})
+	}
+	for path, ref := range view.state.Given {
+		all.addOutput(event.Location{Node: path}, &ref)
+	}
+	if c.run == view.state.RunID {
+		for _, n := range c.refs {
+			all.add(n)
+		}
+	}
+	for path, n := range view.state.Nodes { // needed where the journal lacks the events
+		if ref, made := n.Artifacts[event.Artifact]; made {
+			all.addOutput(event.Location{Node: path, Visit: n.Visit}, &ref)
+		}
+	}
+	var found []ArtifactInfo
+	for _, n := range all.refs {
+		if a, ok := n.info(view.plan); ok {
+			a.validate(dir, view.plan)
+			found = append(found, a)
+		}
+	}
+	return sortArtifacts(found, view.plan)
+}
+
+// info describes the artifact for a list; ok is false if the plan has no such node.
+func (n artifactRef) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
+	a = ArtifactInfo{Node: plan.RequiresStart, Path: n.location.Node, Provider: n.location.Branch, Visit: n.location.Visit, ref: n.ref}
+	if n.location.Run > 1 {
+		a.Run = n.location.Run
+	}
+	if n.isInput {
+		return a, true
+	}
+	node := p.Find(n.location.Node)
+	if node == nil {
+		return a, false
+	}
+	a.Node = node.ID
+	return a, true
+}
+
+// eventLocation returns the location of an event, from its key or else its cursor.
+func eventLocation(ev event.Event) event.Location {
+	if _, at, _, ok := ev.Key.Parse(); ok {
+		return at
+	}
+	if ev.Cursor == nil {
+		return event.Location{}
+	}
+	return event.Location{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
+}
+
+// sortArtifacts sorts artifacts in plan order and marks the newest of each node.
+func sortArtifacts(found []ArtifactInfo, p *plan.Plan) []ArtifactInfo {
+	order := map[string]int{"": -1}
+	for n := range p.All() {
+		order[n.Path] = len(order)
+		for _, stage := range n.Stages {
+			order[stage.Path] = len(order)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ArtifactInfo) int {
+		return cmp.Or(cmp.Compare(order[a.Path], order[b.Path]), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Provider, b.Provider),
+			cmp.Compare(a.Run, b.Run), cmp.Compare(a.Visit, b.Visit))
+	})
+	for i := range found {
+		a := &found[i]
+		a.Newest = i+1 == len(found) || found[i+1].Path != a.Path || found[i+1].Node != a.Node || found[i+1].Provider != a.Provider
+	}
+	return found
 }

@@ -1,48 +1,120 @@
-package engine
+package engine_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A node that makes an artifact comes to five phases, and to the last one however it ends; one that makes none to none.
-func TestPhases(t *testing.T) {
-	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plain"}, {Path: "1", ID: "spec", Artifact: &plan.Artifact{}}}}
-	for _, tt := range []struct{ name, events, want string }{
-		{"once", "node_start check_result iteration_start attempt_complete check_result node_complete", "initialize validate_input execute validate_output finalize"},
-		{"healed", "node_start iteration_start attempt_complete retry attempt_complete node_complete", "initialize validate_input execute validate_output execute validate_output finalize"},
-		{"tried again", "node_start iteration_start retry retry attempt_complete node_complete", "initialize validate_input execute validate_output finalize"},
-		{"does not begin", "node_start input_checked node_complete", "initialize validate_input finalize"},
-		{"fails", "node_start iteration_start error node_complete", "initialize validate_input execute finalize"},
-		{"entered anew", "node_start iteration_start node_start", "initialize validate_input execute finalize initialize validate_input"},
-		{"entered once more", "node_start node_complete node_start", "initialize validate_input finalize initialize validate_input"},
-		{"aborted", "node_start iteration_start session_aborted session_aborted", "initialize validate_input execute finalize"},
-		{"resumed", "retry attempt_complete node_complete", "execute validate_output finalize"},
-	} {
-		for path, want := range map[string]string{"0": "", "1": tt.want} {
-			f, got := phases{}, []string{}
-			for word := range strings.FieldsSeq(tt.events) {
-				for _, at := range f.after(p, event.Event{Type: event.Type(word), Cursor: &event.Cursor{NodePath: path}}) {
-					if at.node != "spec" || at.cursor.NodePath != "1" {
-						t.Errorf("%s: %+v", tt.name, at)
-					}
-					got = append(got, at.name)
-				}
-			}
-			if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("%s, node %s: %s", tt.name, path, diff)
-			}
+const draftAndReview = `name: two
+defaults: {provider: agent}
+nodes:
+  - id: draft
+    prompt: draft
+    artifact: {type: text, version: "2.1", schema: {type: object, required: [words], properties: {words: {type: integer}}}}
+  - id: review
+    prompt: review
+    artifact: {type: review, verdict: {field: word, map: {good: success, bad: fail}}}
+    transitions: {success: done, fail: {to: draft, limit: 2}}
+`
+
+// U054, C3: all versions of artifacts are listed in plan order and validated; reading changes nothing.
+func TestArtifacts(t *testing.T) {
+	visits := map[string]int{}
+	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		visits[req.Node]++
+		text := fmt.Sprintf("words: %d\n", visits[req.Node])
+		if req.Node == "review" {
+			text = fmt.Sprintf("word: %s\n", []string{"bad", "good"}[visits[req.Node]-1])
+		}
+		return os.WriteFile(req.Paths.Artifact, []byte(text), 0o644)
+	}}
+	e := newEngine(t, project(t, draftAndReview), a)
+	if _, err := e.Artifacts("demo"); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("of no session: %v", err)
+	}
+	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
+		t.Fatal(r, err)
+	}
+	list, err := e.Artifacts("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"$input  request 1.0 v0 true true", "draft 0 text 2.1 v1 false true", "draft 0 text 2.1 v2 true true", "review 1 review 1.0 v1 false true", "review 1 review 1.0 v2 true true"}, summary(list)); diff != "" {
+		t.Error(diff)
+	}
+	read, err := e.ReadArtifact("demo", list[2])
+	if err != nil || cmp.Diff(map[string]any{"words": 2}, read.Data) != "" || !strings.Contains(string(read.Text), "artifact_type: text") {
+		t.Errorf("got %+v, %v", read, err)
+	}
+
+	if err := os.WriteFile(list[2].File, []byte("words: 9\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list, err = e.Artifacts("demo")
+	if err != nil || !strings.Contains(list[2].Problem, "not the file that was recorded") || list[2].Valid {
+		t.Errorf("of a file that somebody changed: %+v, %v", list[2], err)
+	}
+	if _, err := e.ReadArtifact("demo", list[2]); failure.KindOf(err) != failure.StateCorrupt {
+		t.Errorf("reading it: %v", err)
+	}
+}
+
+// summary formats each artifact: node, path, type, version, visit, newest, valid.
+func summary(list []engine.ArtifactInfo) []string {
+	var lines []string
+	for _, a := range list {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s v%d %v %v", a.Node, a.Path, a.Type, a.Version, a.Visit, a.Newest, a.Valid))
+	}
+	return lines
+}
+
+// All artifacts of a node that wraps a pipeline are listed, not only the newest.
+func TestArtifactsOfWraps(t *testing.T) {
+	visits := 0
+	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		if req.Node == "judge" {
+			visits++
+		}
+		return os.WriteFile(req.Paths.Artifact, fmt.Appendf(nil, "word: %s\n", []string{"bad", "bad", "good"}[visits]), 0o644)
+	}}
+	dir := project(t, `name: two
+defaults: {provider: agent}
+nodes:
+  - {id: whole, wraps: {pipeline: part}}
+  - id: judge
+    prompt: judge
+    artifact: {verdict: {field: word, map: {good: success, bad: fail}}}
+    transitions: {success: done, fail: {to: whole, limit: 2}}
+`)
+	if err := os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, dir, a)
+	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
+		t.Fatal(r, err)
+	}
+	list, err := e.Artifacts("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrapped []string
+	for _, line := range summary(list) {
+		if strings.HasPrefix(line, "whole ") {
+			wrapped = append(wrapped, line)
 		}
 	}
-	f := phases{"1": event.PhaseExecute}
-	for _, c := range []event.Cursor{{NodePath: "1", Step: "s1"}, {NodePath: "1", Provider: "claude"}} {
-		if got := f.after(p, event.Event{Type: event.AttemptComplete, Cursor: &c}); got != nil {
-			t.Errorf("%+v: %v", c, got)
-		}
+	if diff := cmp.Diff([]string{"whole 0 generic 1.0 v1 false true", "whole 0 generic 1.0 v2 true true"}, wrapped); diff != "" {
+		t.Error(diff)
 	}
 }

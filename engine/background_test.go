@@ -10,43 +10,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// What Preflight refuses, Run refuses the same way, and nothing is written for it.
-func TestPreflight(t *testing.T) {
-	root := project(t, twoStages)
-	e := eng(t, root, agent{})
-	p, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil || p.Session != "demo" || p.Dir != filepath.Join(root, ".claude/pipeline-runs/demo") {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	if _, err := os.Stat(filepath.Join(root, ".claude/pipeline-runs")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something was written: %v", err)
-	}
-	var missing *engine.NotFoundError
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "three"}); !errors.As(err, &missing) {
-		t.Errorf("no such pipeline: %v", err)
-	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("resume of nothing: %v", err)
-	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("a finished session: %v", err)
-	}
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil {
-		t.Errorf("a finished session, by force: %v", err)
-	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("resume of a finished session: %v", err)
-	}
-}
-
-// A session that runs is neither started, resumed nor removed from elsewhere, and can be followed from there.
+// Another engine cannot start, resume or remove a running session, but can follow it.
 func TestRunningSessionFromElsewhere(t *testing.T) {
 	root := project(t, twoStages)
-	a, working, let := atWork()
-	e, elsewhere := eng(t, root, a), eng(t, root, agent{})
+	a, working, let := blockingAgent()
+	e, elsewhere := newEngine(t, root, a), newEngine(t, root, agent{})
 	done := make(chan error, 1)
 	go func() {
 		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
@@ -54,8 +22,8 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	}()
 	<-working
 	for what, err := range map[string]error{
-		"start":  second(elsewhere.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
-		"resume": second(elsewhere.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})),
+		"start":  errorOf(elsewhere.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
+		"resume": errorOf(elsewhere.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})),
 		"remove": elsewhere.RemoveSession(t.Context(), "demo"),
 	} {
 		if !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "already running") {
@@ -67,7 +35,7 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	go func() {
 		following <- elsewhere.Follow(t.Context(), "demo", 2, func(u engine.Update) error {
 			if followed == nil {
-				close(begun) // it has read what there was: the session may go on
+				close(begun) // the existing events are read: the session may continue
 			}
 			followed = append(followed, string(u.Event.Type)+" "+string(u.State.Status))
 			return nil
@@ -95,11 +63,11 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
-// Following ends with an error of who follows, and with nobody at work at once.
+// Follow ends with the observer's error, or at once if no kernel holds the session.
 func TestFollowEnds(t *testing.T) {
-	e := eng(t, project(t, twoStages), agent{})
+	e := newEngine(t, project(t, twoStages), agent{})
 	if err := e.Follow(t.Context(), "demo", 1, nil); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("no session: %v", err)
 	}
@@ -112,7 +80,7 @@ func TestFollowEnds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if s, err := e.Status("demo"); err != nil || dir != s.Dir {
-		t.Errorf("an update says that the session lies in %q: %v", dir, err)
+		t.Errorf("an update has the session directory %q: %v", dir, err)
 	}
 	count := 0
 	if err := e.Follow(t.Context(), "demo", 0, func(engine.Update) error { count++; return nil }); err != nil || count != 0 {
@@ -120,10 +88,10 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
-// A log begins beside the session that is not there yet, moves into it, and is gone if it was not kept.
+// A log starts beside the missing session, moves into it, and is removed unless kept.
 func TestBackgroundLog(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	runs := filepath.Join(root, ".claude/pipeline-runs")
 	log, err := e.OpenBackgroundLog("demo")
 	if err != nil {

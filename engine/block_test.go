@@ -23,29 +23,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// named is an agent under another name.
-type named struct {
+// namedAgent is an agent with another name.
+type namedAgent struct {
 	agent
 	name string
 }
 
-func (n named) Describe() sdk.Component {
+func (n namedAgent) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: n.name, Aliases: []string{n.name + "-alias"}, Provider: &sdk.ProviderTraits{DefaultModel: "m-" + n.name}}
 }
 
-// calls remembers which provider was asked for what.
-type calls struct {
+// calls records the calls of providers.
+type callLog struct {
 	mu   sync.Mutex
 	made []string
 }
 
-func (c *calls) add(req sdk.ExecuteRequest, name string) {
+func (c *callLog) add(req sdk.ExecuteRequest, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made = append(c.made, name+" "+req.Node+" "+req.Model)
 }
 
-func (c *calls) take() []string {
+func (c *callLog) drain() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	made := slices.Sorted(slices.Values(c.made))
@@ -53,15 +53,15 @@ func (c *calls) take() []string {
 	return made
 }
 
-// twoAgents is an engine with the providers left and right, each of which does the work.
-func twoAgents(t *testing.T, work func(ctx context.Context, provider string, req sdk.ExecuteRequest) error) *engine.Engine {
+// twoAgentEngine returns an engine with the providers left and right, which call work.
+func twoAgentEngine(t *testing.T, work func(ctx context.Context, provider string, req sdk.ExecuteRequest) error) *engine.Engine {
 	t.Helper()
 	options := []engine.Option{
 		engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithVersion("test"),
 	}
 	for _, name := range []string{"left", "right"} {
-		options = append(options, engine.WithProvider(named{agent{func(ctx context.Context, req sdk.ExecuteRequest) error {
+		options = append(options, engine.WithProvider(namedAgent{agent{func(ctx context.Context, req sdk.ExecuteRequest) error {
 			return work(ctx, name, req)
 		}}, name}))
 	}
@@ -77,35 +77,35 @@ func twoAgents(t *testing.T, work func(ctx context.Context, provider string, req
 	return e
 }
 
-func inner(id string, limit int) plan.Node {
+func blockStage(id string, limit int) plan.Node {
 	zero := 0.0
 	return plan.Node{ID: id, Kind: plan.KindStage, Prompt: "go", Delay: &zero, Termination: plan.Termination{"type": "fixed", "max": limit}}
 }
 
-func parallel(path, id string, providers []plan.BlockProvider, stages ...plan.Node) plan.Node {
+func parallelNode(path, id string, providers []plan.BlockProvider, stages ...plan.Node) plan.Node {
 	for i := range stages {
 		stages[i].Path = path + "." + string(rune('0'+i))
 	}
 	return plan.Node{Path: path, ID: id, Kind: plan.KindParallel, Providers: providers, Stages: stages}
 }
 
-func asked(text string) plan.Inputs {
+func fromParallel(text string) plan.Inputs {
 	return plan.Inputs{"from_parallel": json.RawMessage(text)}
 }
 
-// debate is a pipeline in which two providers rate each other.
-func debate() *plan.Plan {
-	review := inner("review", 1)
+// debatePlan is a pipeline in which two providers rate each other.
+func debatePlan() *plan.Plan {
+	review := blockStage("review", 1)
 	review.Inputs = plan.Inputs{"from": json.RawMessage(`"draft"`)}
-	sum := inner("sum", 1)
+	sum := blockStage("sum", 1)
 	sum.Path, sum.Provider = "2", &plan.Provider{Type: "left", Model: "m1"}
-	sum.Inputs = asked(`[{"stage": "draft", "select": "history", "providers": ["right", "nobody", "left"]}, "rating", "unheard-of"]`)
+	sum.Inputs = fromParallel(`[{"stage": "draft", "select": "history", "providers": ["right", "nobody", "left"]}, "rating", "unheard-of"]`)
 	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "debate"}, Session: plan.Session{Name: "demo"}, Nodes: []plan.Node{
-		parallel("0", "write", []plan.BlockProvider{{Name: "left"}, {Name: "right-alias", As: "right", Model: "own", Object: true}}, inner("draft", 2), review),
-		parallel("1", "rate", []plan.BlockProvider{
-			{Name: "left", Inputs: asked(`{"stage": "draft", "providers": ["right"]}`), Object: true},
-			{Name: "right", Inputs: asked(`"draft"`), Object: true},
-		}, inner("rating", 1)),
+		parallelNode("0", "write", []plan.BlockProvider{{Name: "left"}, {Name: "right-alias", As: "right", Model: "own", Object: true}}, blockStage("draft", 2), review),
+		parallelNode("1", "rate", []plan.BlockProvider{
+			{Name: "left", Inputs: fromParallel(`{"stage": "draft", "providers": ["right"]}`), Object: true},
+			{Name: "right", Inputs: fromParallel(`"draft"`), Object: true},
+		}, blockStage("rating", 1)),
 		sum,
 	}}
 }
@@ -140,15 +140,15 @@ func wantJSON(t *testing.T, what, text string, got any) {
 	}
 }
 
-// U095, U105, U106, D14 to D16: two providers side by side, then rating each other, then a stage with what
-// both said.
+// U095, U105, U106, D14 to D16: two providers run in parallel, rate each other, and a stage reads both
+// results.
 func TestParallelBlocks(t *testing.T) {
-	var made calls
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
+	var made callLog
+	e := twoAgentEngine(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
 		made.add(req, provider)
 		return nil
 	})
-	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debate()})
+	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()})
 	if err != nil || !result.Success {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -156,7 +156,7 @@ func TestParallelBlocks(t *testing.T) {
 		"left draft m-left", "left draft m-left", "left rating m-left", "left review m-left", "left sum m1",
 		"right draft own", "right draft own", "right rating m-right", "right review own",
 	}
-	if diff := cmp.Diff(want, made.take()); diff != "" {
+	if diff := cmp.Diff(want, made.drain()); diff != "" {
 		t.Error(diff)
 	}
 	left := "<S>/parallel-00-write/providers/left/"
@@ -167,7 +167,7 @@ func TestParallelBlocks(t *testing.T) {
 	      "iterations": 1, "termination_reason": "fixed", "history": ["B/left/I/output.md"]}},
 	    "right": {"rating": {"latest_output": "B/right/I/output.md", "status": "B/right/I/status.json", "result": "B/right/I/result.json",
 	      "iterations": 1, "termination_reason": "fixed", "history": ["B/right/I/output.md"]}}
-	  }, "completed_at": "~"}`, "B/", "<S>/parallel-01-rate/providers/"), replaced(readJSON(t, result.Dir, "parallel-01-rate/manifest.json"), "stage-00-rating/iterations/001", "I"))
+	  }, "completed_at": "~"}`, "B/", "<S>/parallel-01-rate/providers/"), replaceText(readJSON(t, result.Dir, "parallel-01-rate/manifest.json"), "stage-00-rating/iterations/001", "I"))
 	wantJSON(t, "provider state", `{"provider": "right", "session": "demo", "started_at": "~", "status": "complete", "current_stage": 0,
 	  "iteration": 0, "iteration_completed": 0, "stages": [{"name": "draft", "iterations": 2, "termination_reason": "fixed"},
 	  {"name": "review", "iterations": 1, "termination_reason": "fixed"}], "current_stage_name": "review"}`,
@@ -217,27 +217,27 @@ func TestParallelBlocks(t *testing.T) {
 	}
 }
 
-// replaced shortens texts in a JSON value.
-func replaced(v any, old, short string) any {
+// replaceText shortens texts in a JSON value.
+func replaceText(v any, old, short string) any {
 	b, _ := json.Marshal(v)
 	var out any
 	_ = json.Unmarshal([]byte(strings.ReplaceAll(string(b), old, short)), &out)
 	return out
 }
 
-// U105, D17, D40: one provider fails, the other finishes; no manifest is written; a resume runs the failed
-// one alone, from where it failed, and its progress file is kept.
+// U105, D17, D40: one provider fails, the other completes, and no manifest is written. A resume runs only the
+// failed one, from its failure, and keeps its progress file.
 func TestOneProviderFails(t *testing.T) {
-	var made calls
+	var made callLog
 	broken := true
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
+	e := twoAgentEngine(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
 		made.add(req, provider)
 		if broken && provider == "right" && req.Node == "review" {
 			return failure.New(failure.ProviderMissing, "no CLI").WithHint("install it")
 		}
 		return os.WriteFile(req.Paths.Progress, []byte("kept"), 0o600)
 	})
-	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debate()})
+	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,14 +260,14 @@ func TestOneProviderFails(t *testing.T) {
 		t.Errorf("providers %+v", status.Providers)
 	}
 	broken = false
-	made.take()
+	made.drain()
 	if err := os.Remove(filepath.Join(result.Dir, "parallel-00-write/providers/left/state.json")); err != nil {
 		t.Fatal(err)
 	}
 	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)
 	}
-	if diff := cmp.Diff([]string{"left rating m-left", "left sum m1", "right rating m-right", "right review own"}, made.take()); diff != "" {
+	if diff := cmp.Diff([]string{"left rating m-left", "left sum m1", "right rating m-right", "right review own"}, made.drain()); diff != "" {
 		t.Error(diff)
 	}
 	if again := readJSON(t, result.Dir, "parallel-00-write/providers/left/state.json"); again["status"] != "complete" {
@@ -278,12 +278,12 @@ func TestOneProviderFails(t *testing.T) {
 	}
 }
 
-// U051: the word of a resume is for every provider of a block, whoever completes an iteration first.
-func TestWordOfAResumeInABlock(t *testing.T) {
+// U051: the text of a resume reaches every provider of a block, in any order of completion.
+func TestResumeContextInABlock(t *testing.T) {
 	const word = "mind the gap"
 	var mu sync.Mutex
 	heard, broken := map[string]bool{}, true
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
+	e := twoAgentEngine(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if broken {
@@ -292,7 +292,7 @@ func TestWordOfAResumeInABlock(t *testing.T) {
 		heard[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
 		return nil
 	})
-	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: debate()}); err != nil {
+	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}); err != nil {
 		t.Fatal(err)
 	}
 	broken = false
@@ -308,10 +308,10 @@ func TestWordOfAResumeInABlock(t *testing.T) {
 	}
 }
 
-// A provider of a block that nobody knows is refused before anything is written.
+// An unknown provider of a block is refused before anything is written.
 func TestUnknownProviderInABlock(t *testing.T) {
-	e := twoAgents(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
-	p := debate()
+	e := twoAgentEngine(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
+	p := debatePlan()
 	p.Nodes[1].Providers[0].Name = "middle"
 	_, err := e.Run(t.Context(), engine.RunOptions{Plan: p})
 	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "middle") {
@@ -322,10 +322,10 @@ func TestUnknownProviderInABlock(t *testing.T) {
 	}
 }
 
-// 4.4 of the Bash engine's record: the events of one provider, in order, with its places and data.
+// 4.4 of the Bash engine's record: the events of one provider, in order, with locations and data.
 func TestEventsOfABlock(t *testing.T) {
-	e := twoAgents(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
-	p := debate()
+	e := twoAgentEngine(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
+	p := debatePlan()
 	p.Nodes = p.Nodes[:1]
 	result, err := e.Run(t.Context(), engine.RunOptions{Plan: p})
 	if err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -9,23 +10,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// listen merges what this process and others ask of the session into one channel, and calls overtaken when another kernel
-// has taken the session over by force: an attempt that waits for its agent writes nothing that would notice. The returned
-// function ends it and waits for its goroutine, the only one that a session has for all it looks for.
-func (s *session) listen(local <-chan event.Event, overtaken func(error)) (<-chan event.Event, func()) {
+// startControl merges control events of this process and of the inbox into one channel. It calls onFenced
+// when another kernel has taken over the session: an attempt waiting for its agent writes nothing and would
+// not notice. The returned function stops the session's single watcher goroutine and waits for it.
+func (s *session) startControl(local <-chan event.Event, onFenced func(error)) (<-chan event.Event, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	merged := make(chan event.Event)
 	var wg sync.WaitGroup
-	wg.Go(func() { s.attend(ctx, local, merged, overtaken) })
+	wg.Go(func() { s.controlLoop(ctx, local, merged, onFenced) })
 	return merged, func() { cancel(); wg.Wait() }
 }
 
-// attend is the goroutine of listen.
-func (s *session) attend(ctx context.Context, local <-chan event.Event, merged chan<- event.Event, overtaken func(error)) {
-	pass := func(e event.Event) (passed bool) {
+// controlLoop is the goroutine of startControl.
+func (s *session) controlLoop(ctx context.Context, local <-chan event.Event, merged chan<- event.Event, onFenced func(error)) {
+	forward := func(e event.Event) (ok bool) {
 		select {
 		case merged <- e:
 			return true
@@ -33,11 +38,11 @@ func (s *session) attend(ctx context.Context, local <-chan event.Event, merged c
 			return false
 		}
 	}
-	messages, answers := s.messages(pass), s.answers(pass)
-	look, check := time.NewTicker(inbox.Interval), time.NewTicker(overtakenPoll)
-	defer look.Stop()
-	defer check.Stop()
-	messages(ctx)
+	pollInbox, pollResolutions := s.watchInbox(forward), s.watchResolutions(forward)
+	poll, fence := time.NewTicker(inbox.Interval), time.NewTicker(fencePoll)
+	defer poll.Stop()
+	defer fence.Stop()
+	pollInbox(ctx)
 	var open []question.Open
 	var resolve <-chan time.Time
 	for {
@@ -45,51 +50,51 @@ func (s *session) attend(ctx context.Context, local <-chan event.Event, merged c
 		case <-ctx.Done():
 			return
 		case e := <-local:
-			if !pass(e) {
-				s.left = append(s.left, e)
+			if !forward(e) {
+				s.unread = append(s.unread, e)
 			}
-		case <-look.C:
-			messages(ctx)
+		case <-poll.C:
+			pollInbox(ctx)
 		case open = <-s.escalations:
-			resolve = answers(open)
+			resolve = pollResolutions(open)
 		case <-resolve:
-			resolve = answers(open)
-		case <-check.C:
+			resolve = pollResolutions(open)
+		case <-fence.C:
 			if err := s.journal.Check(ctx); err != nil {
-				check.Stop()
-				overtaken(err)
+				fence.Stop()
+				onFenced(err)
 			}
 		}
 	}
 }
 
-// messages returns what looks into the inbox and passes on what is new there.
-func (s *session) messages(pass func(event.Event) bool) (look func(context.Context)) {
-	box, deaf, handled := inbox.NewWatch(s.dir), false, s.state.Handled
+// watchInbox returns a function that polls the inbox and forwards new messages.
+func (s *session) watchInbox(forward func(event.Event) bool) (poll func(context.Context)) {
+	watch, broken, handled := inbox.NewWatch(s.dir), false, s.state.Handled
 	return func(ctx context.Context) {
-		if deaf {
+		if broken {
 			return
 		}
-		err := box.Look(ctx, func(m inbox.Message) {
+		err := watch.Look(ctx, func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
-				s.log.Warn("a file in the inbox is no message", "name", m.ID, "reason", m.Reason)
+				s.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
 				return
 			}
-			if slices.Contains(handled, m.ID) { // journaled before a crash, and not removed
+			if slices.Contains(handled, m.ID) { // journaled before a crash, but not removed
 				s.ack(m.ID)
 				return
 			}
-			pass(requested(m))
+			forward(messageEvent(m))
 		})
-		if deaf = err != nil && ctx.Err() == nil; deaf {
-			s.log.Error("the inbox cannot be read: pause and abort from other terminals do not arrive", "error", err)
+		if broken = err != nil && ctx.Err() == nil; broken {
+			s.log.Error("cannot read the inbox; pause and abort from other terminals will not work", "error", err)
 		}
 	}
 }
 
-// requested is what a message of the inbox asks for, as the journal has it. A text too long for a line was not
-// left there by us, and only its beginning counts.
-func requested(m inbox.Message) event.Event {
+// messageEvent converts a message of the inbox into an event. Overlong texts, which were not posted by this
+// program, are truncated.
+func messageEvent(m inbox.Message) event.Event {
 	by, text := event.Truncate(m.By, event.MaxName), event.Truncate(m.Text, event.MaxText)
 	if m.Action == inbox.Answer {
 		return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
@@ -101,70 +106,70 @@ func requested(m inbox.Message) event.Event {
 	})
 }
 
-// takeMessages takes up the answers and the feedback that were left while nobody held the session: what they are
-// about has to be known before the run goes on. One that does not fit is dropped.
-func (s *session) takeMessages(ctx context.Context) error {
+// applyMessages commits answers and feedback posted while no kernel held the session, before the run
+// continues. Invalid ones are dropped.
+func (s *session) applyMessages(ctx context.Context) error {
 	messages, err := inbox.Poll(s.dir)
 	if err != nil {
-		s.log.Warn("messages in the inbox cannot be read yet", "error", err)
+		s.log.Warn("cannot read messages in the inbox", "error", err)
 	}
 	for _, m := range messages {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
-		if err := s.take(ctx, requested(m)); err != nil {
+		if err := s.commitIfValid(ctx, messageEvent(m)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clearInbox removes the messages that a session which rests does not need any more: all where it has ended, and where it is
-// paused those that asked for it, which would pause it again when it goes on.
+// clearInbox removes messages that an ended or paused session no longer needs. After an end these are all;
+// after a pause the pause requests, which would pause the resumed run again.
 func (s *session) clearInbox() {
 	messages, err := inbox.Poll(s.dir)
 	if err != nil {
-		s.log.Warn("messages in the inbox cannot be read", "error", err)
+		s.log.Warn("cannot read messages in the inbox", "error", err)
 	}
 	for _, m := range messages {
 		if s.state.Status.Final() && m.Action != inbox.Rejected || m.Action == inbox.Pause {
-			s.log.Warn("a message came too late", "id", m.ID, "action", m.Action, "by", m.By)
+			s.log.Warn("control message ignored: session already ended or paused", "id", m.ID, "action", m.Action, "by", m.By)
 			s.ack(m.ID)
 		}
 	}
 }
 
-// takeLeft takes up what was said in this process when the run did not listen any more, because it had just paused or
-// ended. Nothing is added to said after that.
-func (s *session) takeLeft(ctx context.Context, said <-chan event.Event) error {
-	for len(said) > 0 {
-		s.left = append(s.left, <-said)
+// applyUnread commits control events of this process that arrived after the run stopped listening. The caller
+// guarantees that control receives no more.
+func (s *session) applyUnread(ctx context.Context, control <-chan event.Event) error {
+	for len(control) > 0 {
+		s.unread = append(s.unread, <-control)
 	}
-	for _, e := range s.left {
-		if err := s.take(ctx, e); err != nil {
+	for _, e := range s.unread {
+		if err := s.commitIfValid(ctx, e); err != nil {
 			return err
 		}
 	}
-	return s.stopAsAsked(ctx)
+	return s.applyStop(ctx)
 }
 
-// take commits what somebody asked for while nothing is under way, if it fits.
-func (s *session) take(ctx context.Context, e event.Event) error {
-	if _, misfit := schedule.Apply(s.plan, s.state, e); misfit != nil {
-		s.refused(e, misfit)
+// commitIfValid commits a control event while no effect is running, or rejects it.
+func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
+	if _, invalid := schedule.Apply(s.plan, s.state, e); invalid != nil {
+		s.rejectEvent(e, invalid)
 		return nil
 	}
 	return s.commit(ctx, e)
 }
 
-// overtakenPoll is how often a running kernel looks whether it still holds its session.
-const overtakenPoll = time.Second
+// fencePoll is the interval at which a running kernel checks that it still owns its session.
+const fencePoll = time.Second
 
-// overtakenWait is how long a kernel that takes a session by force waits for the older one to let go: it
-// notices within overtakenPoll and then cancels its agent and stops its plugins.
-const overtakenWait = 15 * time.Second
+// fencedOwnerWait bounds the wait of a forced start for the previous kernel. That kernel notices within
+// fencePoll, then cancels its agent and stops its plugins.
+const fencedOwnerWait = 15 * time.Second
 
-// acknowledge removes a message of the inbox once it is in the journal.
+// acknowledge removes a message from the inbox once it is in the journal.
 func (s *session) acknowledge(e event.Event) {
 	switch e.Type {
 	case event.Control:
@@ -178,9 +183,9 @@ func (s *session) acknowledge(e event.Event) {
 	}
 }
 
-// refused drops a message that does not fit.
-func (s *session) refused(e event.Event, why error) {
-	s.log.Warn("what somebody asked for does not fit", "type", e.Type, "reason", why)
+// rejectEvent drops a control event that is invalid in the current state.
+func (s *session) rejectEvent(e event.Event, reason error) {
+	s.log.Warn("control message rejected in the current state", "type", e.Type, "reason", reason)
 	s.acknowledge(e)
 }
 
@@ -189,6 +194,102 @@ func (s *session) ack(id string) {
 		return
 	}
 	if err := inbox.Ack(s.dir, id); err != nil {
-		s.log.Warn("message not removed from the inbox", "id", id, "error", err)
+		s.log.Warn("cannot remove a message from the inbox", "id", id, "error", err)
+	}
+}
+
+// openEscalations returns the unanswered escalations of a state, ordered by question id.
+func openEscalations(p *plan.Plan, st state.State) []question.Open {
+	var open []question.Open
+	for _, id := range st.Awaited() {
+		q := st.Questions[id]
+		if q.Escalation == "" {
+			continue
+		}
+		poll := float64(plan.DefaultEscalationPoll)
+		_, at, _, _ := q.Key.Parse()
+		if e := p.PolicyOf(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
+			poll = e.Poll
+		}
+		open = append(open, question.Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: time.Duration(poll * float64(time.Second))})
+	}
+	return open
+}
+
+// readResolutions returns the answers to the open escalations that exist as files; if any has faults, only
+// the faults.
+func (s *session) readResolutions() ([]event.Event, Diagnostics) {
+	var answers []event.Event
+	var faults Diagnostics
+	for _, o := range openEscalations(s.plan, s.state) {
+		f, exists := question.Read(s.dir, o.ID)
+		if !exists {
+			continue
+		}
+		if len(f.Faults) == 0 {
+			answers = append(answers, resolutionEvent(o, f.Resolution))
+		}
+		faults = append(faults, f.Faults...)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return answers, nil
+}
+
+// resolutionEvent converts a resolution into an answer.
+func resolutionEvent(o question.Open, r question.Resolution) event.Event {
+	d := event.QuestionAnsweredData{ID: o.Question, Digest: o.Digest, Answer: event.AnswerApprove, Text: r.Context, By: path.Base(store.ResolutionFile(o.ID))}
+	if r.Abort {
+		d.Answer, d.Text = event.AnswerReject, ""
+	}
+	return event.New(event.QuestionAnswered, nil, "", d)
+}
+
+// applyResolutions commits the resolutions written while no kernel held the session.
+func (s *session) applyResolutions(ctx context.Context) error {
+	answers, faults := s.readResolutions()
+	if len(faults) > 0 { // changed since the preceding check
+		return faults
+	}
+	for _, e := range answers {
+		if err := s.commitIfValid(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishEscalations sends the open escalations to the control loop when they change.
+func (s *session) publishEscalations(st state.State) {
+	open := openEscalations(s.plan, st)
+	if slices.Equal(open, s.sentEscalations) {
+		return
+	}
+	s.sentEscalations = open
+	select {
+	case <-s.escalations: // not received yet, and out of date
+	default:
+	}
+	s.escalations <- open
+}
+
+// watchResolutions returns a function that polls the resolution files, forwards them, and says when to poll
+// again. An invalid file is reported once per content; the run keeps waiting.
+func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]question.Open) <-chan time.Time) {
+	files := question.NewWatch(s.dir)
+	return func(open []question.Open) <-chan time.Time {
+		return files.Look(open, func(o question.Open, f question.Found) {
+			if len(f.Faults) == 0 {
+				forward(resolutionEvent(o, f.Resolution))
+				return
+			}
+			for i := range f.Faults {
+				f.Faults[i].Severity = yamldoc.SeverityWarning
+			}
+			faults := s.engine.redactDiagnostics(f.Faults)
+			s.log.Debug("invalid resolution; the session keeps waiting", "escalation", o.ID, "faults", faults.Error())
+			s.send(Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
+		})
 	}
 }

@@ -11,21 +11,24 @@ import (
 	"sync"
 	"testing"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// stopped is a session "demo" that was paused in its first iteration, and an engine that can finish it.
-func stopped(t *testing.T) (e *engine.Engine, dir string) {
+// pausedSession returns a session "demo" paused in its first iteration, and an engine that can finish it.
+func pausedSession(t *testing.T) (e *engine.Engine, dir string) {
 	t.Helper()
 	root := project(t, twoStages)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	first := eng(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+	first := newEngine(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
 		cancel(errors.New("stop"))
 		<-ctx.Done()
 		return ctx.Err()
@@ -34,11 +37,11 @@ func stopped(t *testing.T) (e *engine.Engine, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return eng(t, root, agent{}), result.Dir
+	return newEngine(t, root, agent{}), result.Dir
 }
 
-// rewrite changes a file of a session.
-func rewrite(t *testing.T, file string, change func([]byte) []byte) {
+// rewriteFile changes a file.
+func rewriteFile(t *testing.T, file string, change func([]byte) []byte) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -49,11 +52,13 @@ func rewrite(t *testing.T, file string, change func([]byte) []byte) {
 	}
 }
 
-// lines are a journal's, without the newline of the last.
-func lines(journal []byte) [][]byte { return bytes.Split(bytes.TrimRight(journal, "\n"), []byte("\n")) }
+// splitLines returns a journal's lines, without the final newline.
+func splitLines(journal []byte) [][]byte {
+	return bytes.Split(bytes.TrimRight(journal, "\n"), []byte("\n"))
+}
 
-// U048, U301: a session whose files cannot be used is refused with what is damaged and what to do; by force
-// it begins anew, except over what a newer version wrote.
+// U048, U301: a session with unusable files is refused with the damage and a hint. Force restarts it, except
+// over files of a newer version.
 func TestDamagedSession(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -62,8 +67,8 @@ func TestDamagedSession(t *testing.T) {
 		detail     string
 	}{
 		{"an event that this version must know and does not", func(t *testing.T, dir string) {
-			rewrite(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
-				l := lines(text)
+			rewriteFile(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
+				l := splitLines(text)
 				var e map[string]any
 				if err := json.Unmarshal(l[len(l)-1], &e); err != nil {
 					t.Fatal(err)
@@ -82,11 +87,11 @@ func TestDamagedSession(t *testing.T) {
 			}
 		}, "session 'demo' has no plan.json", "start it again with --force", ""},
 		{"a broken plan", func(t *testing.T, dir string) {
-			rewrite(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
+			rewriteFile(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
 		}, "/plan.json: unexpected end of JSON input", "put the file back", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e, dir := stopped(t)
+			e, dir := pausedSession(t)
 			tt.damage(t, dir)
 			_, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
 			f := failure.From(err)
@@ -95,16 +100,16 @@ func TestDamagedSession(t *testing.T) {
 			}
 			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
 			if anew := err == nil && result.Success; anew == strings.Contains(tt.want, "newer version") {
-				t.Errorf("anew, by force: %+v, %v", result, err)
+				t.Errorf("restart by force: %+v, %v", result, err)
 			}
 		})
 	}
 }
 
-// U042, U047: a session whose kernel died is neither paused nor started again by mistake, and goes on.
+// U042, U047: a session whose kernel died cannot be paused or started again by mistake, but resumed.
 func TestCrashedSession(t *testing.T) {
-	e, dir := stopped(t)
-	rewrite(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
+	e, dir := pausedSession(t)
+	rewriteFile(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
 		end := bytes.Index(text, []byte(`"type":"iteration_start"`))
 		return text[:end+bytes.IndexByte(text[end:], '\n')+1]
 	})
@@ -123,12 +128,12 @@ func TestCrashedSession(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a message that was obeyed and journaled before a crash, but not removed, is not obeyed again;
-// a file that is no message disturbs nobody.
-func TestMessageIsObeyedOnce(t *testing.T) {
+// DESIGN 5: a message journaled before a crash but not removed is not applied again; an invalid inbox file is
+// ignored.
+func TestMessageIsAppliedOnce(t *testing.T) {
 	root := project(t, twoStages)
-	slow, working, let := atWork()
-	e, other := eng(t, root, slow), eng(t, root, agent{})
+	slow, working, let := blockingAgent()
+	e, other := newEngine(t, root, slow), newEngine(t, root, agent{})
 	asked := e.Subscribe(100)
 	defer asked.Close()
 	var result *engine.Result
@@ -169,5 +174,76 @@ func TestMessageIsObeyedOnce(t *testing.T) {
 	}
 	if result, err := other.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Errorf("resume: %+v, %v", result, err)
+	}
+}
+
+// A run that began in a damaged journal can be resumed: the damage belongs to an earlier run.
+func TestDamageOfAnEarlierRun(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	stop := false
+	e := newEngine(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		if stop {
+			stop = false
+			cancel(errors.New("stop"))
+			<-ctx.Done()
+		}
+		return nil
+	}})
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(result.Dir, "events.jsonl")
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] = '\n' // in the middle of a line
+	if err := os.WriteFile(journal, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stop = true
+	if result, err = e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || result.Status != state.Paused {
+		t.Fatalf("run again: %+v, %v", result, err)
+	}
+	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Errorf("resume: %+v, %v", result, err)
+	}
+}
+
+// U047: the states of a second run equal those of its replay, which keeps the handled messages of the first.
+func TestReplayOfASecondRun(t *testing.T) {
+	e := newEngine(t, project(t, twoStages), agent{work: func(context.Context, sdk.ExecuteRequest) error { return nil }})
+	var live state.State
+	var p *plan.Plan
+	run := func(observe func(engine.Update)) {
+		t.Helper()
+		if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true, Observe: observe}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := false
+	run(func(u engine.Update) {
+		if u.Event != nil && u.Event.Type == event.IterationStart && !asked {
+			asked = true
+			e.Stop("demo", state.PauseUser, "lunch")
+		}
+	})
+	run(func(u engine.Update) {
+		if u.State != nil {
+			live, p = *u.State, u.Plan
+		}
+	})
+	var events []event.Event
+	if err := e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error { events = append(events, ev); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	replayed, misfits := schedule.Fold(p, events)
+	if len(misfits) > 0 || len(live.Handled) != 1 {
+		t.Errorf("handled %v, misfits %v", live.Handled, misfits)
+	}
+	if diff := cmp.Diff(live, replayed); diff != "" {
+		t.Errorf("live and replayed:\n%s", diff)
 	}
 }

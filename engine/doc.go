@@ -1,11 +1,11 @@
-// Package engine is the embeddable engine of agent-pipelines: it compiles pipelines, runs them
-// durably, resumes them after any crash, and hosts the plugins that do the work.
+// Package engine is the embeddable engine of agent-pipelines: it compiles pipelines, runs them durably,
+// resumes them after a crash, and hosts the plugins that do the work.
 //
-//	engine, err := kernel.NewEngine(kernel.WithWorkDir("/path/to/project"))
+//	e, err := engine.NewEngine(engine.WithWorkDir("/path/to/project"))
 //	...
-//	defer engine.Close(ctx)
-//	result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "refine", Session: "my-session"})
+//	defer e.Close(ctx)
+//	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "refine", Session: "my-session"})
 //
-// An engine has no global state; several may live in one process. Start with [NewEngine] and
-// [Engine.Run]; docs/architecture.md is the picture of what is behind.
+// An engine has no global state; several may run in one process. Start with [NewEngine] and [Engine.Run];
+// docs/architecture.md describes the packages below.
 package engine

@@ -17,48 +17,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// DryRunOptions say what is to be shown.
+// DryRunOptions selects the run to simulate.
 type DryRunOptions struct {
-	// Run is what would be run. Force and Observe have no meaning here.
+	// Run names the run. Force and Observe have no effect.
 	Run RunOptions
-	// Assume says what the iterations of a node come to, by the node's id: success (the default), fail, retry,
-	// stop or error, of one under a contract (artifact, checks, steps or transitions) also reject or escalate, and of one with
-	// skip_when skip.
+	// Assume maps node ids to the assumed outcome of their iterations: success (the default), fail, retry,
+	// stop or error. Nodes with artifact, checks, steps or transitions also take reject and escalate; nodes
+	// with skip_when take skip.
 	Assume map[string]string
 }
 
-// DryRun is a run before it is one.
+// DryRun describes a run without executing it.
 type DryRun struct {
 	Mode        string `json:"mode"` // loop or pipeline
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Session     string `json:"session"`
-	Dir         string `json:"dir"`  // of the session, relative to the project; not made
+	Dir         string `json:"dir"`  // of the session, relative to the project; not created
 	File        string `json:"file"` // of the pipeline or the stage.yaml
-	// Plan is what would be run.
+	// Plan is the compiled plan.
 	Plan *plan.Plan `json:"plan"`
-	// Runs is how often the whole pipeline would run, 0 for once.
+	// Runs is the number of runs of the whole pipeline, 0 for one.
 	Runs int `json:"runs,omitempty"`
-	// Stages are the stages with the prompts of their first iterations, in the first run, in the plan's order; those of
-	// blocks once for each provider.
+	// Stages holds, in plan order, the stages with the prompts of their first iterations in the first run;
+	// stages of blocks once per provider.
 	Stages []DryRunStage `json:"stages"`
-	// Way is the way that the scheduler takes through the plan under what is assumed.
+	// Way is the scheduler's path through the plan under the assumptions.
 	Way DryRunPath `json:"way"`
-	// LeftOut says why the run never comes to a node, by the node's path: it begins behind it, or is complete before.
+	// LeftOut maps paths of unreachable nodes to the reason: the run starts after the node or ends before it.
 	LeftOut map[string]string `json:"left_out,omitempty"`
-	// Warnings are what the author should know.
+	// Warnings holds the compiler's warnings.
 	Warnings Diagnostics `json:"warnings"`
 }
 
-// DryRunStage is a stage as its first iteration would meet it.
+// DryRunStage is a stage as its first iteration would run.
 type DryRunStage = dryrun.Stage
 
-// DryRunWay is the way through the plan.
+// DryRunPath is the scheduler's path through the plan.
 type DryRunPath = dryrun.Path
 
-// DryRun shows what a run would be: the plan, the prompts, and the way of the scheduler under assumed
-// outcomes. It calls no provider and no strategy and writes nothing; plugins are asked to describe
-// themselves if that is not remembered. What a start would refuse as a fault of the files is an error here, too.
+// DryRun simulates a run: plan, prompts, and the scheduler's path under assumed outcomes. It calls no
+// provider and no strategy, and writes nothing; plugins without a cached description are started. It fails on
+// faults of files as a start does.
 func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err := o.Run.check(); err != nil {
 		return nil, err
@@ -74,44 +74,44 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err := store.CheckSession(src.session); err != nil {
 		return nil, err
 	}
-	assumed, err := assumptions(src.plan, o.Assume)
+	assumed, err := parseAssumptions(src.plan, o.Assume)
 	if err != nil {
 		return nil, err
 	}
-	known, err := newCatalog(ctx, e.host, configs)
+	catalog, err := newCatalog(ctx, e.host, configs)
 	if err != nil {
 		return nil, err
 	}
 	start := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
-		SkipDelays: e.config.skipDelays, Providers: known.standFor(src.plan),
-		Runs: o.Run.repeats(),
+		SkipDelays: e.config.skipDelays, Providers: catalog.blockProviders(src.plan),
+		Runs: o.Run.runCount(),
 	}
-	way, err := dryrun.Simulate(src.plan, src.session, start, assumed)
+	path, err := dryrun.Simulate(src.plan, src.session, start, assumed)
 	if err != nil {
 		return nil, err
 	}
-	stages, err := dryrun.Stages(src.plan, way.End, dryrun.Source{Project: e.config.workDir, Library: e.config.library})
+	stages, err := dryrun.Stages(src.plan, path.End, dryrun.Source{Project: e.config.workDir, Library: e.config.library})
 	if err != nil {
 		return nil, err
 	}
-	boxes := e.sandboxes(src.plan)
+	sandboxes := e.sandboxSettings(src.plan)
 	for i := range stages {
 		s := &stages[i]
 		s.Prompt, s.Wraps = e.redactor.Agent().Text(s.Prompt), e.redactor.Agent().Text(s.Wraps)
-		if d, _ := boxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
+		if d, _ := sandboxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
 			s.Sandbox = &d
 		}
 	}
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
-		Runs: o.Run.repeats(), Session: src.session, Dir: store.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Way: way, LeftOut: leftOut(src.plan, way.End), Warnings: e.clean(slices.Concat(Diagnostics{}, warnings, src.warnings)),
+		Runs: o.Run.runCount(), Session: src.session, Dir: store.RunsDir + "/" + src.session, File: src.plan.Source.Path,
+		Plan: src.plan, Stages: stages, Way: path, LeftOut: unreachedNodes(src.plan, path.End), Warnings: e.redactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
 	}, nil
 }
 
-// leftOut are the nodes that the run has not come to and never does, by path.
-func leftOut(p *plan.Plan, end state.State) map[string]string {
+// unreachedNodes returns the reasons why nodes are never run, by path.
+func unreachedNodes(p *plan.Plan, end state.State) map[string]string {
 	reasons := map[string]string{}
 	for n := range p.All() {
 		if why := schedule.PassedOver(p, end, n.Path); why != "" {
@@ -121,33 +121,18 @@ func leftOut(p *plan.Plan, end state.State) map[string]string {
 	return reasons
 }
 
-// standFor says what the provider names in the plan's blocks stand for, nil if there are no blocks.
-func (c *catalog) standFor(p *plan.Plan) map[string]event.Provider {
-	var known map[string]event.Provider
-	for n := range p.All() {
-		for _, b := range n.Providers {
-			if known == nil {
-				known = map[string]event.Provider{}
-			}
-			name, model, _ := c.Provider(b.Name) // the compiler has found it
-			known[b.Name] = event.Provider{Type: name, Model: model}
-		}
-	}
-	return known
-}
-
-// assumptions are the outcomes assumed of the plan's nodes. A node or an outcome that does not exist is
+// parseAssumptions checks the assumed outcomes of the plan's nodes. An unknown node or outcome is
 // [ErrOptions].
-func assumptions(p *plan.Plan, said map[string]string) (map[string]dryrun.Outcome, error) {
-	ids := idsOf(p)
+func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun.Outcome, error) {
+	ids := nodeIDs(p)
 	assumed := map[string]dryrun.Outcome{}
-	for _, id := range slices.Sorted(maps.Keys(said)) {
-		o := dryrun.Outcome(said[id])
+	for _, id := range slices.Sorted(maps.Keys(assume)) {
+		o := dryrun.Outcome(assume[id])
 		if !slices.Contains(ids, id) {
-			return nil, fmt.Errorf("%w: no node %q to assume something of%s", ErrOptions, id, like(id, ids))
+			return nil, fmt.Errorf("%w: unknown node %q%s", ErrOptions, id, suggestName(id, ids))
 		}
 		if !slices.Contains(dryrun.Outcomes, o) {
-			return nil, fmt.Errorf("%w: no outcome %q; one of %s can be assumed", ErrOptions, o, words(dryrun.Outcomes))
+			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", ErrOptions, o, joinOutcomes(dryrun.Outcomes))
 		}
 		if !slices.ContainsFunc(nodesWithID(p, id), o.Fits) {
 			needs := "an artifact, checks, steps or transitions"
@@ -161,7 +146,7 @@ func assumptions(p *plan.Plan, said map[string]string) (map[string]dryrun.Outcom
 	return assumed, nil
 }
 
-// nodesWithID are the nodes, and the stages in blocks, with an id.
+// nodesWithID returns the nodes, and the stages in blocks, with an id.
 func nodesWithID(p *plan.Plan, id string) []*plan.Node {
 	var nodes []*plan.Node
 	for n := range p.All() {
@@ -177,8 +162,8 @@ func nodesWithID(p *plan.Plan, id string) []*plan.Node {
 	return nodes
 }
 
-// idsOf are the ids of the nodes, and of the stages in blocks.
-func idsOf(p *plan.Plan) []string {
+// nodeIDs returns the ids of all nodes and of the stages in blocks.
+func nodeIDs(p *plan.Plan) []string {
 	var ids []string
 	for n := range p.All() {
 		ids = append(ids, n.ID)
@@ -189,14 +174,14 @@ func idsOf(p *plan.Plan) []string {
 	return ids
 }
 
-func like(name string, names []string) string {
+func suggestName(name string, names []string) string {
 	if near := nearest.Name(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; there are " + strings.Join(names, ", ")
 }
 
-func words(outcomes []dryrun.Outcome) string {
+func joinOutcomes(outcomes []dryrun.Outcome) string {
 	texts := make([]string, len(outcomes))
 	for i, o := range outcomes {
 		texts[i] = string(o)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
@@ -12,69 +13,103 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// effects performs the scheduler's commands with the rooms that can: it implements run.Effects.
+// effects performs the scheduler's commands. It implements kernel.Effects.
 type effects struct {
-	parts components
-	maker *attempt.Runner
-	asker *termination.Asker
-	hooks *hook.Caller
-	ready func() // returns when the views of the run are as new as its state
+	sessionComponents components
+	runner            *attempt.Runner
+	asker             *termination.Asker
+	hooks             *hook.Caller
+	awaitStateFile    func() // waits until state.json reflects the state
 
-	settler *outcome.Evaluator
-	planner *steps.Planner
-	traces  func(event.TraceID) bool // of [WithTraces], nil for none
+	evaluator *outcome.Evaluator
+	planner   *steps.Planner
+	traces    func(event.TraceID) bool // of [WithTraces]; may be nil
 }
 
-// Attempt implements run.Effects.
+// Attempt implements kernel.Effects.
 func (f *effects) Attempt(ctx context.Context, w kernel.Work) event.Event {
-	ctx = f.traced(ctx, w)
-	m := *f.maker
-	m.Providers = f.components(w.Node)
+	ctx = f.withTrace(ctx, w)
+	m := *f.runner
+	m.Providers = f.forNode(w.Node)
 	return m.Run(ctx, attempt.Job(w))
 }
 
-// Strategy implements run.Effects.
+// Strategy implements kernel.Effects.
 func (f *effects) Strategy(ctx context.Context, w kernel.Work) event.Event {
-	ctx = f.traced(ctx, w)
-	f.maker.Restore(ctx, w.Record) // what it is asked about
+	ctx = f.withTrace(ctx, w)
+	f.runner.Restore(ctx, w.Record) // the strategy reads these files
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
-		f.ready()
+		f.awaitStateFile()
 	}
-	return f.askerAt(w.Node).Ask(ctx, decision(w))
+	return f.askerFor(w.Node).Ask(ctx, terminationJob(w))
 }
 
-// Hook implements run.Effects.
+// Hook implements kernel.Effects.
 func (f *effects) Hook(ctx context.Context, w kernel.Work) event.Event {
-	ctx = f.traced(ctx, w)
-	f.ready()
+	ctx = f.withTrace(ctx, w)
+	f.awaitStateFile()
 	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
 }
 
-func decision(w kernel.Work) termination.Job {
+func terminationJob(w kernel.Work) termination.Job {
 	return termination.Job{Command: w.Command, Node: w.Node, State: w.State, Record: w.Record}
 }
 
-// Question implements run.Effects.
+// Question implements kernel.Effects.
 func (f *effects) Question(ctx context.Context, w kernel.Work) event.Event {
-	ctx = f.traced(ctx, w)
-	f.ready()
-	return f.askerAt(w.Node).Put(ctx, decision(w), f.components(w.Node))
+	ctx = f.withTrace(ctx, w)
+	f.awaitStateFile()
+	return f.askerFor(w.Node).Put(ctx, terminationJob(w), f.forNode(w.Node))
 }
 
-// askerAt asks strategies as a node wants them to be set up.
-func (f *effects) askerAt(n *plan.Node) *termination.Asker {
+// askerFor returns an asker that finds strategies as a node configures them.
+func (f *effects) askerFor(n *plan.Node) *termination.Asker {
 	a := *f.asker
-	a.Strategies = f.components(n)
+	a.Strategies = f.forNode(n)
 	return &a
 }
 
-// Manifest implements run.Effects.
+// Manifest implements kernel.Effects.
 func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
 	at := w.Command.Location
-	ref, err := f.maker.Inputs.WriteManifest(w.State, at, time.Now())
+	ref, err := f.runner.Inputs.WriteManifest(w.State, at, time.Now())
 	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
 }
 
-func (f *effects) components(n *plan.Node) nodeComponents { return nodeComponents{f.parts, n} }
+func (f *effects) forNode(n *plan.Node) nodeComponents { return nodeComponents{f.sessionComponents, n} }
+
+// Check implements kernel.Effects.
+func (f *effects) Check(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.withTrace(ctx, w)
+	f.runner.Restore(ctx, w.Record)
+	f.awaitStateFile()
+	return f.evaluator.Check(ctx, outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// Settle implements kernel.Effects.
+func (f *effects) Settle(ctx context.Context, w kernel.Work) event.Event {
+	f.runner.Restore(ctx, w.Record)
+	return f.evaluator.Evaluate(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// Inspect implements kernel.Effects.
+func (f *effects) Inspect(_ context.Context, w kernel.Work) event.Event {
+	return f.evaluator.Inspect(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// PlanSteps implements kernel.Effects.
+func (f *effects) PlanSteps(_ context.Context, w kernel.Work) event.Event {
+	return f.planner.Steps(steps.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// withTrace adds the trace context of an effect's call to ctx.
+func (f *effects) withTrace(ctx context.Context, w kernel.Work) context.Context {
+	flags, run := 0, event.TraceOf(w.State.RunID)
+	if f.traces != nil && f.traces(run) {
+		flags = 1
+	}
+	return sdk.WithTraceParent(ctx, fmt.Sprintf("00-%s-%s-%02d", run, event.SpanOf(w.State.RunID, w.Command.Key.Call(), w.State.Epoch), flags))
+}

@@ -25,21 +25,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// latecomer is an agent with another name.
-type latecomer struct{ agent }
+// lateProvider is an agent with another name.
+type lateProvider struct{ agent }
 
-func (latecomer) Describe() sdk.Component { return sdk.Component{Name: "late"} }
+func (lateProvider) Describe() sdk.Component { return sdk.Component{Name: "late"} }
 
-// K2, U278: a provider that is registered at run time serves the stages that name it; two of one name are refused.
+// K2, U278: a provider registered at run time serves the stages that name it; a duplicate is refused.
 func TestRegisterProvider(t *testing.T) {
-	e := eng(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: late}]}`), agent{})
+	e := newEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: late}]}`), agent{})
 	if _, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two"}); err == nil || !strings.Contains(err.Error(), "late") {
 		t.Errorf("before it is registered: %v", err)
 	}
-	if err := e.RegisterProvider(latecomer{}); err != nil {
+	if err := e.RegisterProvider(lateProvider{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.RegisterProvider(latecomer{}); err == nil || !strings.Contains(err.Error(), "taken") {
+	if err := e.RegisterProvider(lateProvider{}); err == nil || !strings.Contains(err.Error(), "taken") {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := e.RegisterProvider(nil); !errors.Is(err, engine.ErrOptions) {
@@ -50,19 +50,19 @@ func TestRegisterProvider(t *testing.T) {
 	}
 }
 
-// single is a serial provider that counts what happens to it.
-type single struct {
+// serialProvider is a serial provider that counts its calls.
+type serialProvider struct {
 	agent
 	inits, ends, overlaps, calls atomic.Int64
 	busy                         atomic.Bool
 }
 
-func (*single) Describe() sdk.Component {
+func (*serialProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "single", Concurrency: sdk.ConcurrencySerial}
 }
-func (a *single) Init(context.Context, sdk.InitRequest) error { a.inits.Add(1); return nil }
-func (a *single) Shutdown(context.Context) error              { a.ends.Add(1); return nil }
-func (a *single) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (a *serialProvider) Init(context.Context, sdk.InitRequest) error { a.inits.Add(1); return nil }
+func (a *serialProvider) Shutdown(context.Context) error              { a.ends.Add(1); return nil }
+func (a *serialProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if !a.busy.CompareAndSwap(false, true) {
 		a.overlaps.Add(1)
 	}
@@ -71,12 +71,12 @@ func (a *single) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	return a.agent.Execute(ctx, req, x)
 }
 
-// Seed 004, provider concurrency: a serial provider has one call at a time over all sessions of an engine; it is
-// set up once, and ends with the engine and not with the first session.
+// Seed 004, provider concurrency: a serial provider has one call at a time across sessions. It is initialized
+// once and ends with the engine, not with a session.
 func TestSharedProvider(t *testing.T) {
-	a := &single{}
+	a := &serialProvider{}
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: single, runs: 3}]}`)
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(a), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(a), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,29 +97,29 @@ func TestSharedProvider(t *testing.T) {
 	}
 }
 
-// isolated are options for an engine that sees nothing of the machine.
-func isolated(t *testing.T, root string, more ...engine.Option) []engine.Option {
+// isolatedOptions returns options for an engine isolated from the machine.
+func isolatedOptions(t *testing.T, root string, more ...engine.Option) []engine.Option {
 	t.Helper()
 	return append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"), engine.WithEnvironment(nil),
 	}, more...)
 }
 
-// patient stops when the agent says so.
-type patient struct{}
+// stopAtThree stops at the third iteration.
+type stopAtThree struct{}
 
-func (patient) Describe() sdk.Component { return sdk.Component{Name: "patient"} }
-func (patient) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+func (stopAtThree) Describe() sdk.Component { return sdk.Component{Name: "patient"} }
+func (stopAtThree) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	if req.Iteration == 3 {
 		return sdk.Decision{Action: sdk.DecisionStop, Reason: "patience is at its end"}, nil
 	}
 	return sdk.Decision{Action: sdk.DecisionContinue}, nil
 }
 
-// U278: a program brings a termination strategy of its own.
+// U278: a program registers a termination strategy.
 func TestWithTermination(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, termination: {type: patient, max: 9}}]}`)
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), engine.WithTermination(patient{}), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithTermination(stopAtThree{}), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,23 +128,23 @@ func TestWithTermination(t *testing.T) {
 	if err != nil || !r.Success || r.Stages[0].Iterations != 3 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if _, err := engine.NewEngine(isolated(t, root, engine.WithTermination(nil))...); !errors.Is(err, engine.ErrOptions) {
+	if _, err := engine.NewEngine(isolatedOptions(t, root, engine.WithTermination(nil))...); !errors.Is(err, engine.ErrOptions) {
 		t.Errorf("none: %v", err)
 	}
 }
 
-// loud says what it is told.
-type loud struct{}
+// configAction answers with its configuration.
+type configAction struct{}
 
-func (loud) Describe() sdk.Component { return sdk.Component{Name: "loud"} }
-func (loud) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+func (configAction) Describe() sdk.Component { return sdk.Component{Name: "loud"} }
+func (configAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	return sdk.HookAnswer{Action: sdk.ActionPause, Reason: "heard " + string(req.Config)}, nil
 }
 
-// U278: a program brings a hook action of its own.
+// U278: a program registers a hook action.
 func TestWithHookAction(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}], hooks: {stage_end: [{action: loud, at: last}]}}`)
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), engine.WithHookAction(loud{}))...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithHookAction(configAction{}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,15 +153,15 @@ func TestWithHookAction(t *testing.T) {
 	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `heard {"at":"last"}`) {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if _, err := engine.NewEngine(isolated(t, root, engine.WithHookAction(nil))...); !errors.Is(err, engine.ErrOptions) {
+	if _, err := engine.NewEngine(isolatedOptions(t, root, engine.WithHookAction(nil))...); !errors.Is(err, engine.ErrOptions) {
 		t.Errorf("none: %v", err)
 	}
 }
 
-// U278: a pipeline that lies in no file runs, and its faults say where in the text they are.
+// U278: a pipeline given as text runs, and faults have positions in the text.
 func TestText(t *testing.T) {
 	var prompts []string
-	e := eng(t, t.TempDir(), prompted(&prompts, new(bool)))
+	e := newEngine(t, t.TempDir(), promptAgent(&prompts, new(bool)))
 	text := "name: inline\nnodes:\n  - {id: a, provider: agent, prompt: \"say ${CONTEXT}\"}\n"
 	r, err := e.Run(t.Context(), engine.RunOptions{Text: text, Context: "hello"})
 	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "pipeline-") || !slices.Equal(prompts, []string{"say hello"}) {
@@ -176,12 +176,12 @@ func TestText(t *testing.T) {
 	}
 }
 
-// U278: a plan is compiled once and runs in several sessions at once, shipped stages too, and is left as it was.
+// U278: a compiled plan runs in several concurrent sessions, with shipped stages, and is not changed.
 func TestPlanRunsSeveralTimes(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, stage: tick, context: early}, {id: b, prompt: \"b ${CONTEXT}\", provider: agent}]}")
 	var mu sync.Mutex
 	prompts := map[string][]string{}
-	e := libraryEngine(t, root, shipped("v1"), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := libraryEngine(t, root, testLibrary("v1"), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		mu.Lock()
 		defer mu.Unlock()
 		prompts[req.Session] = append(prompts[req.Session], req.Prompt)
@@ -221,15 +221,15 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 	if r, err := e.Run(t.Context(), engine.RunOptions{Plan: p}); err != nil || r.Session != "first" {
 		t.Errorf("by the name that it was compiled for: %+v, %v", r, err)
 	}
-	bare := eng(t, root, agent{})
+	bare := newEngine(t, root, agent{})
 	if _, err := bare.Run(t.Context(), engine.RunOptions{Plan: p, Session: "s"}); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), "stages/tick") {
 		t.Errorf("an engine that ships nothing: %v", err)
 	}
 }
 
-// U278: a program builds a plan by itself; one that cannot be run is refused before anything is written.
+// U278: a program builds a plan; an invalid one is refused before anything is written.
 func TestPlanByHand(t *testing.T) {
-	e := eng(t, t.TempDir(), agent{})
+	e := newEngine(t, t.TempDir(), agent{})
 	hand := func(change func(*plan.Node)) *plan.Plan {
 		n := plan.Node{Path: "0", ID: "a", Kind: plan.KindStage, Prompt: "go", Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"max": 2}}
 		change(&n)
@@ -260,7 +260,7 @@ func TestPlanByHand(t *testing.T) {
 	}
 }
 
-// U304: the result says of every node how it ended; so does the status.
+// U304: result and status describe the end of every node.
 func TestStageResults(t *testing.T) {
 	root := project(t, `name: two
 defaults: {provider: agent}
@@ -270,7 +270,7 @@ nodes:
   - {id: build, prompt: go}
   - {id: never, prompt: go}
 `)
-	e := eng(t, root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		if req.Node == "build" {
 			return errors.New("broken")
 		}
@@ -304,7 +304,7 @@ nodes:
 	}
 }
 
-// U278, SDK tests: the end of ctx pauses the session, resumable, and leaves no goroutine behind.
+// U278, SDK tests: cancelling ctx pauses the session, resumable, and leaves no goroutine.
 func TestCancelLeavesNothing(t *testing.T) {
 	running := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -317,7 +317,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		}
 		return nil
 	}}
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(work), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(work), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,13 +337,13 @@ func TestCancelLeavesNothing(t *testing.T) {
 	goleak.VerifyNone(t, running)
 }
 
-// U278, SDK tests: two engines with other configurations run at once and do not meet.
+// U278, SDK tests: two engines with different configurations run independently.
 func TestEnginesSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 2 {
 		root := project(t, twoStages)
 		var calls atomic.Int64
-		e := eng(t, root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		e := newEngine(t, root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 			calls.Add(1)
 			if !strings.HasPrefix(req.WorkDir, root) {
 				t.Errorf("engine %d works in %s", i, req.WorkDir)
@@ -375,12 +375,12 @@ func TestEnginesSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// U065, U235, U278: fifty sessions at once in one engine, each with a reader of its own, and slow readers of all of
-// them: every session ends well, whoever keeps up misses nothing, whoever does not is told, and nothing is left.
+// U065, U235, U278: fifty concurrent sessions have one reader each, and slow readers read all. Every session
+// completes, fast readers miss nothing, slow ones learn of their gaps, and no goroutine is left.
 func TestFiftySessions(t *testing.T) {
 	const sessions = 50
 	running := goleak.IgnoreCurrent()
-	e, err := engine.NewEngine(isolated(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestFiftySessions(t *testing.T) {
 	}
 	runs.Wait()
 	readers.Wait()
-	if n := called.Load(); n != sessions*5 { // of two stages with three iterations
+	if n := called.Load(); n != sessions*5 { // two stages, three iterations
 		t.Errorf("the hooks were called %d times", n)
 	}
 	journaled := 0
@@ -443,7 +443,7 @@ func TestFiftySessions(t *testing.T) {
 		missed += u.Missed
 	}
 	if missed == 0 || int64(missed) != slow.Dropped() {
-		t.Errorf("the slow reader was told of %d gaps, of %d", missed, slow.Dropped())
+		t.Errorf("the slow reader got %d missed updates, want %d", missed, slow.Dropped())
 	}
 	goleak.VerifyNone(t, running)
 }

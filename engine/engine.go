@@ -10,33 +10,14 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
-)
-
-// What callers tell apart by errors.Is. The errors that wrap them say which session, and what to do.
-var (
-	// ErrNoSession: there is no such session.
-	ErrNoSession = store.ErrNoSession
-	// ErrSessionName: a text cannot name a session.
-	ErrSessionName = store.ErrSessionName
-	// ErrNothingToResume: there is nothing that could go on.
-	ErrNothingToResume = errors.New("nothing to resume")
-	// ErrTerminal: the session has ended for good.
-	ErrTerminal = errors.New("session has ended")
-	// ErrResumable: the session has work that can be resumed, and starting it anew would hide that.
-	ErrResumable = errors.New("session can be resumed")
-	// ErrLocked: another kernel holds the session.
-	ErrLocked = errors.New("session is locked")
-	// ErrOptions: the options contradict each other or lack something.
-	ErrOptions = errors.New("invalid options")
 )
 
 // Engine runs sessions of one project. It is safe for concurrent use with different sessions.
@@ -45,8 +26,8 @@ type Engine struct {
 	log      hclog.Logger
 	redactor *redact.Redactor
 	project  *store.Project
-	// host answers questions about components, and has the processes that sessions share; each session has a host of its own for
-	// the others.
+	// host describes components and owns the processes that sessions share. Each session has its own host for
+	// the other processes.
 	host        *pluginhost.Host
 	settings    allSettings
 	subscribers subscribers
@@ -56,7 +37,7 @@ type Engine struct {
 	active map[string]chan<- event.Event
 }
 
-// NewEngine makes an engine. It looks for plugins and starts none. The caller closes it.
+// NewEngine creates an engine. It finds plugins, but starts none. The caller closes the engine.
 func NewEngine(opts ...Option) (*Engine, error) {
 	c := config{version: "unknown", log: hclog.NewNullLogger(), environ: os.Environ()}
 	for _, o := range opts {
@@ -67,7 +48,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 		return nil, fmt.Errorf("find the project: %w", err)
 	}
 	c.workDir = dir
-	said, err := c.readSettings()
+	loaded, err := c.readSettings()
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +56,8 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, redactor: c.redactor(said).Sparing(dir, project.Path()), project: project, settings: said, active: map[string]chan<- event.Event{}}
-	if e.host, err = e.newHost(e.marker(), nil); err != nil {
+	e := &Engine{config: c, log: c.log, redactor: c.newRedactor(loaded).Sparing(dir, project.Path()), project: project, settings: loaded, active: map[string]chan<- event.Event{}}
+	if e.host, err = e.newHost(e.processMarker(), nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}
 	if err := e.register(); err != nil {
@@ -85,7 +66,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// register adds the components of this process that the kernel brings and those of the options.
+// register adds the built-in components and those of the options.
 func (e *Engine) register() error {
 	err := errors.Join(e.host.RegisterTermination(termination.Fixed{}), e.host.RegisterTermination(termination.Checks{}))
 	for _, p := range e.config.providers {
@@ -93,68 +74,69 @@ func (e *Engine) register() error {
 	}
 	for _, t := range e.config.strategies {
 		if t == nil {
-			return errors.Join(err, fmt.Errorf("%w: a termination strategy that is nil", ErrOptions))
+			return errors.Join(err, fmt.Errorf("%w: termination strategy is nil", ErrOptions))
 		}
 		err = errors.Join(err, e.host.RegisterTermination(t))
 	}
 	for _, a := range e.config.actions {
 		if a == nil {
-			return errors.Join(err, fmt.Errorf("%w: a hook action that is nil", ErrOptions))
+			return errors.Join(err, fmt.Errorf("%w: hook action is nil", ErrOptions))
 		}
 		err = errors.Join(err, e.host.RegisterHookAction(a))
 	}
 	return err
 }
 
-// RegisterProvider adds a provider of this process, as [WithProvider] does, to an engine that is there
-// already: for the runs that begin from now on. Its name is the one that its Describe gives; one that
-// another registered provider has is an error. All sessions of the engine share it: its Init is called once,
-// before its first use, its Shutdown by [Engine.Close], and if it is declared serial it has one call at a
-// time, whichever session makes it. It must end by itself whatever it starts: the kernel only does so for
-// plugins.
+// RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name
+// comes from Describe; a name in use is an error.
+//
+// All sessions share the provider. Init is called once before its first use, Shutdown by [Engine.Close]. A
+// serial provider has one call at a time across sessions. The provider must end the processes that it starts;
+// the kernel does so for plugins only.
 func (e *Engine) RegisterProvider(p sdk.Provider) error {
 	if p == nil {
-		return fmt.Errorf("%w: a provider that is nil", ErrOptions)
+		return fmt.Errorf("%w: provider is nil", ErrOptions)
 	}
 	return e.host.RegisterProvider(p)
 }
 
-// marker names what sessions share in the environment of all that it starts. No session has the name.
-func (e *Engine) marker() string { return e.project.Abs(store.RunsDir + "/*") }
+// processMarker identifies the processes that sessions share, by an environment variable. No session can have
+// this name.
+func (e *Engine) processMarker() string { return e.project.Abs(store.RunsDir + "/*") }
 
-// newHost makes a plugin host whose processes carry the marker. The components of this process, and the
-// processes that are shared, are those of the engine's own host, the first.
+// newHost creates a plugin host whose processes carry the marker. It borrows in-process components and shared
+// processes from the engine's own host, which is created first.
 func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*pluginhost.Host, error) {
 	c := e.config
 	return pluginhost.New(pluginhost.Config{
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
 		Bundled: c.bundled, BundledOff: c.bundledOff, Reattach: c.reattach,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), PluginLogger: c.pluginLog, Redactor: e.redactor, Notify: notify,
-		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLock),
+		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLockFile),
 		Confiner: sandbox.New(c.sandboxHelper),
 	})
 }
 
-// Close ends what the engine holds and closes its subscriptions. Sessions that run go on until their
-// Run or Resume returns; end those first.
+// Close closes the plugin host and all subscriptions. Running sessions continue until their Run or Resume
+// returns; end those first.
 func (e *Engine) Close(ctx context.Context) error {
 	e.subscribers.closeAll()
 	return errors.Join(e.host.Close(ctx), e.project.Close())
 }
 
-// WorkDir is the absolute path of the project.
+// WorkDir returns the absolute path of the project.
 func (e *Engine) WorkDir() string { return e.config.workDir }
 
-// Stop asks a session that runs in this engine to pause. The running iteration may finish; for a
-// pause of kind signal it has 30 seconds. A session that does not run here is left alone.
+// Stop asks a session running in this engine to pause after the current iteration; for a pause of kind signal
+// the iteration has 30 seconds. Other sessions are not affected.
 func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
-	e.control(session, event.New(event.Control, nil, "", event.ControlData{
+	e.sendControl(session, event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
 	}))
 }
 
-// control hands a control event to a session that runs in this engine and reports whether that will take it up.
-func (e *Engine) control(session string, ev event.Event) bool {
+// sendControl passes a control event to a session running in this engine and reports whether it was accepted.
+func (e *Engine) sendControl(session string, ev event.Event) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c, running := e.active[session]
@@ -164,17 +146,17 @@ func (e *Engine) control(session string, ev event.Event) bool {
 	select {
 	case c <- ev:
 		return true
-	default: // so many wait already: the caller leaves it in the inbox, where it is not lost
+	default: // the queue is full: the caller posts to the inbox, where nothing is lost
 		return false
 	}
 }
 
-// activate registers a session that runs here; the returned function takes it back.
+// activate registers a running session; the returned function removes it.
 func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, running := e.active[session]; running {
-		return nil, nil, runsHere(session)
+		return nil, nil, runsHereError(session)
 	}
 	c := make(chan event.Event, 16)
 	e.active[session] = c
@@ -185,14 +167,14 @@ func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
 	}, nil
 }
 
-// runs reports whether a session runs in this engine.
-func (e *Engine) runs(session string) bool {
+// isRunning reports whether a session runs in this engine.
+func (e *Engine) isRunning(session string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, running := e.active[session]
 	return running
 }
 
-func runsHere(session string) error {
-	return fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
+func (e *Engine) sessionDir(session string) string {
+	return e.project.Abs(store.RunsDir + "/" + session)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// agent is an in-process provider that does what a test says; the zero value writes a result.
+// agent is an in-process provider that calls work; the zero value writes a result.
 type agent struct {
 	work func(ctx context.Context, req sdk.ExecuteRequest) error
 }
@@ -46,7 +46,7 @@ nodes:
   - {id: build, prompt: build, runs: 2, inputs: {from: plan}}
 `
 
-// project is a folder with one pipeline and no delays.
+// project creates a project with one pipeline, two.yaml.
 func project(t *testing.T, yaml string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -57,9 +57,9 @@ func project(t *testing.T, yaml string) string {
 	return root
 }
 
-// engine has no plugins but the given agent; an agent stands in for itself so that no time is spent
-// on delays.
-func eng(t *testing.T, root string, a agent) *engine.Engine {
+// newEngine returns an engine without plugins whose only provider is the agent. The agent overrides itself,
+// which skips delays.
+func newEngine(t *testing.T, root string, a agent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithProviderOverride("agent"), engine.WithVersion("test"))
@@ -84,9 +84,9 @@ func types(t *testing.T, e *engine.Engine, session string) []event.Type {
 	return types
 }
 
-// U278, U304, U305, U080: one call runs a pipeline to its end.
+// U278, U304, U305, U080: Run runs a pipeline to its end.
 func TestRun(t *testing.T) {
-	e := eng(t, project(t, twoStages), agent{})
+	e := newEngine(t, project(t, twoStages), agent{})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Context: "now"})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 
 // D03, D04, U042: a finished session is not run again by mistake.
 func TestFinishedSession(t *testing.T) {
-	e := eng(t, project(t, twoStages), agent{})
+	e := newEngine(t, project(t, twoStages), agent{})
 	run := func(force bool) error {
 		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: force})
 		return err
@@ -145,13 +145,13 @@ func TestFinishedSession(t *testing.T) {
 	}
 }
 
-// U047, U049, U051: a cancelled run is paused, and goes on where it stood, with the words given.
+// U047, U049, U051: a cancelled run is paused and resumes at the same place, with the given text.
 func TestCancelAndResume(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var prompts []string
 	block := true
-	e := eng(t, project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: plan, prompt: "plan ${CONTEXT}", context: early, runs: 2}]}`), agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: plan, prompt: "plan ${CONTEXT}", context: early, runs: 2}]}`), agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
 		prompts = append(prompts, req.Prompt)
 		if block && req.Iteration == 2 {
 			cancel(errors.New("enough for today"))
@@ -177,10 +177,10 @@ func TestCancelAndResume(t *testing.T) {
 	}
 }
 
-// D02, U091: an agent that fails fails the session, which then can be resumed.
+// D02, U091: a failing agent fails the session, which can be resumed.
 func TestFailAndResume(t *testing.T) {
 	broken := true
-	e := eng(t, project(t, twoStages), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, project(t, twoStages), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		if broken && req.Node == "build" {
 			return failure.New(failure.ProviderMissing, "no CLI").WithHint("install it")
 		}
@@ -202,8 +202,8 @@ func TestFailAndResume(t *testing.T) {
 	}
 }
 
-// atWork is an agent that tells when it works and waits until it is let go.
-func atWork() (a agent, working chan string, let chan struct{}) {
+// blockingAgent returns an agent that reports each call and waits until let is closed.
+func blockingAgent() (a agent, working chan string, let chan struct{}) {
 	working, let = make(chan string, 10), make(chan struct{})
 	return agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
 		working <- req.Key
@@ -216,11 +216,11 @@ func atWork() (a agent, working chan string, let chan struct{}) {
 	}}, working, let
 }
 
-// DESIGN 5: with --force two kernels hold one session, and the older one writes nothing any more.
+// DESIGN 5: after a forced takeover the previous kernel writes nothing.
 func TestForceFencesTheOlderKernel(t *testing.T) {
 	root := project(t, twoStages)
-	slow, working, let := atWork()
-	older, newer := eng(t, root, slow), eng(t, root, agent{})
+	slow, working, let := blockingAgent()
+	older, newer := newEngine(t, root, slow), newEngine(t, root, agent{})
 	var oldErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { _, oldErr = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
@@ -263,8 +263,8 @@ func TestControlFromElsewhere(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			root := project(t, twoStages)
-			slow, working, let := atWork()
-			worker, other := eng(t, root, slow), eng(t, root, agent{})
+			slow, working, let := blockingAgent()
+			worker, other := newEngine(t, root, slow), newEngine(t, root, agent{})
 			asked := worker.Subscribe(100)
 			defer asked.Close()
 			var result *engine.Result
@@ -292,10 +292,10 @@ func TestControlFromElsewhere(t *testing.T) {
 	}
 }
 
-// U052: a session that nobody holds is aborted where it lies; afterwards nothing can be asked of it.
+// U052: a session that no kernel holds can be aborted; it then accepts nothing.
 func TestAbortIdle(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	e := eng(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+	e := newEngine(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
 		cancel(errors.New("stop"))
 		<-ctx.Done()
 		return ctx.Err()
@@ -321,10 +321,10 @@ func TestAbortIdle(t *testing.T) {
 	}
 }
 
-// What keeps a run from beginning, and that nothing is left of it.
+// A refused run leaves no files.
 func TestRefusals(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	tests := []struct {
 		name  string
 		opts  engine.RunOptions
@@ -359,10 +359,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a plan that was changed behind the session's back is refused.
+// DESIGN 5: a changed plan.json is refused.
 func TestChangedPlanIsRefused(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	e := eng(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+	e := newEngine(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
 		cancel(errors.New("stop"))
 		<-ctx.Done()
 		return ctx.Err()
@@ -384,10 +384,10 @@ func TestChangedPlanIsRefused(t *testing.T) {
 	}
 }
 
-// A session of the Bash engine whose plan cannot be run is refused, and nothing of it is touched.
+// A session of the Bash engine with an unusable plan is refused and not changed.
 func TestBashSessionWithoutPlan(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	dir := filepath.Join(root, ".claude/pipeline-runs/old")
 	line := `{"ts":"2026-02-05T10:00:00Z","type":"session_start","session":"old","cursor":null,"data":{"mode":"pipeline"}}` + "\n"
 	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(line), 0o644),
@@ -410,10 +410,10 @@ func TestBashSessionWithoutPlan(t *testing.T) {
 	}
 }
 
-// U065: engines and sessions do not disturb each other.
+// U065: concurrent sessions are independent.
 func TestSessionsSideBySide(t *testing.T) {
 	root := project(t, twoStages)
-	e := eng(t, root, agent{})
+	e := newEngine(t, root, agent{})
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
@@ -431,8 +431,8 @@ func TestSessionsSideBySide(t *testing.T) {
 
 // U102: Stop with kind signal lets the iteration finish and pauses.
 func TestStop(t *testing.T) {
-	slow, working, let := atWork()
-	e := eng(t, project(t, twoStages), slow)
+	slow, working, let := blockingAgent()
+	e := newEngine(t, project(t, twoStages), slow)
 	seen := e.Subscribe(100)
 	defer seen.Close()
 	var result *engine.Result

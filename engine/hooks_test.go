@@ -19,8 +19,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// essay is a pipeline whose prompts show their context.
-func essay(runs int) engine.RunOptions {
+// essayRun is a pipeline whose prompts show their context.
+func essayRun(runs int) engine.RunOptions {
 	return engine.RunOptions{Text: fmt.Sprintf(`
 name: essay
 nodes:
@@ -37,9 +37,9 @@ func prompts(s *enginetest.Session) []string {
 	return all
 }
 
-// U240, U242: hooks are called in the order of their registration, at their points, with what the moment is about.
+// U240, U242: hooks are called in the order of registration, at their points, with the matching context.
 func TestCallbacksAreCalledInOrder(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(2), Replies: []enginetest.Reply{{Summary: "done so"}}})
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(2), Replies: []enginetest.Reply{{Summary: "done so"}}})
 	var calls []string
 	note := func(name string) func(*engine.HookContext) engine.HookResult {
 		return func(h *engine.HookContext) engine.HookResult {
@@ -73,9 +73,9 @@ func TestCallbacksAreCalledInOrder(t *testing.T) {
 	}
 }
 
-// U241: a stage begins anew at iteration 1, with the text in its prompts.
+// U241: a hook restarts a stage at iteration 1, with the text in its prompts.
 func TestCallbackRestartsStage(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(2)})
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(2)})
 	s.Engine.OnStageEnd(func(h *engine.HookContext) engine.HookResult {
 		if h.Stage == "write" && h.State.Nodes["0"].Visit == 1 {
 			return engine.RestartStage("shorter")
@@ -90,9 +90,9 @@ func TestCallbackRestartsStage(t *testing.T) {
 	}
 }
 
-// U241: in the middle of its iterations, too.
+// U241: a hook can restart a stage between iterations.
 func TestCallbackRestartsStageInTheMiddle(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(3)})
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(3)})
 	s.Engine.OnIterationEnd(func(h *engine.HookContext) engine.HookResult {
 		if h.Iteration == 2 && h.State.Nodes["0"].Visit == 1 && h.Stage == "write" {
 			return engine.RestartStage("anew")
@@ -105,9 +105,9 @@ func TestCallbackRestartsStageInTheMiddle(t *testing.T) {
 	}
 }
 
-// U241: the run ends for good.
+// U241: a hook ends the run for good.
 func TestCallbackAborts(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(3)})
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(3)})
 	s.Engine.OnIterationEnd(func(*engine.HookContext) engine.HookResult { return engine.Abort("enough") })
 	if r := s.Run(); r.Status != state.Aborted || r.Reason != "enough" || r.ResumeCommand != "" {
 		t.Errorf("%+v", r)
@@ -115,7 +115,7 @@ func TestCallbackAborts(t *testing.T) {
 	enginetest.AssertIterationCount(t, s, 1)
 }
 
-// U242: a hook that panics is journaled and the run goes on; or does what the program said.
+// U242: a panicking hook is journaled and the run continues, or follows the option.
 func TestPanickingCallback(t *testing.T) {
 	for _, tt := range []struct {
 		option engine.Option
@@ -125,7 +125,7 @@ func TestPanickingCallback(t *testing.T) {
 		{engine.WithHookErrors(plan.FallbackPause), state.Paused},
 		{engine.WithHookErrors(plan.FallbackAbort), state.Aborted},
 	} {
-		s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(1), Options: []engine.Option{tt.option}})
+		s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(1), Options: []engine.Option{tt.option}})
 		s.Engine.OnStageStart(func(*engine.HookContext) engine.HookResult { panic("oh") })
 		s.Run()
 		enginetest.AssertStateStatus(t, s, tt.want)
@@ -137,7 +137,7 @@ func TestPanickingCallback(t *testing.T) {
 	}
 }
 
-// U051: OnResume hooks get the text in turn; they may hold the session back, or end it.
+// U051: OnResume hooks get the text in turn; they can pause or abort the session.
 func TestOnResume(t *testing.T) {
 	for _, tt := range []struct {
 		answer engine.HookResult
@@ -149,7 +149,7 @@ func TestOnResume(t *testing.T) {
 		{engine.Pause("not yet"), state.Paused, "write"},
 		{engine.Abort("no more"), state.Aborted, "write"},
 	} {
-		s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essay(1)})
+		s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(1)})
 		s.Engine.OnStageEnd(func(h *engine.HookContext) engine.HookResult {
 			if h.Stage == "write" {
 				return engine.Pause("look")
@@ -196,7 +196,7 @@ nodes:
 		}},
 		Providers: []string{"left", "right"},
 		Replies: []enginetest.Reply{{Provider: "right", Iteration: 1, Work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
-			select { // it is at work when the other one's hook pauses the session
+			select { // working while the other provider's hook pauses the session
 			case <-paused:
 			case <-ctx.Done():
 			}
@@ -218,7 +218,7 @@ nodes:
 	enginetest.AssertIterationCount(t, s, 4)
 }
 
-// U241: in a parallel block it is the block that begins anew, when its providers have finished their iterations.
+// U241: a restart in a parallel block restarts the block after its providers have finished their iterations.
 func TestRestartInABlock(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Run: engine.RunOptions{Text: `

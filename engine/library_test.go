@@ -19,8 +19,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// shipped is a library of two stages whose texts name a version of the program.
-func shipped(version string) fstest.MapFS {
+// testLibrary is a library of stages whose texts contain a version.
+func testLibrary(version string) fstest.MapFS {
 	return fstest.MapFS{
 		"stages/tick/stage.yaml":        {Data: []byte("name: tick\nprovider: agent\nprompt: ask\ndelay: 0\n")},
 		"stages/tick/prompts/ask.md":    {Data: []byte("tick of " + version)},
@@ -32,8 +32,8 @@ func shipped(version string) fstest.MapFS {
 	}
 }
 
-// prompted is an agent that keeps the prompts it gets and fails while broken says so.
-func prompted(prompts *[]string, broken *bool) agent {
+// promptAgent returns an agent that records its prompts and fails while broken is set.
+func promptAgent(prompts *[]string, broken *bool) agent {
 	return agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		*prompts = append(*prompts, req.Prompt)
 		if *broken {
@@ -43,7 +43,7 @@ func prompted(prompts *[]string, broken *bool) agent {
 	}}
 }
 
-// libraryEngine is an engine over the project whose program ships the library.
+// libraryEngine returns an engine for the project with the library.
 func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
@@ -59,8 +59,8 @@ func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.En
 	return e
 }
 
-// copies are the files below library/ of a session, by slash-separated name.
-func copies(t *testing.T, dir string) []string {
+// copiedFiles returns the files below library/ of a session, by slash-separated name.
+func copiedFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
 	root := filepath.Join(dir, "library")
@@ -78,8 +78,8 @@ func copies(t *testing.T, dir string) []string {
 	return names
 }
 
-// U006: shipped stages run, in embedded pipelines too; the session has copies of the folders of those that
-// it uses, and of no other. A dry run makes none.
+// U006: shipped stages run, also in embedded pipelines. The session copies only the folders of the stages
+// that it uses; a dry run copies none.
 func TestLibraryRuns(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, stage: tick}, {id: b, pipeline: inner}]}")
 	inner := filepath.Join(root, ".claude/pipelines/inner.yaml")
@@ -87,7 +87,7 @@ func TestLibraryRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var prompts []string
-	e := libraryEngine(t, root, shipped("v1"), prompted(&prompts, new(bool)))
+	e := libraryEngine(t, root, testLibrary("v1"), promptAgent(&prompts, new(bool)))
 	d, err := e.DryRun(t.Context(), engine.DryRunOptions{Run: engine.RunOptions{Pipeline: "two", Session: "demo"}})
 	if err != nil || len(d.Stages) != 2 || d.Stages[0].Prompt != "tick of v1" || d.Stages[1].Prompt != "tock of v1" {
 		t.Errorf("dry run %+v, %v", d, err)
@@ -103,7 +103,7 @@ func TestLibraryRuns(t *testing.T) {
 		"stages/tick/notes/why.txt", "stages/tick/prompts/ask.md", "stages/tick/stage.yaml",
 		"stages/tock/prompts/prompt.md", "stages/tock/stage.yaml",
 	}
-	if diff := cmp.Diff(want, copies(t, result.Dir)); diff != "" {
+	if diff := cmp.Diff(want, copiedFiles(t, result.Dir)); diff != "" {
 		t.Error(diff)
 	}
 	planned, err := os.ReadFile(filepath.Join(result.Dir, "plan.json"))
@@ -112,13 +112,13 @@ func TestLibraryRuns(t *testing.T) {
 	}
 }
 
-// U303: a shipped pipeline runs by its name, and within another; the project's own of the same name goes before it.
+// U303: a shipped pipeline runs by name and embedded; the project's own of the same name takes precedence.
 func TestLibraryPipeline(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, pipeline: loop}]}")
-	library := shipped("v1")
+	library := testLibrary("v1")
 	library["pipelines/loop.yaml"] = &fstest.MapFile{Data: []byte("{name: loop, nodes: [{id: c, stage: tock}]}")}
 	var prompts []string
-	e := libraryEngine(t, root, library, prompted(&prompts, new(bool)))
+	e := libraryEngine(t, root, library, promptAgent(&prompts, new(bool)))
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", NamedAfter: true})
 	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "loop-") || !slices.Equal(prompts, []string{"tock of v1"}) {
 		t.Fatalf("%+v, %v, prompts %q", r, err, prompts)
@@ -146,16 +146,16 @@ func TestLibraryPipeline(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a session that is resumed by a newer program, or by one that ships nothing, goes on with its
-// copies; started again, it takes what is shipped by then.
+// DESIGN 5: a session resumed by another version of the program keeps its copies; a restarted one uses the
+// current library.
 func TestLibraryAfterAnUpgrade(t *testing.T) {
-	for name, later := range map[string]fs.FS{"another version": shipped("v2"), "nothing is shipped": nil} {
+	for name, later := range map[string]fs.FS{"another version": testLibrary("v2"), "nothing is shipped": nil} {
 		t.Run(name, func(t *testing.T) {
 			root, broken := t.TempDir(), true
 			var prompts []string
-			a := prompted(&prompts, &broken)
+			a := promptAgent(&prompts, &broken)
 			o := engine.RunOptions{Stage: "tick", Max: 1, Session: "demo"}
-			if r, err := libraryEngine(t, root, shipped("v1"), a).Run(t.Context(), o); err != nil || r.ResumeCommand == "" {
+			if r, err := libraryEngine(t, root, testLibrary("v1"), a).Run(t.Context(), o); err != nil || r.ResumeCommand == "" {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			broken, prompts = false, nil
@@ -164,16 +164,16 @@ func TestLibraryAfterAnUpgrade(t *testing.T) {
 				t.Fatalf("resumed: %+v, %v, prompts %q", r, err, prompts)
 			}
 			prompts, o.Force = nil, true
-			if _, err := libraryEngine(t, root, shipped("v3"), a).Run(t.Context(), o); err != nil || !slices.Equal(prompts, []string{"tick of v3"}) {
+			if _, err := libraryEngine(t, root, testLibrary("v3"), a).Run(t.Context(), o); err != nil || !slices.Equal(prompts, []string{"tick of v3"}) {
 				t.Errorf("started again: %v, prompts %q", err, prompts)
 			}
 		})
 	}
 }
 
-// What cannot be copied is told with the stage, before anything runs.
+// A failed copy is reported with the stage, before anything runs.
 func TestLibraryCannotBeCopied(t *testing.T) {
-	library := unreadable{shipped("v1"), "stages/tick/notes/why.txt"}
+	library := unreadableLibrary{testLibrary("v1"), "stages/tick/notes/why.txt"}
 	e := libraryEngine(t, t.TempDir(), library, agent{})
 	_, err := e.Run(t.Context(), engine.RunOptions{Stage: "tick", Session: "demo"})
 	if err == nil || !strings.Contains(err.Error(), "copy the shipped stages/tick into the session: ") || !errors.Is(err, fs.ErrPermission) {
@@ -181,13 +181,13 @@ func TestLibraryCannotBeCopied(t *testing.T) {
 	}
 }
 
-// unreadable is a library with one file that nobody can read.
-type unreadable struct {
+// unreadableLibrary is a library with one unreadable file.
+type unreadableLibrary struct {
 	fstest.MapFS
 	name string
 }
 
-func (u unreadable) ReadFile(name string) ([]byte, error) {
+func (u unreadableLibrary) ReadFile(name string) ([]byte, error) {
 	if name == u.name {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrPermission}
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// bell is a hook action that writes down what it was told and which variable it sees.
-type bell struct{}
+// bellAction is a hook action that logs its request and an environment variable.
+type bellAction struct{}
 
 type bellConfig struct {
 	File     string `json:"file"`
@@ -29,13 +29,13 @@ type bellConfig struct {
 	Broken   bool   `json:"broken"`
 }
 
-func (bell) Describe() sdk.Component { return sdk.Component{Name: "bell"} }
+func (bellAction) Describe() sdk.Component { return sdk.Component{Name: "bell"} }
 
-func (bell) Validate(_ context.Context, req sdk.ValidateRequest) error {
+func (bellAction) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return config.Decode(req.Config, &bellConfig{})
 }
 
-func (bell) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+func (bellAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	var c bellConfig
 	if err := config.Decode(req.Config, &c); err != nil {
 		return sdk.HookAnswer{}, err
@@ -51,10 +51,10 @@ func (bell) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) 
 	return sdk.HookAnswer{Action: sdk.ActionAbort}, errors.Join(err, f.Close())
 }
 
-// asksOnce is a project in which a person is asked once.
-const asksOnce = `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: confirm, message: "Good?"}]}, nodes: [{id: a, prompt: go}]}`
+// confirmOnce is a pipeline that asks one question.
+const confirmOnce = `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: confirm, message: "Good?"}]}, nodes: [{id: a, prompt: go}]}`
 
-// withNotify is a user's directory with notify settings.
+// withNotify returns a user's configuration with notify settings.
 func withNotify(t *testing.T, notify string) engine.Option {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,8 +64,8 @@ func withNotify(t *testing.T, notify string) engine.Option {
 	return engine.WithConfigDir(dir)
 }
 
-// told are the lines that the bell wrote.
-func told(t *testing.T, root string) []string {
+// bellLines returns the lines that bellAction wrote.
+func bellLines(t *testing.T, root string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "bell.log"))
 	if err != nil {
@@ -74,11 +74,11 @@ func told(t *testing.T, root string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// A person is told that a session waits, and reminded until they answer; then that it has ended. What the action answers
-// has no effect, and an action that fails changes nothing.
-func TestNotified(t *testing.T) {
-	root := project(t, asksOnce)
-	e := probed(t, root, agent{}, engine.WithEnvironment([]string{"BELL=ding", "OTHER=no"}), withNotify(t,
+// The user is notified that a session waits, reminded until answered, and notified of the end. The action's
+// answer has no effect; a failing action changes nothing.
+func TestNotify(t *testing.T) {
+	root := project(t, confirmOnce)
+	e := probeEngine(t, root, agent{}, engine.WithEnvironment([]string{"BELL=ding", "OTHER=no"}), withNotify(t,
 		"  - {action: bell, on: [waiting, completed], repeat: 1, file: bell.log, token_env: BELL}\n  - {action: bell, broken: true}\n"))
 	answered := make(chan error, 1)
 	times, broken := 0, ""
@@ -104,56 +104,56 @@ func TestNotified(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Error(err)
 	}
-	got := told(t, root)
+	got := bellLines(t, root)
 	want := []string{
 		"waiting running ding session 'demo' waits for you: Good? (agent-pipelines approve demo)",
 		"waiting running ding session 'demo' still waits for you: Good? (agent-pipelines approve demo)",
 		"completed completed ding session 'demo' completed",
 	}
-	if len(got) > len(want) { // a slow machine reminds once more
+	if len(got) > len(want) { // a slow machine reminds more often
 		got = append(got[:2], got[len(got)-1])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("told (-want +got)\n%s", diff)
+		t.Errorf("bell (-want +got)\n%s", diff)
 	}
 	if broken != "waiting: the bell is broken" {
 		t.Errorf("the broken one: %q", broken)
 	}
 }
 
-// A session that pauses for a person tells it before Run returns; resumed without an answer, it tells it again.
-func TestNotifiedOfPause(t *testing.T) {
-	root := project(t, asksOnce)
-	e := probed(t, root, agent{}, withNotify(t, "  - {action: bell, file: bell.log}\n"))
+// A session that pauses notifies before Run returns, and again after a resume without an answer.
+func TestNotifyOfPause(t *testing.T) {
+	root := project(t, confirmOnce)
+	e := probeEngine(t, root, agent{}, withNotify(t, "  - {action: bell, file: bell.log}\n"))
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	line := "waiting running  session 'demo' waits for you: Good? (agent-pipelines approve demo)"
-	if diff := cmp.Diff([]string{line}, told(t, root)); diff != "" {
-		t.Errorf("told (-want +got)\n%s", diff)
+	if diff := cmp.Diff([]string{line}, bellLines(t, root)); diff != "" {
+		t.Errorf("bell (-want +got)\n%s", diff)
 	}
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if diff := cmp.Diff([]string{line, line}, told(t, root)); diff != "" {
-		t.Errorf("told (-want +got)\n%s", diff)
+	if diff := cmp.Diff([]string{line, line}, bellLines(t, root)); diff != "" {
+		t.Errorf("bell (-want +got)\n%s", diff)
 	}
 	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: event.AnswerReject}); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{line, line}, told(t, root)); diff != "" { // whoever answers knows
-		t.Errorf("told (-want +got)\n%s", diff)
+	if diff := cmp.Diff([]string{line, line}, bellLines(t, root)); diff != "" { // an answer sends no notification
+		t.Errorf("bell (-want +got)\n%s", diff)
 	}
 }
 
-// What the action refuses, and an action that does not exist, is told with its place before anything is written.
+// An invalid notify entry is reported with its position before anything is written.
 func TestNotifyIsChecked(t *testing.T) {
 	for _, tt := range []struct{ notify, want string }{
 		{"  - {action: bell}\n  - {action: bell, fil: x}\n", `config.yaml:3:5: config: unknown key "fil", did you mean "file"?`},
 		{"  - {action: bel}\n", `config.yaml:2:6: error[AP-YAML-208]: there is no hook action "bel" (did you mean "bell"?)`},
 	} {
-		root := project(t, asksOnce)
-		e := probed(t, root, agent{}, withNotify(t, tt.notify))
+		root := project(t, confirmOnce)
+		e := probeEngine(t, root, agent{}, withNotify(t, tt.notify))
 		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %s", err, tt.want)
@@ -167,9 +167,9 @@ func TestNotifyIsChecked(t *testing.T) {
 	}
 }
 
-// config shows each key of an entry with its place, of the action's own only the names.
+// Settings shows each key of a notify entry with its position; of the action's configuration only the names.
 func TestNotifySettings(t *testing.T) {
-	e := probed(t, project(t, asksOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
+	e := probeEngine(t, project(t, confirmOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
 	s, err := e.Settings(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -188,13 +188,13 @@ func TestNotifySettings(t *testing.T) {
 	}
 }
 
-// Effects elsewhere can be left out of a run: nobody is told, hooks of the actions named are taken to have answered
-// continue, and checks are made nevertheless.
+// Effects can be disabled: no notifications are sent, the named hooks count as continue, and checks still
+// run.
 func TestWithoutEffects(t *testing.T) {
 	root := project(t, `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: check, checks: []}, {action: bell, file: bell.log}]}, nodes: [{id: a, prompt: go}]}`)
 	tests := map[string]struct {
 		options []engine.Option
-		bells   int // the hook's, and that of notify
+		bells   int // calls by the hook and by notify
 	}{
 		"with all":     {nil, 2},
 		"without them": {[]engine.Option{engine.WithoutHooks("webhook", "bell"), engine.WithoutNotify()}, 0},
@@ -206,8 +206,8 @@ func TestWithoutEffects(t *testing.T) {
 				t.Fatal(err)
 			}
 			checked := 0
-			options := slices.Concat(tt.options, []engine.Option{engine.WithHookAction(gauge{}), withNotify(t, "  - {action: bell, on: [completed, aborted], file: bell.log}\n")})
-			r, err := probed(t, root, agent{}, options...).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Force: true, Observe: func(u engine.Update) {
+			options := slices.Concat(tt.options, []engine.Option{engine.WithHookAction(checkAction{}), withNotify(t, "  - {action: bell, on: [completed, aborted], file: bell.log}\n")})
+			r, err := probeEngine(t, root, agent{}, options...).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Force: true, Observe: func(u engine.Update) {
 				if u.Event != nil && u.Event.Type == event.HookComplete && strings.Contains(string(u.Event.Data), `"action":"check"`) {
 					checked++
 				}

@@ -7,10 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 )
 
-// U223: two variables set the journal's pace; what is no positive number is as good as none.
+// U223: two variables set the journal's options; other values are ignored.
 func TestJournalOptions(t *testing.T) {
 	log := hclog.NewNullLogger()
 	for _, tt := range []struct {
@@ -41,5 +42,18 @@ func TestVariable(t *testing.T) {
 	}
 	if got := c.variable("NONE"); got != "" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// U180: secrets in component settings are redacted like those of the environment; words and variable names
+// are not.
+func TestSecretsOfTheSettings(t *testing.T) {
+	said := allSettings{}
+	said.user.Providers = []settings.Provider{{Name: "a", Config: []byte(
+		`{"api_key":"k3y-of-mine","auth":"oauth-device","secret_env":"HMAC_OF_MINE","headers":{"Authorization":"Bearer t0ken-of-mine"},"tokens":["list-1-of-mine"],"password":"${PASS_OF_MINE}","endpoint":"http://h1"}`)}}
+	r := (&config{environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(said)
+	got := r.Agent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
+	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
+		t.Errorf("got %s", got)
 	}
 }

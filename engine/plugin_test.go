@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	// the examples show engines without the options that keep the user's own files out
+	// examples do not isolate themselves from the user's files
 	err = errors.Join(os.Setenv("XDG_CONFIG_HOME", home), os.Setenv("XDG_CACHE_HOME", home), os.Unsetenv("AGENT_PIPELINES_PLUGIN_DIR"))
 	if err != nil {
 		panic(err)
@@ -47,26 +47,25 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// probe is a real plugin, in a process of its own: a provider that falls, a strategy that asks, and an action that
-// rings.
+// probe is a real plugin in its own process: a crashing provider, strategies and an action.
 func probe() sdk.Plugin {
-	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{falling{}}, Terminations: []sdk.Termination{curious{}, endless{}}, HookActions: []sdk.HookAction{bell{}}}
+	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{crashingProvider{}}, Terminations: []sdk.Termination{askingStrategy{}, endlessStrategy{}}, HookActions: []sdk.HookAction{bellAction{}}}
 }
 
-// withProbe lets an engine use the plugin probe.
+// withProbe adds the plugin probe to an engine.
 func withProbe() engine.Option {
 	return engine.WithBundled(engine.Bundled{
 		Name: "probe", Args: []string{probeWord}, Describe: func() (sdk.Description, error) { return serve.Describe(probe()) },
 	})
 }
 
-// falling takes its process with it while the file "fall" is there, and otherwise does its work and says
-// which variables it sees.
-type falling struct{}
+// crashingProvider ends its process if the file "fall" exists; otherwise it works and prints its environment
+// variables.
+type crashingProvider struct{}
 
-func (falling) Describe() sdk.Component { return sdk.Component{Name: "falling"} }
+func (crashingProvider) Describe() sdk.Component { return sdk.Component{Name: "falling"} }
 
-func (falling) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+func (crashingProvider) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	if os.Remove("fall") == nil {
 		fmt.Fprintln(os.Stderr, "the last words of the probe")
 		os.Exit(7)
@@ -74,47 +73,46 @@ func (falling) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange
 	return sdk.ExecuteResult{Output: "sees " + os.Getenv("SEEN") + os.Getenv("UNSEEN")}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
 }
 
-// curious asks agent whether it is enough and does what it says. What it holds for a session it gives
-// back by a file.
-type curious struct{}
+// askingStrategy asks agent whether to stop. It releases a session by writing a file.
+type askingStrategy struct{}
 
-func (curious) Describe() sdk.Component { return sdk.Component{Name: "curious"} }
+func (askingStrategy) Describe() sdk.Component { return sdk.Component{Name: "curious"} }
 
-func (curious) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+func (askingStrategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	if req.Answer == nil {
 		return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "enough?", Provider: "helper"}}, nil
 	}
 	return sdk.Decision{Action: sdk.DecisionStop, Reason: req.Answer.Output}, nil
 }
 
-func (curious) Release(_ context.Context, session string) error {
+func (askingStrategy) Release(_ context.Context, session string) error {
 	return os.WriteFile("released-"+session, nil, 0o600)
 }
 
-func (curious) Validate(context.Context, sdk.ValidateRequest) error { return nil }
+func (askingStrategy) Validate(context.Context, sdk.ValidateRequest) error { return nil }
 
-// endless is never content.
-type endless struct{}
+// endlessStrategy never stops.
+type endlessStrategy struct{}
 
-func (endless) Describe() sdk.Component { return sdk.Component{Name: "endless"} }
+func (endlessStrategy) Describe() sdk.Component { return sdk.Component{Name: "endless"} }
 
-func (endless) Decide(context.Context, sdk.DecideRequest) (sdk.Decision, error) {
+func (endlessStrategy) Decide(context.Context, sdk.DecideRequest) (sdk.Decision, error) {
 	return sdk.Decision{Action: sdk.DecisionContinue}, nil
 }
 
-// answering is an agent that answers questions too.
-type answering struct{ picky }
+// answeringAgent is an agent that also answers questions.
+type answeringAgent struct{ configRecorder }
 
-func (a answering) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (a answeringAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if req.Purpose == sdk.PurposeQuestion {
 		*a.seen = append(*a.seen, string(req.Purpose)+" "+req.Model+" "+string(req.Config))
 		return sdk.ExecuteResult{Output: "it is enough"}, nil
 	}
-	return a.picky.Execute(ctx, req, x)
+	return a.configRecorder.Execute(ctx, req, x)
 }
 
-// probed is an engine over the project with the plugin probe and the agent.
-func probed(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
+// probeEngine returns an engine for the project with the plugin probe and the agent.
+func probeEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithProvider(p), withProbe(),
@@ -130,12 +128,13 @@ func probed(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *e
 	return e
 }
 
-const asking = `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: go, termination: {type: curious, max: 3}}]}`
+const strategyPipeline = `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: go, termination: {type: curious, max: 3}}]}`
 
-// U265, U274: a strategy's question goes to its provider as the user configured it, by any of its names.
+// U265, U274: a strategy's question reaches its provider with the user's configuration, under any of its
+// names.
 func TestQuestionHasTheUsersConfig(t *testing.T) {
 	var seen []string
-	e := probed(t, project(t, asking), answering{picky{seen: &seen}}, engine.WithProviderConfig("helper", []byte(`{"turns":3}`)))
+	e := probeEngine(t, project(t, strategyPipeline), answeringAgent{configRecorder{seen: &seen}}, engine.WithProviderConfig("helper", []byte(`{"turns":3}`)))
 	var reasons []string
 	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
 		if u.Event != nil && u.Event.Type == event.Decision {
@@ -158,9 +157,9 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 	}
 }
 
-// DESIGN 7: what a dead kernel's session held outside is given back when its lock is swept, whoever comes.
-func TestDeadSessionGivesBack(t *testing.T) {
-	root := project(t, asking)
+// DESIGN 7: the resources of a dead kernel's session are released when its lock is removed, by any run.
+func TestDeadSessionIsReleased(t *testing.T) {
+	root := project(t, strategyPipeline)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	stopped := agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
@@ -168,21 +167,21 @@ func TestDeadSessionGivesBack(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	if _, err := probed(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}); err != nil {
+	if _, err := probeEngine(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for _, session := range []string{"old", "never"} { // of "never" there is nothing but the lock
+	for _, session := range []string{"old", "never"} { // "never" has only a lock
 		lock := fmt.Sprintf(`{"session":%q,"pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, session, gone.Process.Pid)
 		if err := os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var seen []string
-	if result, err := probed(t, root, answering{picky{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"}); err != nil || !result.Success {
+	if result, err := probeEngine(t, root, answeringAgent{configRecorder{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"}); err != nil || !result.Success {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	released, err := filepath.Glob(filepath.Join(root, "released-*"))
@@ -191,9 +190,9 @@ func TestDeadSessionGivesBack(t *testing.T) {
 	}
 }
 
-// DESIGN 6: processes that start and fall are journaled, by name and never by value, and the attempt is
-// made again in a fresh one. env says what a provider sees.
-func TestPluginFallsAndIsJournaled(t *testing.T) {
+// DESIGN 6: starts and crashes of plugin processes are journaled, with names but no values of variables, and
+// the attempt is repeated in a new process. env limits the provider's variables.
+func TestPluginCrashIsJournaled(t *testing.T) {
 	for _, tt := range []struct{ name, env, want string }{
 		{"a list", "[SEEN]", "sees yes"}, {"a word", "minimal", "sees"}, {"all", "inherit", "sees yesno"},
 	} {
@@ -202,7 +201,7 @@ func TestPluginFallsAndIsJournaled(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, "fall"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			e := probed(t, root, agent{}, engine.WithEnvironment([]string{"SEEN=yes", "UNSEEN=no", "PATH=/bin"}))
+			e := probeEngine(t, root, agent{}, engine.WithEnvironment([]string{"SEEN=yes", "UNSEEN=no", "PATH=/bin"}))
 			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 			if err != nil || !result.Success {
 				t.Fatalf("%+v, %v", result, err)
@@ -223,7 +222,7 @@ func TestPluginFallsAndIsJournaled(t *testing.T) {
 	}
 }
 
-// A loop that ends because no iteration is left is no success, and is recorded for the project.
+// A loop that reaches its iteration limit is no success; every ended loop is recorded for the project.
 func TestLoop(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -245,7 +244,7 @@ func TestLoop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := probed(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
+			e := probeEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
 				if tt.fail {
 					return failure.New(failure.ConfigInvalid, "no")
 				}

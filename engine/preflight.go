@@ -1,55 +1,165 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Prospect is a run or resume that could begin now.
+// preflight validates every provider, strategy and hook action of the plan, once for each use, and the notify
+// settings. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
+func (s *session) preflight(ctx context.Context) error {
+	known, err := s.resolveBlockProviders(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	seen := map[string]bool{}
+	once := func(n *plan.Node, what string, check func() error) {
+		if seen[what] {
+			return
+		}
+		seen[what] = true
+		if err := check(); err != nil {
+			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
+		}
+	}
+	for _, n := range expandStages(s.plan, known) {
+		if n.Provider == nil {
+			continue
+		}
+		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
+		if s.plan.PolicyOf(n).Budget.NeedsContext(n.ID) {
+			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
+		}
+		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
+		for _, c := range n.Checks {
+			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
+				if err := s.checkCheckAction(ctx, n, c); err != nil {
+					return fmt.Errorf("check %s: %w", c.ID, err)
+				}
+				return nil
+			})
+		}
+	}
+	for h := range s.plan.Hooks() {
+		if err := s.checkHook(ctx, h); err != nil {
+			errs = append(errs, fmt.Errorf("hook at %s: %w", cmp.Or(h.At, string(h.Point)), err))
+		}
+	}
+	return errors.Join(append(errs, s.checkNotify(ctx))...)
+}
+
+// checkProvider validates the configuration of a node's provider.
+func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	if err != nil {
+		return err
+	}
+	v, ok := p.(sdk.Validator)
+	if !ok || s.engine.config.providerOverride != "" {
+		return nil
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.PolicyOf(n).Mode)})
+}
+
+// checkContext checks that the context size of a node's model is known.
+func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	if err != nil {
+		return nil //nolint:nilerr // checkProvider has said so
+	}
+	_, err = attempt.ContextOf(p, n)
+	return err
+}
+
+// checkHook validates the configuration of a hook's action. The kernel's own actions have none.
+func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
+	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
+		return nil
+	}
+	action, err := s.components().HookAction(ctx, h, nil)
+	if err != nil {
+		return err
+	}
+	return validateAction(ctx, action, h.Config)
+}
+
+// validateAction validates the configuration of a hook action.
+func validateAction(ctx context.Context, action sdk.HookAction, config json.RawMessage) error {
+	v, ok := action.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
+}
+
+// checkStrategy validates the configuration of a node's termination strategy.
+func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
+	t := n.Termination
+	strategy, err := s.components().strategy(ctx, t.Type(), n)
+	if err != nil {
+		return err
+	}
+	v, ok := strategy.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	config, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("render the termination's config: %w", err)
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
+}
+
+// PreflightResult describes a run or resume that could begin now.
 type PreflightResult struct {
-	// Session is the session's name; where none was given, the one that was made up.
+	// Session is the session's name, generated if none was given.
 	Session string
 	// Dir is the absolute path of the session's directory, which need not exist yet.
 	Dir string
-	// Warnings are what the author of the pipeline should know.
+	// Warnings holds the compiler's warnings.
 	Warnings Diagnostics
 }
 
-// Preflight finds out whether [Engine.Run] would begin with these options and fails as it would: files
-// that do not compile, providers that are missing or misconfigured, a session that runs or exists. It
-// writes nothing. What changes afterwards, Run finds out itself.
+// Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
+// files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
+// again.
 func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
-	src, err := e.starting(ctx, o)
+	src, err := e.startSource(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.startable(src.session, o.Force); err != nil {
+	if err := e.checkStartable(src.session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.free(src.session, o.Force); err != nil {
+	if err := e.checkUnlocked(src.session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.tryComponents(ctx, src.plan, src.configs); err != nil {
+	if err := e.checkComponents(ctx, src.plan, src.configs); err != nil {
 		return nil, err
 	}
-	return &PreflightResult{Session: src.session, Dir: e.dirOf(src.session), Warnings: src.warnings}, nil
+	return &PreflightResult{Session: src.session, Dir: e.sessionDir(src.session), Warnings: src.warnings}, nil
 }
 
-// PreflightResume finds out whether [Engine.Resume] would go on with these options and fails as it would.
-// It writes nothing.
+// PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
+// writes nothing.
 func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	configs, warnings, err := e.settings.assign(ctx, e.host)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.free(o.Session, o.Force); err != nil {
+	if err := e.checkUnlocked(o.Session, o.Force); err != nil {
 		return nil, err
 	}
 	dir, err := e.open(o.Session)
@@ -58,11 +168,11 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 	}
 	defer dir.Close()
 	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.host, configs: configs, sandbox: o.Sandbox}
-	if err := s.resumable(ctx, o); err != nil {
+	if err := s.checkResumable(ctx, o); err != nil {
 		return nil, err
 	}
-	if _, faults := s.resolutions(); len(faults) > 0 {
-		return nil, e.clean(faults)
+	if _, faults := s.readResolutions(); len(faults) > 0 {
+		return nil, e.redactDiagnostics(faults)
 	}
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
@@ -70,37 +180,36 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
-// resumable reads the session's files and says why it cannot go on, nil if it can.
-func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
-	p, _ := loadPlan(s.dir) // why it cannot be read is said where it is needed
+// checkResumable reads the session's files and returns the error that a resume would fail with.
+func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
+	p, _ := loadPlan(s.dir) // reported where the plan is needed
 	var err error
-	if s.past, err = s.readPast(p); err != nil {
+	if s.replay, err = s.replayJournal(p); err != nil {
 		return err
 	}
-	from, err := s.recall(ctx)
+	from, err := s.recoverState(ctx)
 	switch {
 	case err != nil:
 		return err
-	case !s.mayGoOn(o):
-		return final(s.state, o)
+	case !s.canContinue(o):
+		return finalError(s.state, o)
 	case schedule.UsedUp(s.plan, s.state) != nil && !o.Force:
-		return usedUp(s.name, schedule.UsedUp(s.plan, s.state))
+		return timeUsedUpError(s.name, schedule.UsedUp(s.plan, s.state))
 	case from != nil && from.src != nil:
-		return fits(s.plan, s.state, o)
+		return checkResume(s.plan, s.state, o)
 	default:
-		return errors.Join(fits(s.plan, s.state, o), s.checkPlan())
+		return errors.Join(checkResume(s.plan, s.state, o), s.checkPlan())
 	}
 }
 
-// tryComponents asks the plan's providers and strategies whether they would work. Their processes end
-// with the engine.
-func (e *Engine) tryComponents(ctx context.Context, p *plan.Plan, configs userConfigs) error {
+// checkComponents validates the plan's providers and strategies. Their processes end with the engine.
+func (e *Engine) checkComponents(ctx context.Context, p *plan.Plan, configs providerConfigs) error {
 	s := &session{engine: e, host: e.host, plan: p, configs: configs}
 	return s.preflight(ctx)
 }
 
-// free refuses a session that a kernel holds, unless by force.
-func (e *Engine) free(name string, force bool) error {
+// checkUnlocked refuses a session that a kernel holds, unless force is set.
+func (e *Engine) checkUnlocked(name string, force bool) error {
 	if force {
 		return nil
 	}
@@ -109,21 +218,19 @@ func (e *Engine) free(name string, force bool) error {
 	}
 	holder, held, err := lock.Holder(e.project, name)
 	if err == nil && held {
-		return alreadyRunning(name, holder.PID)
+		return alreadyRunningError(name, holder.PID)
 	}
-	return nil // what is wrong with a lock, taking it tells
+	return nil // acquiring the lock reports damage
 }
 
-// alreadyRunning is the refusal of a session that the process holds, 0 if its number is not known.
-func alreadyRunning(name string, pid int) error {
-	who := ""
-	if pid > 0 {
-		who = fmt.Sprintf(" (PID %d)", pid)
+// checkCheckAction validates a check's configuration with the check action.
+func (s *session) checkCheckAction(ctx context.Context, n *plan.Node, c plan.Check) error {
+	if c.LeftOut != "" {
+		return nil
 	}
-	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, who).
-		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", name, name)
-	e.Cause = ErrLocked
-	return e
+	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)
+	if err != nil {
+		return err
+	}
+	return validateAction(ctx, action, c.Config)
 }
-
-func (e *Engine) dirOf(session string) string { return e.project.Abs(store.RunsDir + "/" + session) }

@@ -2,14 +2,122 @@ package engine
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// StepStatus is how one step of the node that a session is at stands.
+// ProviderStatus is the state of a provider of a parallel block.
+type ProviderStatus struct {
+	Provider  string `json:"provider"` // name in the pipeline, or its alias (as)
+	Status    string `json:"status"`   // pending, running, complete, failed
+	Stage     string `json:"stage,omitempty"`
+	Iteration int    `json:"iteration"` // of Stage
+	Max       int    `json:"max_iterations"`
+	Attempt   int    `json:"attempt,omitempty"`
+	// Failure is the error of the provider or of its last attempt, else nil.
+	Failure *event.FailureData `json:"error,omitempty"`
+}
+
+// StageResult is the state of one node: its last visit in the last run of the pipeline.
+type StageResult struct {
+	ID   string    `json:"id"`
+	Path string    `json:"path"` // path in the plan: "0", in an embedded pipeline "2.0"
+	Kind plan.Kind `json:"kind"` // stage, parallel or pipeline
+	// Status is pending, running, complete, failed or skipped.
+	Status string `json:"status"`
+	// Outcome selected the node's edge (success, fail, ...); Reason says why the node ended. Both are ""
+	// before.
+	Outcome string `json:"outcome,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Iterations counts the completed ones, in a block over all providers. It is 0 for an embedded pipeline,
+	// whose stages follow it.
+	Iterations int `json:"iterations"`
+	// Duration is the time from start to end, including pauses; 0 before the end.
+	Duration time.Duration `json:"duration_ns"`
+	// Output is the absolute path of the agent's last output, "" for none.
+	Output string `json:"output,omitempty"`
+	// Providers holds the states of a parallel block's providers, in its order.
+	Providers []ProviderStatus `json:"providers,omitempty"`
+}
+
+// stageResults returns the results of all nodes in plan order, those of an embedded pipeline after its node.
+// dir is the session's directory.
+func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
+	results := []StageResult{}
+	for n := range p.All() {
+		r := StageResult{ID: n.ID, Path: n.Path, Kind: n.Kind, Status: "pending", Providers: providerStatuses(n, st)}
+		if ns, entered := st.Nodes[n.Path]; entered {
+			r.Status, r.Outcome, r.Reason, r.Iterations = string(ns.Status), ns.Outcome, ns.Reason, completedIterations(ns)
+			if ns.EndedAt != nil {
+				r.Duration = ns.EndedAt.Sub(ns.StartedAt)
+			}
+			if ns.Output != nil {
+				r.Output = filepath.Join(dir, ns.Output.Path)
+			}
+		} else if why := schedule.PassedOver(p, st, n.Path); why != "" {
+			r.Status, r.Reason = string(state.NodeSkipped), why
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// newDeliverable returns the artifact that a completed run delivers, nil for none. dir is the session's
+// directory.
+func newDeliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
+	if st.Status != state.Completed {
+		return nil
+	}
+	path, ref, has := schedule.Deliverable(p, st, "")
+	n := p.Find(path)
+	if !has || n == nil {
+		return nil
+	}
+	d := &Deliverable{Stage: n.ID, Path: path, Artifact: filepath.Join(dir, ref.Path)}
+	if n.Artifact != nil {
+		d.Type = n.Artifact.Type
+	}
+	return d
+}
+
+func completedIterations(n state.Node) int {
+	total := n.Loop.Completed
+	for _, b := range n.Branches {
+		for _, done := range b.Done {
+			total += done.Iterations
+		}
+		if len(b.Done) <= b.Stage { // its current stage is not in Done
+			total += b.Loop.Completed
+		}
+	}
+	return total
+}
+
+// resumeCommand returns the command that resumes a session in the state st.
+func resumeCommand(session string, p *plan.Plan, st state.State) string {
+	if used := schedule.UsedUp(p, st); used != nil {
+		return used.ResumeCommand
+	}
+	return "agent-pipelines resume " + session
+}
+
+func completedNodes(p *plan.Plan, st state.State) []string {
+	ids := []string{}
+	for i := range p.Nodes {
+		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
+			ids = append(ids, p.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
+// StepStatus is the state of one step of the session's current node.
 type StepStatus struct {
 	ID     string           `json:"id"`
 	Title  string           `json:"title,omitempty"`
@@ -18,7 +126,7 @@ type StepStatus struct {
 	Reason string           `json:"reason,omitempty"` // why it failed, is blocked or was skipped
 }
 
-// CycleStatus is how often a counted edge was taken.
+// CycleStatus is the state of a counted edge.
 type CycleStatus struct {
 	Edge    string   `json:"edge"`  // "verify:fail->execute"
 	Count   int      `json:"count"` // returns so far
@@ -26,18 +134,18 @@ type CycleStatus struct {
 	Reasons []string `json:"reasons,omitempty"` // of the last returns, oldest first
 }
 
-// BudgetStatus is what of a ceiling is used up. Attempts that did not say what they took count as what was reserved
-// for them, and are counted.
+// BudgetStatus is the consumption of a budget. An attempt that reported none counts with its reservation.
 type BudgetStatus struct {
-	// Scope is the id of the node that the ceiling is for, "" for the whole session. Path is the node's.
+	// Scope is the id of the budget's node, "" for the whole session. Path is the node's path.
 	Scope string `json:"scope,omitempty"`
 	Path  string `json:"path,omitempty"`
-	// Used and Ceiling are the charge and what bounds it; a member of the ceiling that is 0 bounds nothing.
+	// Used is the charge, Ceiling its limit; a zero member of Ceiling is unlimited.
 	Used    state.Charge `json:"used"`
 	Ceiling plan.Cost    `json:"ceiling"`
 }
 
-// stepStatuses are those of the node that the run is at, in their order; of a run that is over, of the last node that has any.
+// stepStatuses returns the steps of the current node in their order. After the end of a run, these are the
+// steps of the last node that has any.
 func stepStatuses(p *plan.Plan, st state.State) (path string, all []StepStatus) {
 	at := p.Find(st.At)
 	if at == nil || at.Steps == nil {
@@ -59,7 +167,7 @@ func stepStatuses(p *plan.Plan, st state.State) (path string, all []StepStatus) 
 	return at.ID, all
 }
 
-func cyclesOf(st state.State) []CycleStatus {
+func cycleStatuses(st state.State) []CycleStatus {
 	var all []CycleStatus
 	for _, edge := range slices.Sorted(maps.Keys(st.Cycles)) {
 		c := st.Cycles[edge]
@@ -68,8 +176,8 @@ func cyclesOf(st state.State) []CycleStatus {
 	return all
 }
 
-// budgets are all ceilings of a plan, the session's first.
-func budgets(p *plan.Plan, st state.State) []BudgetStatus {
+// budgetStatuses returns all budgets of a plan, the session's first.
+func budgetStatuses(p *plan.Plan, st state.State) []BudgetStatus {
 	var all []BudgetStatus
 	seen := map[string]bool{}
 	add := func(path string) {
@@ -91,18 +199,24 @@ func budgets(p *plan.Plan, st state.State) []BudgetStatus {
 	return all
 }
 
-// budgetWarnings are the marks of policy.cost.warn_usd that the event has passed; st is the state after it.
-func budgetWarnings(p *plan.Plan, e event.Event, st state.State) []event.BudgetWarningData {
-	var all []event.BudgetWarningData
-	for _, scope := range slices.Sorted(maps.Keys(st.Charges)) {
-		charge := st.Charges[scope]
-		if charge.WarnedAt == 0 || charge.WarnedAt != e.Seq {
+// providerStatuses returns the states of a parallel block's providers, nil if n is not a block.
+func providerStatuses(n *plan.Node, st state.State) []ProviderStatus {
+	if n == nil || n.Kind != plan.KindParallel {
+		return nil
+	}
+	ns := st.Nodes[n.Path]
+	all := make([]ProviderStatus, len(n.Providers))
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		b, begun := ns.Branches[id]
+		all[i] = ProviderStatus{Provider: id, Status: "pending"}
+		if !begun {
 			continue
 		}
-		for _, c := range p.Ceilings(scope) {
-			if c.Scope == scope {
-				all = append(all, event.BudgetWarningData{Scope: scope, SpentUSD: charge.USD, WarnUSD: c.Cost.WarnUSD, MaxUSD: c.Cost.MaxUSD})
-			}
+		stage := &n.Stages[b.Stage]
+		all[i] = ProviderStatus{
+			Provider: id, Status: string(b.Status), Stage: stage.ID, Iteration: b.Loop.Iteration, Max: stage.Termination.Max(),
+			Attempt: b.Loop.Attempt, Failure: b.Loop.Failure,
 		}
 	}
 	return all

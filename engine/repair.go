@@ -16,46 +16,46 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// RepairOptions say how a session is repaired.
+// RepairOptions selects the session to repair.
 type RepairOptions struct {
 	Session string
-	// At is where the session is to go on, "NODE" or "NODE:ITERATION" (the id of a node, the number of the
-	// next iteration). Default: where its files show that it was.
+	// At is the place to continue, "NODE" or "NODE:ITERATION" (a node's id and the number of the next
+	// iteration). Default: the last place that the files show.
 	At string
-	// DryRun only finds out what would be done.
+	// DryRun only reports the repair.
 	DryRun bool
 }
 
-// Repair is what is known of a session, and what was done.
+// Repair describes the recovered session and the repair.
 type Repair struct {
 	Session string `json:"session"`
-	// Whole: nothing is missing and nothing was done.
+	// Whole reports that no data is missing and nothing was changed.
 	Whole bool `json:"whole"`
-	// Lost are the things that could not be read. Doubt is why the place to go on is a guess, "" if it is
-	// sure or was given.
+	// Lost lists the data that could not be read. Doubt says why the place to continue is a guess, "" if it
+	// is certain or was given.
 	Lost  []string `json:"lost"`
 	Doubt string   `json:"doubt,omitempty"`
-	// Status and the following say how the session stands after the repair. Node is "" if it is past the
-	// last one.
+	// Status and the fields below describe the session after the repair. Node is "" after the last node.
 	Status state.Status `json:"status"`
-	// Run is the run of the whole pipeline that it is in, of Runs; 0 where it runs once.
+	// Run is the current run of the whole pipeline, of Runs; 0 if it runs once.
 	Run       int      `json:"run,omitempty"`
 	Runs      int      `json:"runs,omitempty"`
 	Node      string   `json:"node"` // path
 	Stage     string   `json:"stage"`
-	Iteration int      `json:"next_iteration,omitempty"` // that a resume begins or decides about; 0 outside stages
+	Iteration int      `json:"next_iteration,omitempty"` // next iteration of a stage; 0 for other nodes
 	Completed []string `json:"stages_completed"`
 	// Kept is the absolute path of the old journal, "" if there was none or nothing was done.
 	Kept   string `json:"kept,omitempty"`
 	DryRun bool   `json:"dry_run"`
-	// ResumeCommand goes on with the session, "" if it has ended or was not changed.
+	// ResumeCommand resumes the session, "" if it has ended or was not changed.
 	ResumeCommand string `json:"resume_command,omitempty"`
 }
 
-// Repair makes a session's state from what can be read of its files and lets it begin with that: the old
-// journal is kept beside a new one. It runs nothing. A session that lacks nothing is left alone unless At
-// is given. It fails with [ErrLocked] while a kernel holds the session, with [ErrNoSession] if there is
-// none, and with a failure of kind state_corrupt if the files tell nothing and At does not either.
+// Repair recovers a session's state from its readable files and begins a new journal with it; the old journal
+// is kept beside it. It runs nothing. An undamaged session is not changed unless At is given.
+//
+// The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
+// kind state_corrupt if neither the files nor At give a place to continue.
 func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	var at *recovery.Point
 	if o.At != "" {
@@ -71,26 +71,26 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 		return nil, err
 	}
 	s.configs = configs
-	if err := s.openToRepair(ctx, o.DryRun); err != nil {
+	if err := s.openForRepair(ctx, o.DryRun); err != nil {
 		return nil, s.close(err)
 	}
 	r, err := s.repair(ctx, at, o.DryRun)
 	return r, s.close(err)
 }
 
-// openToRepair opens the session's directory, and takes the session unless it is only looked at.
-func (s *session) openToRepair(ctx context.Context, look bool) error {
+// openForRepair opens the session's directory, and locks the session unless it is a dry run.
+func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 	if err := store.CheckSession(s.name); err != nil {
 		return err
 	}
-	if s.engine.runs(s.name) {
-		return runsHere(s.name)
+	if s.engine.isRunning(s.name) {
+		return runsHereError(s.name)
 	}
-	if !look {
+	if !dryRun {
 		if err := s.acquire(false, false); err != nil {
 			return err
 		}
-		return errors.Join(s.sweep(ctx, s.pastKernels()), s.sweepTemps())
+		return errors.Join(s.endSurvivors(ctx, s.previousKernels()), s.sweepTemps())
 	}
 	dir, err := s.engine.open(s.name)
 	if err != nil {
@@ -100,28 +100,28 @@ func (s *session) openToRepair(ctx context.Context, look bool) error {
 	s.closers = append(s.closers, dir.Close)
 	holder, held, err := lock.Holder(s.engine.project, s.name)
 	if err == nil && held {
-		err = alreadyRunning(s.name, holder.PID)
+		err = alreadyRunningError(s.name, holder.PID)
 	}
 	return err
 }
 
-func (s *session) repair(ctx context.Context, at *recovery.Point, look bool) (*Repair, error) {
+func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (*Repair, error) {
 	found, err := recovery.Read(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	if s.empty(found) {
-		return nil, neverBegan(s.name)
+	if s.isEmpty(found) {
+		return nil, neverBeganError(s.name)
 	}
-	from, err := s.proposal(ctx, found, at)
+	recovered, err := s.proposeState(ctx, found, at)
 	if err != nil {
 		return nil, err
 	}
-	r := s.repaired(from)
-	if r.DryRun = look; look || from.Whole {
+	r := s.repairReport(recovered)
+	if r.DryRun = dryRun; dryRun || recovered.Whole {
 		return r, nil
 	}
-	if r.Kept, err = s.renew(ctx, found, from); err != nil {
+	if r.Kept, err = s.replaceJournal(ctx, found, recovered); err != nil {
 		return nil, err
 	}
 	if !r.Status.Final() {
@@ -130,24 +130,24 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, look bool) (*R
 	return r, nil
 }
 
-// proposal is the state that the session is to begin with.
-func (s *session) proposal(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recalled, error) {
-	r := &recalled{}
-	b, err := s.base(ctx, found, r)
+// proposeState returns the state for the session to begin with.
+func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recoveredState, error) {
+	r := &recoveredState{}
+	b, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
 		return nil, err
 	}
 	r.Result, err = found.Restore(b)
 	if err != nil && at == nil {
-		return nil, s.hopeless(err)
+		return nil, s.unrepairableError(err)
 	}
 	if err != nil {
 		r.Lost = append(r.Lost, err.Error())
 		r.State = state.State{}
 	}
-	if was := r.State.PlanSHA256; was != b.PlanSHA256 && was != "" && r.src == nil {
+	if old := r.State.PlanSHA256; old != b.PlanSHA256 && old != "" && r.src == nil {
 		r.Whole = false
-		r.Lost = append(r.Lost, "the plan that the session was started with: plan.json was changed, and counts as it is now")
+		r.Lost = append(r.Lost, "the original plan: plan.json was changed, and its current content is used")
 	}
 	r.State.PlanSHA256 = b.PlanSHA256
 	if at == nil {
@@ -157,24 +157,24 @@ func (s *session) proposal(ctx context.Context, found *recovery.SessionFiles, at
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	r.Whole, r.Doubt = false, ""
-	r.Reason = fmt.Sprintf("repaired, to go on at %s", at.Node)
+	r.Reason = fmt.Sprintf("repaired to continue at %s", at.Node)
 	if at.Iteration > 0 {
 		r.Reason += fmt.Sprintf(", iteration %d", at.Iteration)
 	}
 	return r, nil
 }
 
-func (s *session) hopeless(err error) error {
+func (s *session) unrepairableError(err error) error {
 	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
-		WithHint("`agent-pipelines repair %s --at NODE:ITERATION` goes on where you say; --force of the verb that began it starts again from the beginning", s.name)
+		WithHint("choose the place with `agent-pipelines repair %s --at NODE:ITERATION`, or start again with --force", s.name)
 }
 
-// repaired says how the session stands.
-func (s *session) repaired(from *recalled) *Repair {
-	st := from.State
+// repairReport describes the session with the recovered state.
+func (s *session) repairReport(recovered *recoveredState) *Repair {
+	st := recovered.State
 	r := &Repair{
-		Session: s.name, Whole: from.Whole, Lost: append([]string{}, from.Lost...), Doubt: from.Doubt,
-		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(s.plan, st),
+		Session: s.name, Whole: recovered.Whole, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
+		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(s.plan, st),
 	}
 	n := s.plan.Find(st.At)
 	if n == nil {
@@ -191,21 +191,22 @@ func (s *session) repaired(from *recalled) *Repair {
 	return r
 }
 
-// renew puts the old journal aside and begins a new one with the state. It returns where the old one is.
-func (s *session) renew(ctx context.Context, found *recovery.SessionFiles, from *recalled) (string, error) {
-	if from.Doubt != "" {
-		from.Lost = append(from.Lost, "what is a guess: "+from.Doubt)
+// replaceJournal renames the old journal and begins a new one with the state. It returns the old journal's
+// path.
+func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFiles, recovered *recoveredState) (string, error) {
+	if recovered.Doubt != "" {
+		recovered.Lost = append(recovered.Lost, "guess: "+recovered.Doubt)
 	}
-	if from.State.StartedAt.IsZero() {
-		from.State.StartedAt = time.Now().UTC()
+	if recovered.State.StartedAt.IsZero() {
+		recovered.State.StartedAt = time.Now().UTC()
 	}
-	d, err := s.imported(from)
+	d, err := s.importedData(recovered)
 	if err != nil {
 		return "", err
 	}
 	e := event.New(event.SessionImported, nil, "", d)
 	seq, epoch := found.Last()
-	e.RunID, e.Seq, e.Epoch = from.State.RunID, seq+1, epoch+1
+	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
 	e, kept, err := journal.Renew(ctx, s.dir, e)
 	if err != nil {
 		return "", err
@@ -213,7 +214,7 @@ func (s *session) renew(ctx context.Context, found *recovery.SessionFiles, from 
 	if kept != "" {
 		kept = s.dir.Abs(kept)
 	}
-	s.follow(s.pastOf(s.plan))
+	s.useReplay(s.newReplay(s.plan))
 	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
 }

@@ -13,56 +13,56 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// redactor knows the secrets of the user's environment, and those that the settings hand to components.
-func (c *config) redactor(said allSettings) *redact.Redactor {
-	known := slices.Clone(c.environ)
-	for _, p := range slices.Concat(said.over, said.project.Providers, said.user.Providers) {
-		known = append(known, named("", p.Config)...)
+// newRedactor returns a redactor with the secrets of the user's environment and of the components' settings.
+func (c *config) newRedactor(s allSettings) *redact.Redactor {
+	secrets := slices.Clone(c.environ)
+	for _, p := range slices.Concat(s.overrides, s.project.Providers, s.user.Providers) {
+		secrets = append(secrets, secretEntries("", p.Config)...)
 	}
-	for _, n := range said.layers().Notify() {
-		known = append(known, named("", n.Config)...)
+	for _, n := range s.layers().Notify() {
+		secrets = append(secrets, secretEntries("", n.Config)...)
 	}
-	return redact.New(known)
+	return redact.New(secrets)
 }
 
-// word is one of letters alone, such as a setting of a plugin (auth: oauth) or the name of a variable: in other texts
-// it would be found where it means nothing.
-var word = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
+// plainWord matches words of letters, such as a plugin's setting (auth: oauth) or a variable's name.
+// Redacting these would garble ordinary texts.
+var plainWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
 
-// named are the texts of a JSON value as "name=value", with the name of the member that holds each. One that begins
-// with a word for how it is used, as headers do, is there without that word, too.
-func named(name string, doc json.RawMessage) []string {
+// secretEntries returns the texts of a JSON value as "name=value", named by their member. A text with a
+// scheme before it, as in headers (Bearer ...), is added without it, too.
+func secretEntries(name string, doc json.RawMessage) []string {
 	var object map[string]json.RawMessage
 	var list []json.RawMessage
 	var text string
 	var all []string
 	switch {
 	case json.Unmarshal(doc, &text) == nil:
-		if strings.Contains(text, "${") || word.MatchString(text) {
+		if strings.Contains(text, "${") || plainWord.MatchString(text) {
 			return nil
 		}
 		all = append(all, name+"="+text)
-		if _, behind, found := strings.Cut(text, " "); found {
-			all = append(all, name+"="+behind)
+		if _, rest, found := strings.Cut(text, " "); found {
+			all = append(all, name+"="+rest)
 		}
 	case json.Unmarshal(doc, &object) == nil:
 		for member, value := range object {
-			all = append(all, named(member, value)...)
+			all = append(all, secretEntries(member, value)...)
 		}
 	case json.Unmarshal(doc, &list) == nil:
 		for _, value := range list {
-			all = append(all, named(name, value)...)
+			all = append(all, secretEntries(name, value)...)
 		}
 	}
 	return all
 }
 
-// heed makes the session follow a plan, with what that says of secrets.
-func (s *session) heed(p *plan.Plan) error {
+// setPlan sets the session's plan and adds its secret patterns to the redactor.
+func (s *session) setPlan(p *plan.Plan) error {
 	var patterns []*regexp.Regexp
 	for _, text := range p.SecretPatterns() {
 		compiled, err := regexp.Compile(text)
-		if err != nil { // of a plan that no compilation made
+		if err != nil { // the plan was not made by the compiler
 			return failure.New(failure.ConfigInvalid, "policy.secrets.patterns of session '%s': %w", s.name, err)
 		}
 		patterns = append(patterns, compiled)
@@ -75,38 +75,24 @@ func (s *session) heed(p *plan.Plan) error {
 	return nil
 }
 
-// redacted is an event as it may be journaled.
-func (s *session) redacted(e event.Event) event.Event { return redaction.Event(s.redactor, e) }
+// redactEvent removes secrets from an event before it is journaled.
+func (s *session) redactEvent(e event.Event) event.Event { return redaction.Event(s.redactor, e) }
 
-// withoutSecrets is the plan of a run that a person's words for the agent went into: they are kept in the session's
-// directory and sent to whoever makes the model.
-func (s *session) withoutSecrets(p *plan.Plan) *plan.Plan {
+// redactPlan returns the plan without secrets in the user's text for the agent, which is stored in the
+// session and sent to the model's provider.
+func (s *session) redactPlan(p *plan.Plan) *plan.Plan {
 	o := p.Pipeline.Overrides
 	if o == nil || s.redactor.Agent().Text(o.Context) == o.Context {
 		return p
 	}
-	clean, said := *p, *o
-	said.Context = s.redactor.Agent().Text(o.Context)
-	clean.Pipeline.Overrides = &said
+	clean, overrides := *p, *o
+	overrides.Context = s.redactor.Agent().Text(o.Context)
+	clean.Pipeline.Overrides = &overrides
 	return &clean
 }
 
-// secretsFound are the secrets in files of the agents of the last run that the events tell of.
-type secretsFound []event.SecretFoundData
-
-func (all *secretsFound) take(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*all = nil
-	case event.SecretFound:
-		if d, err := event.Decode[event.SecretFoundData](e); err == nil && !slices.Contains(*all, d) {
-			*all = append(*all, d)
-		}
-	}
-}
-
-// clean are diagnostics without secrets: what they quote stands in files of the project.
-func (e *Engine) clean(ds Diagnostics) Diagnostics {
+// redactDiagnostics removes secrets from diagnostics, which may quote files of the project.
+func (e *Engine) redactDiagnostics(ds Diagnostics) Diagnostics {
 	clean := slices.Clone(ds)
 	for i := range clean {
 		clean[i].Message, clean[i].Hint = e.redactor.Text(ds[i].Message), e.redactor.Text(ds[i].Hint)

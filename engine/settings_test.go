@@ -16,14 +16,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// picky is a provider that notes how it is configured and refuses what a test says.
-type picky struct {
+// configRecorder is a provider that records its configuration and refuses it on request.
+type configRecorder struct {
 	agent
 	refuse func(config string) error
 	seen   *[]string // "validate <model> <config>", "work <model> <config>"
 }
 
-func (p picky) Validate(_ context.Context, req sdk.ValidateRequest) error {
+func (p configRecorder) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	*p.seen = append(*p.seen, "validate "+req.Model+" "+string(req.Config))
 	if p.refuse == nil {
 		return nil
@@ -31,14 +31,15 @@ func (p picky) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return p.refuse(string(req.Config))
 }
 
-func (p picky) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (p configRecorder) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	*p.seen = append(*p.seen, string(req.Purpose)+" "+req.Model+" "+string(req.Config))
 	return p.agent.Execute(ctx, req, x)
 }
 
-const oneStage = `{name: two, defaults: {provider: helper}, nodes: [{id: a, prompt: go}]}`
+const onePipeline = `{name: two, defaults: {provider: helper}, nodes: [{id: a, prompt: go}]}`
 
-// configuredEngine has the provider p, and the user's config.yaml in a directory that it returns.
+// configuredEngine returns an engine with the provider p and the user's config.yaml, and the path of that
+// file.
 func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engine.Option) (e *engine.Engine, file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,7 +48,7 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 		t.Fatal(err)
 	}
 	e, err := engine.NewEngine(append([]engine.Option{
-		engine.WithWorkDir(project(t, oneStage)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
+		engine.WithWorkDir(project(t, onePipeline)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(p),
 	}, more...)...)
 	if err != nil {
@@ -70,8 +71,9 @@ func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
 	return result
 }
 
-// U265: the user's config reaches Validate, before work, and Execute; the user's model is the default; a
-// program's word wins over the file's; an entry for nobody is a warning. Nothing of it is in the session.
+// U265: the user's config reaches Validate, before work, and Execute; the user's model is the default. A
+// program's option overrides the file; an entry without a provider is a warning. The session contains no
+// config.
 func TestProviderConfig(t *testing.T) {
 	file := "providers:\n  helper: {model: m9, config: {key: of-the-file}}\n  helpr: {model: x}\n"
 	for _, tt := range []struct {
@@ -91,7 +93,7 @@ func TestProviderConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen []string
-			e, _ := configuredEngine(t, picky{seen: &seen}, tt.config, tt.more...)
+			e, _ := configuredEngine(t, configRecorder{seen: &seen}, tt.config, tt.more...)
 			result := runTwo(t, e)
 			if diff := cmp.Diff(tt.want, seen); diff != "" {
 				t.Error(diff)
@@ -115,8 +117,8 @@ func TestProviderConfig(t *testing.T) {
 	}
 }
 
-// U301: what a provider refuses is told in its own words with the place in the file, before anything is
-// written; what it refuses for other reasons is left as it is.
+// U301: a provider's rejection of its config is reported with the position in the file, before anything is
+// written. Other errors are unchanged.
 func TestProviderRefusesConfig(t *testing.T) {
 	config := "providers:\n  helper:\n    config: {max_turn: 3}\n"
 	for _, tt := range []struct {
@@ -130,7 +132,7 @@ func TestProviderRefusesConfig(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			refusal := failure.New(tt.kind, "unknown key").WithHint("write max_turns")
 			var seen []string
-			e, file := configuredEngine(t, picky{seen: &seen, refuse: func(string) error { return refusal }}, config)
+			e, file := configuredEngine(t, configRecorder{seen: &seen, refuse: func(string) error { return refusal }}, config)
 			_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 			if err == nil {
 				t.Fatal("it ran")
@@ -148,7 +150,7 @@ func TestProviderRefusesConfig(t *testing.T) {
 	}
 }
 
-// A broken config.yaml keeps sessions from running, with all its faults, and nobody from looking at them.
+// A faulty config.yaml prevents runs, with all its faults, but no queries.
 func TestBrokenSettings(t *testing.T) {
 	e, file := configuredEngine(t, agent{}, "provider: {}\nproviders: []\n")
 	var faults engine.Diagnostics
@@ -164,7 +166,7 @@ func TestBrokenSettings(t *testing.T) {
 	}
 }
 
-// Two names of one provider are told by their places.
+// Two entries for one provider are reported with their positions.
 func TestProviderConfiguredTwice(t *testing.T) {
 	e, file := configuredEngine(t, agent{}, "providers:\n  agent: {model: a}\n  helper: {model: b}\n")
 	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
@@ -174,10 +176,10 @@ func TestProviderConfiguredTwice(t *testing.T) {
 	}
 }
 
-// A resumed session has the settings of the day.
-func TestResumeTakesTheSettingsOfTheDay(t *testing.T) {
+// A resumed session uses the current settings.
+func TestResumeUsesCurrentSettings(t *testing.T) {
 	var seen []string
-	p := picky{seen: &seen, agent: agent{work: func(context.Context, sdk.ExecuteRequest) error {
+	p := configRecorder{seen: &seen, agent: agent{work: func(context.Context, sdk.ExecuteRequest) error {
 		return failure.New(failure.AgentError, "not today")
 	}}}
 	e, _ := configuredEngine(t, p, "providers: {agent: {model: m2, config: {turns: 1}}}")
@@ -186,7 +188,7 @@ func TestResumeTakesTheSettingsOfTheDay(t *testing.T) {
 	}
 	seen = nil
 	later, err := engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(picky{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
+		engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,15 +202,15 @@ func TestResumeTakesTheSettingsOfTheDay(t *testing.T) {
 	}
 }
 
-// DESIGN 6: settings that lie in the project are not the user's.
+// DESIGN 6: settings inside the project are not the user's.
 func TestProjectBringsNoSettings(t *testing.T) {
-	root := project(t, oneStage)
+	root := project(t, onePipeline)
 	if err := os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var seen []string
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(picky{seen: &seen}))
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestProjectBringsNoSettings(t *testing.T) {
 	}
 }
 
-// A config that a program gives is an object, or the engine is not made.
+// A program's config must be an object.
 func TestProviderConfigOption(t *testing.T) {
 	for _, config := range []string{"", "{", "[]", "null", `"x"`} {
 		e, err := engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithProviderConfig("agent", []byte(config)))
@@ -232,15 +234,15 @@ func TestProviderConfigOption(t *testing.T) {
 	}
 }
 
-// layeredEngine is an engine over a project with files of settings, the project's and the user's.
+// layeredEngine returns an engine for a project with the project's and the user's settings file.
 func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...engine.Option) *engine.Engine {
 	t.Helper()
-	e, userFile := configuredEngine(t, picky{seen: seen}, user, more...)
+	e, userFile := configuredEngine(t, configRecorder{seen: seen}, user, more...)
 	file := filepath.Join(e.WorkDir(), ".claude/config.yaml")
 	if err := os.WriteFile(file, []byte(project), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return reopened(t, e, seen, filepath.Dir(userFile), more...)
+	return reopenEngine(t, e, seen, filepath.Dir(userFile), more...)
 }
 
 func configFile(t *testing.T, e *engine.Engine) string {
@@ -252,12 +254,12 @@ func configFile(t *testing.T, e *engine.Engine) string {
 	return s.UserFile
 }
 
-// reopened is an engine over the same project, which reads its files anew.
-func reopened(t *testing.T, e *engine.Engine, seen *[]string, config string, more ...engine.Option) *engine.Engine {
+// reopenEngine returns a new engine for the same project, which reads its files again.
+func reopenEngine(t *testing.T, e *engine.Engine, seen *[]string, config string, more ...engine.Option) *engine.Engine {
 	t.Helper()
 	again, err := engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(config), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(picky{seen: seen}),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: seen}),
 	}, more...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -270,8 +272,8 @@ func reopened(t *testing.T, e *engine.Engine, seen *[]string, config string, mor
 	return again
 }
 
-// DESIGN 6, REQUIREMENTS C4: the project's model goes before the user's; its config reaches the provider only
-// once the user trusts the project, and then goes before the user's.
+// DESIGN 6, REQUIREMENTS C4: the project's model overrides the user's. The project's config requires trust,
+// and then overrides the user's.
 func TestProjectSettings(t *testing.T) {
 	var seen []string
 	e := layeredEngine(t, &seen, "providers: {helper: {model: p, config: {of: project}}}", "providers: {agent: {model: u, config: {of: user}}}")
@@ -287,7 +289,7 @@ func TestProjectSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen = nil
-	trusting := reopened(t, e, &seen, filepath.Dir(configFile(t, e)))
+	trusting := reopenEngine(t, e, &seen, filepath.Dir(configFile(t, e)))
 	result, err := trusting.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "trusted"})
 	if err != nil || len(result.Warnings) > 0 {
 		t.Errorf("warnings %v, %v", result.Warnings, err)
@@ -297,7 +299,7 @@ func TestProjectSettings(t *testing.T) {
 	}
 }
 
-// A program's config goes before those of both files, and Settings says which one says what.
+// A program's config overrides both files, and Settings shows each source.
 func TestEffectiveSettings(t *testing.T) {
 	e := layeredEngine(t, &[]string{},
 		"background: tmux\ndefaults: {delay: 0.25}\ncommands: {test: make test}\nproviders: {helper: {model: p}}\n",
@@ -327,8 +329,8 @@ func TestEffectiveSettings(t *testing.T) {
 	}
 }
 
-// The faults of both files are told at once, and lint tells those of the project's as its own target while
-// it goes on with the rest.
+// Faults of both files are reported together; lint reports the project's as its own target and checks the
+// others.
 func TestBrokenProjectSettings(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "backgroun: off\n", "")
 	var faults engine.Diagnostics
@@ -357,7 +359,7 @@ func TestBrokenProjectSettings(t *testing.T) {
 	}
 }
 
-// One provider by two names in the project's file is a fault that only assignment finds; lint tells it there.
+// Two names of one provider in the project's file are a fault that only assignment finds; lint reports it.
 func TestLintOfProjectSettings(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "defaults: {provider: agnt}\nproviders: {agent: {model: a}, helper: {model: b}}\n", "")
 	targets, err := e.Lint(t.Context(), engine.LintOptions{})
@@ -373,8 +375,8 @@ func TestLintOfProjectSettings(t *testing.T) {
 	}
 }
 
-// DESIGN 6: where the user's directory lies in the project, the project cannot trust itself, and saying
-// trust there is refused with the reason.
+// DESIGN 6: if the user's directory is inside the project, the project cannot trust itself, and Trust is
+// refused with the reason.
 func TestProjectCannotTrustItself(t *testing.T) {
 	var seen []string
 	first := layeredEngine(t, &seen, "providers: {agent: {config: {of: project}}}", "")
@@ -383,7 +385,7 @@ func TestProjectCannotTrustItself(t *testing.T) {
 	if err := errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	e := reopened(t, first, &seen, inside)
+	e := reopenEngine(t, first, &seen, inside)
 	if result := runTwo(t, e); !strings.Contains(result.Warnings.Error(), "the project is not trusted") {
 		t.Errorf("warnings %v", result.Warnings)
 	}

@@ -1,40 +1,43 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// source is what a run is started from: the plan, and what the session keeps of where it came from.
+// source is the input of a new run: its plan and the data that the session records about it.
 type source struct {
 	plan     *plan.Plan
 	mode     string // loop or pipeline
 	session  string
-	file     string      // the pipeline file as asked for by path, else absolute; "" where there is none
-	yaml     []byte      // its content
-	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
-	runs     int         // of the whole pipeline, 0 for one
-	configs  userConfigs // of the user, by provider
+	file     string          // the pipeline's path as given, or its absolute path; "" for none
+	yaml     []byte          // content of file
+	library  []string        // folders of shipped stages in the plan, see [compile.Result]
+	runs     int             // number of runs of the whole pipeline, 0 for one
+	configs  providerConfigs // the user's settings, by provider
 	warnings yamldoc.Diagnostics
-	handed   handed
+	input    runInput
 }
 
-// source compiles what the options name, and finds out which providers the user's settings are for.
-func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
+// newSource compiles the run of the options and resolves the user's provider settings.
+func (e *Engine) newSource(ctx context.Context, o RunOptions) (*source, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -46,29 +49,30 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src.runs = o.repeats()
+	src.runs = o.runCount()
 	src.configs, src.warnings = configs, slices.Concat(warnings, src.warnings)
-	if src.handed, err = e.handed(src.plan, o.Fields); err != nil {
+	if src.input, err = e.readRunInput(src.plan, o.Fields); err != nil {
 		return nil, err
 	}
 	return src, nil
 }
 
-// starting is the source of a run that is to begin with it.
-func (e *Engine) starting(ctx context.Context, o RunOptions) (*source, error) {
-	src, err := e.source(ctx, o)
+// startSource returns the source of a run that starts now.
+func (e *Engine) startSource(ctx context.Context, o RunOptions) (*source, error) {
+	src, err := e.newSource(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return src, src.handed.suffices(src.plan)
+	return src, src.input.checkFirstNode(src.plan)
 }
 
-// compile makes the plan; the user's models are the defaults of their providers. Starting says that a run begins with it.
-func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs, starting bool) (*source, error) {
+// compile compiles the plan; the user's models are the providers' defaults. Starting reports that a run
+// follows.
+func (e *Engine) compile(ctx context.Context, o RunOptions, configs providerConfigs, starting bool) (*source, error) {
 	if o.Plan != nil {
-		return e.given(o, time.Now())
+		return e.planSource(o, time.Now())
 	}
-	if o.Provider != "" { // a provider of the command line that does not exist is no fault of the files
+	if o.Provider != "" { // an unknown provider of the command line is not a fault of the files
 		if _, err := e.host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
 			return nil, err
 		}
@@ -78,7 +82,7 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs,
 		return nil, err
 	}
 	catalog.starting = starting
-	req := e.compilation(o, catalog, e.settings)
+	req := e.compileRequest(o, catalog, e.settings)
 	switch {
 	case o.Stage != "":
 		return e.stageSource(req, o)
@@ -89,14 +93,14 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs,
 	}
 }
 
-// compilation is what a compilation starts from.
-func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) compile.Request {
+// compileRequest returns the compiler's request for the options.
+func (e *Engine) compileRequest(o RunOptions, c *catalog, s allSettings) compile.Request {
 	return compile.Request{
 		Roots:   e.roots(),
-		Session: o.Session, Now: time.Now(), Catalog: known, Defaults: said.defaults(), DefaultProvider: e.config.fallback,
+		Session: o.Session, Now: time.Now(), Catalog: c, Defaults: s.defaults(), DefaultProvider: e.config.defaultProvider,
 		Overrides: compile.Overrides{
 			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox,
-			Mode: plan.StricterMode(o.Mode, plan.StricterMode(said.user.Mode, said.project.Mode)),
+			Mode: plan.StricterMode(o.Mode, plan.StricterMode(s.user.Mode, s.project.Mode)),
 			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
 			Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
 		},
@@ -105,30 +109,30 @@ func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) com
 }
 
 func (o RunOptions) check() error {
-	named := 0
-	for _, given := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
-		if given {
-			named++
+	count := 0
+	for _, set := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
+		if set {
+			count++
 		}
 	}
-	if named != 1 {
-		return fmt.Errorf("%w: exactly one of Pipeline, Text, Stage and Plan is needed", ErrOptions)
+	if count != 1 {
+		return fmt.Errorf("%w: exactly one of Pipeline, Text, Stage and Plan is required", ErrOptions)
 	}
 	switch {
 	case o.Max < 0:
-		return fmt.Errorf("%w: a maximum of %d iterations", ErrOptions, o.Max)
+		return fmt.Errorf("%w: invalid Max %d: want at least 0", ErrOptions, o.Max)
 	case o.Mode != "" && !slices.Contains(plan.Modes(), o.Mode):
-		return fmt.Errorf("%w: there is no mode %q: it is one of %s", ErrOptions, o.Mode, strings.Join(plan.Modes(), ", "))
+		return fmt.Errorf("%w: unknown mode %q: want one of %s", ErrOptions, o.Mode, strings.Join(plan.Modes(), ", "))
 	case o.Runs < 0:
-		return fmt.Errorf("%w: %d runs of a pipeline", ErrOptions, o.Runs)
+		return fmt.Errorf("%w: invalid Runs %d: want at least 0", ErrOptions, o.Runs)
 	case o.Runs > 1 && o.Stage != "":
-		return fmt.Errorf("%w: %d runs of a stage: it repeats by Max", ErrOptions, o.Runs)
+		return fmt.Errorf("%w: Runs is %d for a stage: use Max", ErrOptions, o.Runs)
 	}
 	return nil
 }
 
-// repeats is Runs as the journal has it: 0 for once.
-func (o RunOptions) repeats() int {
+// runCount returns Runs as journaled: 0 for one.
+func (o RunOptions) runCount() int {
 	if o.Runs < 2 {
 		return 0
 	}
@@ -140,7 +144,7 @@ func (e *Engine) roots() compile.Roots {
 }
 
 func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error) {
-	req.Session = orElse(o.Session, o.Stage)
+	req.Session = cmp.Or(o.Session, o.Stage)
 	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
 	if err != nil {
 		return nil, err
@@ -148,13 +152,13 @@ func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error)
 	return &source{plan: r.Plan, mode: "loop", session: req.Session, library: r.Library, warnings: r.Warnings}, nil
 }
 
-// textName stands for the file in messages about a pipeline that lies in none.
+// textName replaces the file name in messages about a pipeline without a file.
 const textName = "<text>"
 
 func (e *Engine) textSource(req compile.Request, o RunOptions) (*source, error) {
 	req.File, req.Text = textName, []byte(o.Text)
 	if req.Session == "" {
-		req.Session = e.generatedName("pipeline", req.Now)
+		req.Session = e.newSessionName("pipeline", req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
@@ -170,7 +174,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	}
 	req.File = file
 	if req.Session == "" {
-		req.Session = e.generatedName(e.nameFor(o, file), req.Now)
+		req.Session = e.newSessionName(e.sessionPrefix(o, file), req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
@@ -180,28 +184,28 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	if problem != "" {
 		return nil, fmt.Errorf("read pipeline %s: %s", file, problem)
 	}
-	if e.askedByPath(o.Pipeline, file) {
+	if e.isPath(o.Pipeline, file) {
 		file = o.Pipeline
 	}
 	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, library: r.Library, warnings: r.Warnings}, nil
 }
 
-func (e *Engine) askedByPath(asked, file string) bool {
-	return filepath.IsAbs(asked) || filepath.Join(e.config.workDir, asked) == file
+func (e *Engine) isPath(pipeline, file string) bool {
+	return filepath.IsAbs(pipeline) || filepath.Join(e.config.workDir, pipeline) == file
 }
 
-// nameFor is the first word of the made-up name of a pipeline's session. As the Bash engine has it, that is the file's
-// name for a pipeline that was asked for by its path, and "pipeline" for one that was asked for by its name.
-func (e *Engine) nameFor(o RunOptions, file string) string {
-	if o.NamedAfter || e.askedByPath(o.Pipeline, file) {
+// sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
+// name for a pipeline given by path, and "pipeline" for one given by name.
+func (e *Engine) sessionPrefix(o RunOptions, file string) string {
+	if o.NamedAfter || e.isPath(o.Pipeline, file) {
 		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	return "pipeline"
 }
 
-// generatedName is a word with the time, and with a number behind it where two sessions start in one second.
-func (e *Engine) generatedName(word string, now time.Time) string {
-	base := word + "-" + now.UTC().Format("20060102-150405")
+// newSessionName appends the time to a prefix, and a number if the name is taken.
+func (e *Engine) newSessionName(prefix string, now time.Time) string {
+	base := prefix + "-" + now.UTC().Format("20060102-150405")
 	name := base
 	for i := 2; ; i++ {
 		if _, err := e.project.Stat(store.RunsDir + "/" + name); err != nil {
@@ -211,20 +215,20 @@ func (e *Engine) generatedName(word string, now time.Time) string {
 	}
 }
 
-// newRunID identifies a run: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
+// newRunID returns a new run id: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
 func newRunID(now time.Time) string {
 	return "PL-" + now.UTC().Format("20060102150405") + "-" + newID()[:8]
 }
 
-// newID is 16 random hexadecimal digits.
+// newID returns 16 random hexadecimal digits.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// render is plan.json: Bash's shape, indented.
-func render(p *plan.Plan) ([]byte, error) {
+// renderPlan returns plan.json, indented as by the Bash engine.
+func renderPlan(p *plan.Plan) ([]byte, error) {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("render plan.json: %w", err)
@@ -232,9 +236,129 @@ func render(p *plan.Plan) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
+// Compile returns the plan of a run with these options, without running it. Programs can inspect it, store it
+// as JSON, or run it several times with [RunOptions].Plan. The error is [Diagnostics] with every fault of the
+// files, with file, line and column. A stage's plan runs as a pipeline of one node, not as a loop.
+func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) {
+	src, err := e.newSource(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	return s
+	return src.plan, nil
+}
+
+// planSource returns the source of a run whose plan the caller supplies. It copies the plan for the session.
+// An invalid plan is [ErrOptions].
+func (e *Engine) planSource(o RunOptions, now time.Time) (*source, error) {
+	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs) > 0 {
+		return nil, fmt.Errorf("%w: Provider, Model, Inputs and the Env options cannot be set beside Plan; pass them to Compile", ErrOptions)
+	}
+	if o.Start+o.ExitAfter != "" || len(o.Skip)+len(o.Timeouts)+len(o.Iterate)+o.MaxCycles > 0 || o.Timeout > 0 || o.Supervised {
+		return nil, fmt.Errorf("%w: Start, ExitAfter, Skip, Supervised, Iterate, Timeout, Timeouts and MaxCycles cannot be set beside Plan; pass them to Compile", ErrOptions)
+	}
+	p, err := copyPlan(o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(o.Session, p.Session.Name)
+	if name == "" {
+		name = e.newSessionName("pipeline", now)
+	}
+	library := moveLibrary(p, libraryPrefix(p.Session.Name), libraryPrefix(name))
+	if len(library) > 0 && e.config.library == nil {
+		return nil, fmt.Errorf("%w: the plan uses shipped stages (%s), but this engine has no library", ErrOptions, strings.Join(library, ", "))
+	}
+	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)
+	p.Pipeline.Name = cmp.Or(p.Pipeline.Name, name)
+	if o.Context != "" || len(o.Commands)+len(o.Artifacts) > 0 || o.Sandbox != nil {
+		p.Pipeline.Overrides = o.mergeOverrides(p.Pipeline.Overrides)
+	}
+	return &source{plan: p, mode: "pipeline", session: name, library: library}, nil
+}
+
+// copyPlan returns the plan as a session reads it back, checked for all that a run needs.
+func copyPlan(original *plan.Plan) (*plan.Plan, error) {
+	b, err := json.Marshal(original)
+	p := &plan.Plan{}
+	if err == nil {
+		err = json.Unmarshal(b, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: copy the plan: %w", ErrOptions, err)
+	}
+	if p.Version == 0 { // built by a program
+		p.Version = plan.Version
+	}
+	if err := recovery.Complete(p); err != nil {
+		return nil, fmt.Errorf("%w: the plan cannot be run: %w", ErrOptions, err)
+	}
+	return p, nil
+}
+
+// mergeOverrides merges the options over the plan's overrides.
+func (o RunOptions) mergeOverrides(base *plan.Overrides) *plan.Overrides {
+	merged := plan.Overrides{}
+	if base != nil {
+		merged = *base
+	}
+	merged.Context = cmp.Or(o.Context, merged.Context)
+	merged.Commands, merged.Artifacts = mergeMaps(o.Commands, merged.Commands), mergeMaps(o.Artifacts, merged.Artifacts)
+	if o.Sandbox != nil {
+		merged.Sandbox = o.Sandbox.Within(merged.Sandbox)
+	}
+	return &merged
+}
+
+// mergeMaps merges two maps; over takes precedence. Neither is changed.
+func mergeMaps(over, under map[string]string) map[string]string {
+	if len(over) == 0 {
+		return under
+	}
+	all := maps.Clone(under)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, over)
+	return all
+}
+
+// libraryPrefix returns the prefix of prompt paths of shipped stages in a session's plan.
+func libraryPrefix(session string) string { return filepath.ToSlash(compile.LibraryDir(session)) + "/" }
+
+// moveLibrary rewrites prompt paths and command directories to another session's copies of shipped stages. It
+// returns the folders of those stages, as in [compile.Result].
+func moveLibrary(p *plan.Plan, from, to string) []string {
+	var folders []string
+	move := func(n *plan.Node) {
+		if file, shipped := strings.CutPrefix(n.PromptPath, from); shipped {
+			n.PromptPath = to + file
+			folders = append(folders, stageFolder(file))
+		}
+		if n.Wraps == nil {
+			return
+		}
+		if dir, shipped := strings.CutPrefix(n.Wraps.Dir, from); shipped {
+			wraps := *n.Wraps
+			wraps.Dir, n.Wraps = to+dir, &wraps
+			folders = append(folders, stageFolder(dir))
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		move(n)
+		for j := range n.Stages {
+			move(&n.Stages[j])
+		}
+		if n.Plan != nil {
+			folders = append(folders, moveLibrary(n.Plan, from, to)...)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// stageFolder returns the folder of a library stage ("stages/tick") that contains the file.
+func stageFolder(file string) string {
+	parts := strings.SplitN(file, "/", 3)
+	return path.Join(parts[:min(2, len(parts))]...)
 }

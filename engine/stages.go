@@ -1,84 +1,220 @@
 package engine
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
 	"path/filepath"
-	"time"
+	"slices"
+	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// StageResult is how one node of the plan ended or stands: of its last visit, in the last run of the pipeline.
-type StageResult struct {
-	ID   string    `json:"id"`
-	Path string    `json:"path"` // its place in the plan: "0", in a nested pipeline "2.0"
-	Kind plan.Kind `json:"kind"` // stage, parallel or pipeline
-	// Status is pending, running, complete, failed or skipped.
-	Status string `json:"status"`
-	// Outcome is what its edge was chosen by (success, fail, ...), Reason why it ended; "" before it has.
-	Outcome string `json:"outcome,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	// Iterations are those completed, in a block by all its providers together; 0 for a nested pipeline, whose
-	// stages follow it.
-	Iterations int `json:"iterations"`
-	// Duration is the time from its start to its end, pauses included; 0 before it has ended.
-	Duration time.Duration `json:"duration_ns"`
-	// Output is the absolute path of what the agent reported last, "" if there is nothing.
-	Output string `json:"output,omitempty"`
-	// Providers are those of a parallel block, in its order.
-	Providers []ProviderStatus `json:"providers,omitempty"`
+// FindStage finds a user's stage by name in the project ("": the current directory) and in the engine's root
+// ("": none), see [WithEngineRoot]. It ignores shipped stages and needs no engine. file is the stage.yaml,
+// relative to the project if it is inside.
+func FindStage(project, engineRoot, name string) (file string, found bool) {
+	project, err := filepath.Abs(project)
+	if err != nil {
+		return "", false
+	}
+	roots := compile.Roots{Project: project, Engine: engineRoot}
+	dir, err := roots.FindStage(name, "")
+	if err != nil {
+		return "", false
+	}
+	return roots.StageFile(dir), true
 }
 
-// stageResults are the results of all nodes, in the order of the plan, those of a nested pipeline after it. dir
-// is the session's directory.
-func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
-	results := []StageResult{}
-	for n := range p.All() {
-		r := StageResult{ID: n.ID, Path: n.Path, Kind: n.Kind, Status: "pending", Providers: providersOf(n, st)}
-		if ns, entered := st.Nodes[n.Path]; entered {
-			r.Status, r.Outcome, r.Reason, r.Iterations = string(ns.Status), ns.Outcome, ns.Reason, iterationsOf(ns)
-			if ns.EndedAt != nil {
-				r.Duration = ns.EndedAt.Sub(ns.StartedAt)
-			}
-			if ns.Output != nil {
-				r.Output = filepath.Join(dir, ns.Output.Path)
-			}
-		} else if why := schedule.PassedOver(p, st, n.Path); why != "" {
-			r.Status, r.Reason = string(state.NodeSkipped), why
-		}
-		results = append(results, r)
-	}
-	return results
+// StageInfo describes a stage that a pipeline or a loop can run.
+type StageInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// File is the stage.yaml, Prompt the prompt file: relative to the project if inside it, "library:…" if
+	// shipped.
+	File   string `json:"file"`
+	Prompt string `json:"prompt,omitempty"`
+	// Artifact is the type of the stage's artifact, "" for none or an unspecified type.
+	Artifact string `json:"artifact,omitempty"`
+	// Shadows lists the stage.yaml files of hidden stages of the same name.
+	Shadows []string `json:"shadows,omitempty"`
+	// Passed reports that there are no faults.
+	Passed bool `json:"passed"`
 }
 
-// deliverable is what the run has delivered, nil where it is not completed or there is nothing. dir is the session's
-// directory.
-func deliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
-	if st.Status != state.Completed {
-		return nil
-	}
-	path, ref, has := schedule.Deliverable(p, st, "")
-	n := p.Find(path)
-	if !has || n == nil {
-		return nil
-	}
-	d := &Deliverable{Stage: n.ID, Path: path, Artifact: filepath.Join(dir, ref.Path)}
-	if n.Artifact != nil {
-		d.Type = n.Artifact.Type
-	}
-	return d
+// StageDetail describes a stage in full.
+type StageDetail struct {
+	StageInfo
+	// Variables lists the variables in the prompt, without braces.
+	Variables []string `json:"variables"`
+	// Node is the compiled stage with all defaults and its artifact's schema, as a loop would run it.
+	Node plan.Node `json:"stage"`
 }
 
-func iterationsOf(n state.Node) int {
-	total := n.Loop.Completed
-	for _, b := range n.Branches {
-		for _, done := range b.Done {
-			total += done.Iterations
-		}
-		if len(b.Done) <= b.Stage { // its last stage is not among those that ended well
-			total += b.Loop.Completed
+// Stages lists all stages of the project, of the engine's root and of the library, by name. It runs nothing
+// of the project.
+func (e *Engine) Stages(ctx context.Context) ([]StageInfo, error) {
+	l, _, err := e.newLinter(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := []StageInfo{}
+	for _, name := range l.Request.Stages("") {
+		if dirs := l.Request.StagesNamed(name); len(dirs) > 0 {
+			d, _ := newStageDetail(l, dirs)
+			all = append(all, d.StageInfo)
 		}
 	}
-	return total
+	return all, nil
+}
+
+// StageNames returns the sorted names of [Engine.Stages]. It reads no stage files and starts no plugins.
+func (e *Engine) StageNames() []string { return e.roots().Stages("") }
+
+// PipelineNames returns the sorted names of [Engine.Pipelines], without reading them.
+func (e *Engine) PipelineNames() []string { return e.roots().Pipelines() }
+
+// Stage describes the stage with the name. The error is a [*NotFoundError], or [Diagnostics] with the faults
+// of its files.
+func (e *Engine) Stage(ctx context.Context, name string) (*StageDetail, error) {
+	l, _, err := e.newLinter(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.Request.FindStage(name, ""); err != nil {
+		return nil, err
+	}
+	d, found := newStageDetail(l, l.Request.StagesNamed(name))
+	if !d.Passed {
+		return nil, e.redactDiagnostics(found)
+	}
+	return &d, nil
+}
+
+// newStageDetail compiles the stage in the first of the folders, which hides the others.
+func newStageDetail(l lint.Linter, dirs []compile.StageDir) (StageDetail, Diagnostics) {
+	req := l.Request
+	req.Catalog, req.Session = l.Catalog, dirs[0].Name
+	d := StageDetail{StageInfo: StageInfo{Name: dirs[0].Name, File: req.StageFile(dirs[0])}, Variables: []string{}}
+	for _, other := range dirs[1:] {
+		d.Shadows = append(d.Shadows, req.StageFile(other))
+	}
+	p, found := compile.CheckStage(req, dirs[0], compile.Loop{Stage: dirs[0].Name})
+	d.Passed = !found.HasErrors()
+	if p == nil || len(p.Nodes) == 0 {
+		return d, found
+	}
+	d.Node = p.Nodes[0]
+	d.Description = d.Node.Description
+	if d.Node.Artifact != nil {
+		d.Artifact = d.Node.Artifact.Type
+	}
+	var text string
+	d.Prompt, text = readPrompt(req, d.Node.PromptPath)
+	d.Node.PromptPath = d.Prompt
+	d.Variables = append(d.Variables, prompt.Used(text)...)
+	return d, found
+}
+
+// readPrompt reads a plan's prompt file at its source, not at the session's copy; "" if it cannot be read.
+func readPrompt(req compile.Request, file string) (shown, text string) {
+	if inner, shipped := strings.CutPrefix(file, filepath.ToSlash(compile.LibraryDir(req.Session))+"/"); shipped {
+		data, _ := fs.ReadFile(req.Library, inner)
+		return "library:" + inner, string(data)
+	}
+	if file == "" {
+		return "", ""
+	}
+	at := file
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(req.Project, at)
+	}
+	data, _ := yamldoc.ReadFile(at)
+	return file, string(data)
+}
+
+// PipelineInfo describes a pipeline that can be run by name.
+type PipelineInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// File is relative to the project if inside it, "library:…" if shipped.
+	File string `json:"file"`
+	// Nodes lists the node ids.
+	Nodes []string `json:"nodes"`
+	// Shadows lists the files of hidden pipelines of the same name.
+	Shadows []string `json:"shadows,omitempty"`
+	// Passed reports that there are no faults.
+	Passed bool `json:"passed"`
+}
+
+// Pipelines lists all pipelines that can be run by name, as [Engine.Stages] does.
+func (e *Engine) Pipelines(ctx context.Context) ([]PipelineInfo, error) {
+	l, _, err := e.newLinter(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := []PipelineInfo{}
+	for _, name := range l.Request.Pipelines() {
+		if files := l.Request.PipelinesNamed(name); len(files) > 0 {
+			all = append(all, newPipelineInfo(l, name, files))
+		}
+	}
+	return all, nil
+}
+
+func newPipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
+	info := PipelineInfo{Name: name, File: l.Request.Display(files[0]), Nodes: []string{}}
+	for _, other := range files[1:] {
+		info.Shadows = append(info.Shadows, l.Request.Display(other))
+	}
+	p, found := checkPipeline(l, name, files[0])
+	info.Passed = !found.HasErrors()
+	if p != nil {
+		info.Description = p.Pipeline.Description
+		for _, n := range p.Nodes {
+			info.Nodes = append(info.Nodes, n.ID)
+		}
+	}
+	return info
+}
+
+// PipelinePlan compiles a pipeline, given by name or path, for display only. It returns the faults and
+// warnings; the plan is nil if they prevent one. The error is a [*NotFoundError] or a fault of the settings.
+func (e *Engine) PipelinePlan(ctx context.Context, name string) (*plan.Plan, Diagnostics, error) {
+	l, _, err := e.newLinter(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := e.roots().FindPipeline(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, found := checkPipeline(l, name, file)
+	return p, found, nil
+}
+
+func checkPipeline(l lint.Linter, name, file string) (*plan.Plan, Diagnostics) {
+	req := l.Request
+	req.Catalog, req.Session, req.File = l.Catalog, name, file
+	return compile.CheckPipeline(req)
+}
+
+// PipelineText returns the file of a pipeline, given by name or path, unchanged. The error is a
+// [*NotFoundError].
+func (e *Engine) PipelineText(name string) (file string, text []byte, err error) {
+	roots := e.roots()
+	file, err = roots.FindPipeline(name)
+	if err != nil {
+		return "", nil, err
+	}
+	text, problem := roots.ReadPipeline(file)
+	if problem != "" {
+		return "", nil, fmt.Errorf("read pipeline %s: %s", roots.Display(file), problem)
+	}
+	return roots.Display(file), slices.Clone(text), nil
 }

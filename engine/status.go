@@ -1,42 +1,127 @@
 package engine
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
 	"slices"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
+// SessionInfo is one entry of a list of sessions.
+type SessionInfo struct {
+	Session string       `json:"session"`
+	Status  state.Status `json:"status"`
+	Crashed bool         `json:"crashed,omitempty"` // running by its state, but not held by a kernel
+	Stage   string       `json:"stage,omitempty"`   // id of the current node
+	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 if it runs once
+	Runs    int          `json:"runs,omitempty"`
+	// Waiting lists the ids of unanswered questions.
+	Waiting  []string  `json:"waiting,omitempty"`
+	Modified time.Time `json:"modified"`
+}
+
+// Status describes a session.
+type Status struct {
+	Session string       `json:"session"`
+	RunID   string       `json:"run_id"`
+	Mode    string       `json:"mode"`
+	Status  state.Status `json:"status"`
+	// Crashed reports that the state is running, but no kernel holds the session.
+	Crashed bool `json:"crashed,omitempty"`
+	// Held reports that a kernel holds the session. PID is its process, 0 if unknown.
+	Held      bool            `json:"held,omitempty"`
+	PID       int             `json:"pid,omitempty"`
+	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
+	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
+	Reason    string          `json:"reason,omitempty"`
+	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 if it runs once
+	Runs      int             `json:"runs,omitempty"` // number of runs
+	Node      string          `json:"node,omitempty"` // path of the current node
+	Stage     string          `json:"stage,omitempty"`
+	Type      string          `json:"type,omitempty"` // the stage's name
+	Provider  string          `json:"provider,omitempty"`
+	Iteration int             `json:"iteration"`
+	Max       int             `json:"max_iterations"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Completed []string        `json:"stages_completed"`
+	Stages    []StageResult   `json:"stages"` // all nodes, in plan order
+	// Deliverable is the artifact that the completed session delivers, nil for none or before.
+	Deliverable *Deliverable       `json:"deliverable,omitempty"`
+	Events      int64              `json:"events"`
+	LastEvent   string             `json:"last_event,omitempty"`
+	LastEventAt time.Time          `json:"last_event_at,omitzero"`
+	StartedAt   time.Time          `json:"started_at,omitzero"`
+	EndedAt     *time.Time         `json:"ended_at,omitempty"`
+	Failure     *event.FailureData `json:"error,omitempty"`
+	Usage       event.Usage        `json:"usage"`
+	Dir         string             `json:"dir"`
+	// Providers holds the providers of the current parallel block, in its order.
+	Providers []ProviderStatus `json:"providers,omitempty"`
+	// Plugins lists the processes that the session's last kernel started, each with its isolation.
+	Plugins []event.PluginData `json:"plugins,omitempty"`
+	// Steps holds the steps of the current node, or else of the last node with steps. StepsOf is the id of
+	// that node.
+	StepsOf string       `json:"steps_of,omitempty"`
+	Steps   []StepStatus `json:"steps,omitempty"`
+	// Cycles lists the counted edges taken so far, by name. Returns is the number of all returns of the run,
+	// MaxReturns its limit.
+	Cycles     []CycleStatus `json:"cycles,omitempty"`
+	Returns    int           `json:"returns,omitempty"`
+	MaxReturns int           `json:"max_returns,omitempty"`
+	// Budgets holds the budgets of the session and of its nodes.
+	Budgets []BudgetStatus `json:"budgets,omitempty"`
+	// Questions holds the open questions.
+	Questions []Question `json:"questions,omitempty"`
+	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
+	// a killed kernel when its session was opened, those of a plugin when it stopped.
+	Survivors []Survivor `json:"survivors,omitempty"`
+	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
+	// workspace changes in between. Each holds the last 50 of the run.
+	Late       []Late       `json:"late,omitempty"`
+	Superseded []Superseded `json:"superseded,omitempty"`
+	// Secrets lists secrets found in files that agents of the run wrote.
+	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
+	// Damage describes the unreadable parts of the session's files, "" for none.
+	Damage string `json:"damage,omitempty"`
+	// ResumeCommand resumes the session, "" if it cannot be resumed. RepairCommand is set instead if the user
+	// must repair the session first.
+	ResumeCommand string `json:"resume_command,omitempty"`
+	RepairCommand string `json:"repair_command,omitempty"`
+	// Health equals the result of [Engine.Health].
+	Health Health `json:"health"`
+}
+
+// Survivor is a process that a plugin or a dead kernel left running.
+type Survivor = process.Survivor
+
+// Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
 func (e *Engine) Status(session string) (*Status, error) {
-	var t told
-	dir, k, err := e.look(session, func(*plan.Plan) func(event.Event) { return t.take })
+	var fold statusFold
+	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return e.statusOf(session, dir, k, &t)
+	return e.newStatus(session, dir, view, &fold)
 }
 
-// statusOf is how a session stands that was looked at.
-func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*Status, error) {
-	s := describe(k.plan, k.state)
-	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
-	s.Damage, s.Plugins, s.Secrets, s.Survivors = k.damage, t.plugins, t.secrets, t.survivors
-	s.Late, s.Superseded = t.givenUp.of(k.plan)
-	s.Health = t.health.judged()
-	s.Session, s.Dir, s.Events = session, dir.Path(), int64(k.log.Count)
-	s.LastEvent, s.LastEventAt = string(k.log.Last.Type), k.log.Last.Time
+// newStatus returns the status of a session from its view and the collected events.
+func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fold *statusFold) (*Status, error) {
+	s := statusFromState(view.plan, view.state)
+	s.Stages, s.Deliverable = stageResults(view.plan, view.state, dir.Path()), newDeliverable(view.plan, view.state, dir.Path())
+	s.Damage, s.Plugins, s.Secrets, s.Survivors = view.damage, fold.plugins, fold.secrets, fold.survivors
+	s.Late, s.Superseded = fold.abandoned.describe(view.plan)
+	s.Health = fold.health.withScore()
+	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
+	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
 	holder, held, err := lock.Holder(e.project, session)
 	if err != nil {
 		return nil, err
@@ -44,47 +129,16 @@ func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*St
 	if held {
 		s.Held, s.PID = true, holder.PID
 	}
-	s.Questions = openQuestions(k, dir, held)
+	s.Questions = answerableQuestions(view, dir, held)
 	s.Crashed = !held && s.Status == state.Running
 	switch {
 	case s.Status.Final() || s.Status == "" || held:
-	case k.doubtful:
+	case view.needsRepair:
 		s.RepairCommand = "agent-pipelines repair " + session
 	default:
-		s.ResumeCommand = resumeCommand(session, k.plan, k.state)
+		s.ResumeCommand = resumeCommand(session, view.plan, view.state)
 	}
 	return s, nil
-}
-
-// told is what events tell of a session beside its state.
-type told struct {
-	plugins   processes
-	secrets   secretsFound
-	survivors survivors
-	givenUp   givenUp
-	health    Health
-}
-
-func (t *told) take(e event.Event) {
-	t.plugins.take(e)
-	t.secrets.take(e)
-	t.survivors.take(e)
-	t.givenUp.take(e)
-	t.health.take(e)
-}
-
-// survivors are the processes that were left behind in the last run of a session.
-type survivors []Survivor
-
-func (all *survivors) take(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*all = nil
-	case event.SurvivorEnded:
-		if d, err := event.Decode[Survivor](e); err == nil {
-			*all = append(*all, d)
-		}
-	}
 }
 
 func (e *Engine) open(session string) (*store.Dir, error) {
@@ -94,11 +148,11 @@ func (e *Engine) open(session string) (*store.Dir, error) {
 	return e.project.Open(session)
 }
 
-// describe turns a state into what people ask about.
-func describe(p *plan.Plan, st state.State) *Status {
+// statusFromState returns the parts of a status that follow from the state.
+func statusFromState(p *plan.Plan, st state.State) *Status {
 	s := &Status{
-		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: orElse(st.Reason, st.PauseReason),
-		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {
@@ -114,9 +168,9 @@ func describe(p *plan.Plan, st state.State) *Status {
 			s.Provider = n.Provider.Type
 		}
 	}
-	s.Providers = providersOf(p.Find(at), st)
+	s.Providers = providerStatuses(p.Find(at), st)
 	s.StepsOf, s.Steps = stepStatuses(p, st)
-	s.Cycles, s.Budgets = cyclesOf(st), budgets(p, st)
+	s.Cycles, s.Budgets = cycleStatuses(st), budgetStatuses(p, st)
 	if s.Returns = st.Returns; s.Returns > 0 {
 		s.MaxReturns = p.CyclesOf(nil).Session
 	}
@@ -125,59 +179,8 @@ func describe(p *plan.Plan, st state.State) *Status {
 	return s
 }
 
-// loadPlan reads the plan that a session was started with.
-func loadPlan(dir *store.Dir) (*plan.Plan, error) {
-	b, err := dir.Read(store.PlanFile, maxPlan)
-	if err != nil {
-		return nil, err
-	}
-	var p plan.Plan
-	if err := json.Unmarshal(b, &p); err != nil {
-		return nil, failure.New(failure.StateCorrupt, "read %s: %w", dir.Abs(store.PlanFile), err)
-	}
-	return &p, nil
-}
-
-// Tail calls yield with the last lines events of a session (all, if lines is negative) and, with
-// follow, with every further one until ctx ends. An error of yield ends it and is returned.
-func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
-	dir, err := e.open(session)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	ends := end[event.Event]{size: lines}
-	log, err := journal.Read(dir, func(ev event.Event) error {
-		if lines < 0 {
-			return yield(ev)
-		}
-		ends.add(ev)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for ev := range ends.all() {
-		if err := yield(ev); err != nil {
-			return err
-		}
-	}
-	if !follow {
-		return nil
-	}
-	for ev, err := range journal.Follow(ctx, dir, log.Last.Seq) {
-		if err != nil {
-			return err
-		}
-		if err := yield(ev); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Sessions lists the project's sessions, the most recently changed first, from the heads of their
-// state.json. Those that cannot be read are listed without a status.
+// Sessions lists the project's sessions, the most recently changed first, from the beginning of their
+// state.json. Unreadable ones are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
 	heads, err := statefile.Heads(e.project, 0, nil)
 	if err != nil {
@@ -186,7 +189,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 	infos := make([]SessionInfo, 0, len(heads))
 	for _, h := range heads {
 		if h.Err != nil {
-			e.log.Warn("state of session cannot be read", "session", h.Session, "error", h.Err)
+			e.log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
 		}
 		_, held, err := lock.Holder(e.project, h.Session)
 		if err != nil {
@@ -198,38 +201,4 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 		})
 	}
 	return infos, nil
-}
-
-// PauseSession asks whoever holds a session to pause it after the running iteration. It fails with
-// [ErrTerminal] if the session has ended, and with [ErrNothingToResume] if nobody works on it.
-func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
-	s, err := e.Status(session)
-	if err != nil {
-		return err
-	}
-	if !s.Held {
-		return idle(session, s)
-	}
-	return e.post(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
-}
-
-// AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
-// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already, and
-// with [ErrNothingToResume] if it never began.
-func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
-	s, err := e.Status(session)
-	if err != nil {
-		return err
-	}
-	switch {
-	case s.Status.Final():
-		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
-	case s.Held:
-		return e.post(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
-	case s.Status == "" && s.Damage == "":
-		return neverBegan(session)
-	}
-	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),
-	}))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// awaitEnvironment waits until a process that was started has its environment in /proc: the system tells of the start of
-// a program a moment before.
+// awaitEnvironment waits until a started process has its environment in /proc: the start is reported a moment
+// earlier.
 func awaitEnvironment(t *testing.T, pid int) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -26,7 +26,8 @@ func awaitEnvironment(t *testing.T, pid int) {
 	}
 }
 
-// DESIGN 6: what a dead kernel left running is ended before work goes on, and journaled; also what its sessions shared.
+// DESIGN 6: processes left by a dead kernel, also shared ones, are ended before the work continues, and
+// journaled.
 func TestSurvivorsAreEnded(t *testing.T) {
 	t.Run("of the session", func(t *testing.T) { testSurvivor(t, func(session string) string { return session + "/" }) })
 	t.Run("shared", func(t *testing.T) {
@@ -35,7 +36,7 @@ func TestSurvivorsAreEnded(t *testing.T) {
 }
 
 func testSurvivor(t *testing.T, run func(session string) string) {
-	e, dir := stopped(t)
+	e, dir := pausedSession(t)
 	kernelOfOld := exec.Command("true")
 	if err := kernelOfOld.Run(); err != nil {
 		t.Fatal(err)
@@ -55,13 +56,13 @@ func testSurvivor(t *testing.T, run func(session string) string) {
 	if wg.Wait(); ended == nil {
 		t.Error("the survivor ended by itself")
 	}
-	told := 0
+	survivors := 0
 	for _, typ := range types(t, e, "demo") {
 		if typ == event.SurvivorEnded {
-			told++
+			survivors++
 		}
 	}
-	if told != 1 {
-		t.Errorf("%d survivors are journaled", told)
+	if survivors != 1 {
+		t.Errorf("%d survivors are journaled", survivors)
 	}
 }

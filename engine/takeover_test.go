@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// DESIGN 5: the agent of a kernel that was overtaken has ended before the newer one's begins: both would
-// write to the same files.
+// DESIGN 5: after a takeover the previous kernel's agent ends before the new one's starts: both would write
+// to the same files.
 func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 	root := project(t, twoStages)
 	var mu sync.Mutex
@@ -25,12 +25,12 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 		defer mu.Unlock()
 		order = append(order, what)
 	}
-	slow, working, _ := atWork()
-	older := eng(t, root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+	slow, working, _ := blockingAgent()
+	older := newEngine(t, root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
 		defer note("older ends")
 		return slow.work(ctx, req)
 	}})
-	newer := eng(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { note("newer works"); return nil }})
+	newer := newEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { note("newer works"); return nil }})
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
 	<-working
@@ -43,11 +43,11 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 	}
 }
 
-// Force takes a session from other processes; one that runs in this engine keeps its lock.
+// Force takes over sessions of other processes; a session running in this engine keeps its lock.
 func TestForceOnTheEnginesOwnSession(t *testing.T) {
 	root := project(t, twoStages)
-	slow, working, let := atWork()
-	e := eng(t, root, slow)
+	slow, working, let := blockingAgent()
+	e := newEngine(t, root, slow)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if result, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !result.Success {

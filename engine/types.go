@@ -7,116 +7,113 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// RunOptions say what to run. Exactly one of Pipeline, Text, Stage and Plan is needed.
+// RunOptions selects the run. Exactly one of Pipeline, Text, Stage and Plan is required.
 type RunOptions struct {
-	// Pipeline is a pipeline's name or the path of its file.
+	// Pipeline is a pipeline's name or path.
 	Pipeline string
-	// Text is the YAML of a pipeline that lies in no file. Paths in it are relative to the project.
+	// Text is the YAML of a pipeline without a file. Its paths are relative to the project.
 	Text string
-	// Stage is the name of a stage to be run alone, as a loop of at most Max iterations (0: 25).
+	// Stage is the name of a stage to run alone, as a loop of at most Max iterations (0: 25).
 	Stage string
 	Max   int
-	// Plan is a plan that is there already: from [Engine.Compile], or made by the program. It is not changed,
-	// and may be run in several sessions, at once too. Context, Commands, Artifacts and Fields go over what it says, but
-	// for the commands in its checks; Provider, Model, Inputs, Skip, Start, ExitAfter, Supervised, Iterate, Timeout,
-	// Timeouts and MaxCycles are in a plan for good, and refused beside one with [ErrOptions].
+	// Plan is a compiled plan, from [Engine.Compile] or built by the program. It is not changed, and may run
+	// in several sessions at once.
+	//
+	// Context, Commands, Artifacts and Fields override the plan, except for the commands in its checks.
+	// Provider, Model, Inputs, Skip, Start, ExitAfter, Supervised, Iterate, Timeout, Timeouts and MaxCycles
+	// are fixed in a plan; setting them beside it is [ErrOptions].
 	Plan *plan.Plan
-	// Runs is how often the whole pipeline runs in the session, one run after the other. 0 and 1: once. A
-	// stage repeats by Max alone.
+	// Runs is the number of consecutive runs of the whole pipeline. 0 and 1: once. For a stage use Max.
 	Runs int
-	// Session names the session. Default: the stage's name, the name that a plan was compiled for, or the
-	// pipeline's with the time.
+	// Session names the session. Default: the stage's name, the session name that the plan was compiled for,
+	// or the pipeline's name with the time.
 	Session string
-	// NamedAfter makes up the name of the session from that of the pipeline also where this was asked for by its name;
-	// without it, such a session is called pipeline-<time>, as the Bash engine has it.
+	// NamedAfter generates the session name from the pipeline's name even if the pipeline is given by name.
+	// Without it such a session is called pipeline-<time>, as in the Bash engine.
 	NamedAfter bool
-	// Provider, Model, Context, Inputs and Commands win over what the files say.
+	// Provider, Model, Context, Inputs and Commands override the files.
 	Provider string
 	Model    string
 	Context  string
 	Inputs   []string
 	Commands map[string]string
-	// Skip are the ids of nodes of the pipeline itself that are left out: their outcome is skip. One that is required
-	// is a fault, as is one that does not exist.
+	// Skip lists ids of nodes of the pipeline itself to skip; their outcome is skip. A required or unknown
+	// node is a fault.
 	Skip []string
-	// Timeouts are those of attempts by the ids of nodes, over policy.timeout in the files; nodes of embedded pipelines
-	// and stages of blocks included.
+	// Timeouts overrides policy.timeout by node id, for each attempt. It accepts nodes of embedded pipelines
+	// and stages of blocks.
 	Timeouts map[string]time.Duration
-	// MaxCycles is how often each edge that leads back may be taken, 1 to 10. 0: as the files say.
+	// MaxCycles bounds how often each edge that leads back may be taken, 1 to 10. 0: as in the files.
 	MaxCycles int
-	// Timeout is that of the whole run, over policy.timeout. 0: as the files say.
+	// Timeout bounds the whole run and overrides policy.timeout. 0: as in the files.
 	Timeout time.Duration
-	// Start is the id of the node of the pipeline itself that the run begins with, ExitAfter that of the one after which
-	// it is complete. Default: as the files say, the first and the last one.
+	// Start is the id of the first node to run, ExitAfter that of the last one; both of the pipeline itself.
+	// Default: as in the files, else the first and the last node.
 	Start     string
 	ExitAfter string
-	// Supervised asks a person after every node but the last, Iterate after the nodes of the pipeline itself with the ids;
-	// the files may ask for more.
+	// Supervised asks the user after every node but the last, Iterate after the listed nodes of the pipeline
+	// itself. The files may require more questions.
 	Supervised bool
 	Iterate    []string
-	// Artifacts are files, YAML or JSON, by name: where a node of the pipeline itself has the name, the file stands for
-	// that node's artifact and must fit its contract; otherwise it is a field of the artifact that the run starts with.
-	// A relative path is taken from the project.
+	// Artifacts maps names to YAML or JSON files. If a node of the pipeline itself has the name, the file
+	// replaces its artifact and must meet its contract; otherwise it is a field of the run's input artifact.
+	// Relative paths are relative to the project.
 	Artifacts map[string]string
-	// Fields are further fields of the artifact that the run starts with, which has original_request and request_id.
+	// Fields adds fields to the run's input artifact, which has original_request and request_id.
 	Fields map[string]string
-	// Mode is the weakest mode of every node, also when the session is resumed: see [plan.Modes]. The files and the
-	// settings of user and project can only narrow it. Default: what they say, else open.
+	// Mode is the weakest mode of every node, also after a resume: see [plan.Modes]. Files and settings can
+	// only narrow it. Default: as in the files and settings, else open.
 	Mode string
-	// Sandbox is the least isolation of every plugin process of the session, also when it is resumed; the files
-	// can only narrow it, and their paths are not granted beside its own. Nil: as the files and the user's
-	// settings say.
+	// Sandbox is the minimum isolation of every plugin process of the session, also after a resume. The files
+	// can only narrow it, and their paths are not granted in addition. Nil: as in the files and the user's
+	// settings.
 	Sandbox *plan.Sandbox
-	// EnvProvider, EnvModel and EnvContext are the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and
-	// _CONTEXT: over the files, under the fields above.
+	// EnvProvider, EnvModel and EnvContext are the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and _CONTEXT.
+	// They override the files; the fields above override them.
 	EnvProvider string
 	EnvModel    string
 	EnvContext  string
-	// Force takes over a session that another kernel holds, and starts a finished one again.
+	// Force takes over a session that another kernel holds, and restarts an ended one.
 	Force bool
-	// Wait: somebody is there to answer the questions that the run asks. It then waits for them running and holds
-	// the session, instead of pausing.
+	// Wait makes the run wait for answers to its questions while holding the session, instead of pausing.
 	Wait bool
-	// Notes are events for the journal that only inform, of what was done before the run; it begins with
+	// Notes holds informational events about the time before the run; the journal of the run begins with
 	// them.
 	Notes []event.Event
-	// Observe is called with everything that happens, in order, from one goroutine; it has to return
-	// soon. Subscribe is for slower readers.
+	// Observe is called with every update, in order, never concurrently; it must return quickly. Slow readers
+	// use Subscribe.
 	Observe func(Update)
 }
 
-// ResumeOptions say how a session goes on.
+// ResumeOptions selects the session to resume and changes its run.
 type ResumeOptions struct {
 	Session string
-	// Runs is how often the session was said to run its pipeline, for a caller that has been told so again;
-	// another number than the session's is refused. 0: whatever the session has.
+	// Runs repeats the number of runs given at the start; another number than the session's is refused. 0:
+	// unspecified.
 	Runs int
-	// Context is text for the agent's next prompts.
+	// Context is added to the agent's next prompts.
 	Context string
-	// SkipFailedStep counts the steps that failed as done: what depends on them is made. It is refused with [ErrOptions]
-	// where no step failed.
+	// SkipFailedStep treats failed steps as done, so that dependent steps run. Without a failed step it is
+	// [ErrOptions].
 	SkipFailedStep bool
-	// ResetCycles counts all cycles anew.
+	// ResetCycles resets the counts of all cycles.
 	ResetCycles bool
-	// Again is the id of a node of the pipeline itself that is done once more, as a new visit with the feedback that it
-	// had: the one that the session rests at, or with Reopen any that ran in a session that is completed. The run goes on
-	// from there by the pipeline's edges. [ErrOptions] says why a node cannot be.
+	// Again is the id of a node of the pipeline itself to rerun, as a new visit with its previous feedback:
+	// the node where the session paused or, with Reopen, any node that ran in a completed session. The run
+	// continues by the pipeline's edges. A node that cannot be rerun is [ErrOptions].
 	Again  string
 	Reopen bool
-	// By says who resumes, for the journal.
+	// By names the person or program that resumes, for the journal.
 	By string
-	// Force takes over a session that another kernel holds, and gives a run that has used up its guardrail the
-	// time once more.
+	// Force takes over a session that another kernel holds, and extends an exhausted time limit once.
 	Force bool
 	// Wait works as in [RunOptions].
 	Wait bool
-	// Sandbox narrows the isolation that the session was started with, until this resume ends; its paths are granted
-	// beside those.
+	// Sandbox narrows the session's isolation until this resume ends; its paths are granted in addition.
 	Sandbox *plan.Sandbox
 	// Notes works as in [RunOptions].
 	Notes []event.Event
@@ -124,178 +121,80 @@ type ResumeOptions struct {
 	Observe func(Update)
 }
 
-// Update is one thing that happened in a session.
+// Update is one change in a session.
 type Update struct {
 	Session string
-	// Missed is how many updates a [Subscription] left out just before this one. An update may have nothing
-	// else; its Session is the one subscribed to, "" where that is all of them. Observers miss nothing.
+	// Missed is the number of updates that a [Subscription] dropped just before this one. Such an update may
+	// hold nothing else; its Session is then that of the subscription, "" for all. Observers miss nothing.
 	Missed int
-	// Event is an event of the journal, with the state after it, or nil for a report, warnings or a gap.
+	// Event is a journaled event and State the state after it; nil for a report, warnings or a gap.
 	Event *event.Event
 	State *state.State
-	// Report is what an agent reported last; it is not journaled.
+	// Report is an agent's progress report; it is not journaled.
 	Report *Report
-	// Warnings are what the author of the pipeline should know: told once, before the first event of a run or
-	// resume and without one, and again in its [Result].
+	// Warnings holds the compiler's warnings. They are sent once, without an event, before the first event of
+	// a run or resume, and repeated in its [Result].
 	Warnings Diagnostics
 	// Plan is the session's plan, Dir the absolute path of its directory.
 	Plan *plan.Plan
 	Dir  string
 }
 
-// Report is what an agent reported last.
+// Report is an agent's progress report.
 type Report = attempt.Report
 
-// Result is how a run ended or why it waits.
+// Result describes how a run ended or why it paused.
 type Result struct {
 	Session string `json:"session"`
 	RunID   string `json:"run_id"`
-	// Success: the run is completed and did not merely reach a maximum.
+	// Success reports that the run completed without merely reaching its iteration limit.
 	Success bool         `json:"success"`
 	Status  state.Status `json:"status"`
 	// Mode is loop or pipeline.
 	Mode string `json:"mode"`
-	// Reason is the completion reason, the reason of the pause or of the abort.
+	// Reason is the reason of the completion, pause or abort.
 	Reason    string          `json:"reason,omitempty"`
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
-	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
-	// Failure is the error record of a failed run, nil otherwise.
+	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
+	// Failure is the error of a failed run, else nil.
 	Failure *event.FailureData `json:"error,omitempty"`
-	// Completed are the ids of the nodes that were completed, in order, in the last run of the pipeline.
+	// Completed lists the ids of the completed nodes, in order, in the last run of the pipeline.
 	Completed []string `json:"stages_completed"`
-	// Stages are all nodes of the plan, in its order, with how each of them ended or stands.
+	// Stages holds the result of every node, in plan order.
 	Stages []StageResult `json:"stages"`
-	// Run is the run of the whole pipeline that the session is at or has ended with, and Runs how many there
-	// are; 0 where it runs once.
+	// Run is the current or last run of the whole pipeline, Runs their number; both 0 if it runs once.
 	Run  int `json:"run,omitempty"`
 	Runs int `json:"runs,omitempty"`
-	// Deliverable is what a completed run has delivered, nil for nothing.
+	// Deliverable is the artifact that a completed run delivers, nil for none.
 	Deliverable *Deliverable `json:"deliverable,omitempty"`
 	// Dir is the absolute path of the session's directory.
 	Dir string `json:"dir"`
-	// Usage is the sum over all that was asked of providers in the session, failed attempts too.
+	// Usage sums the usage of all provider calls of the session, including failed attempts.
 	Usage    event.Usage   `json:"usage"`
 	Duration time.Duration `json:"duration_ns"` // of this run or resume
-	// ResumeCommand goes on with a run that can be resumed, "" otherwise.
+	// ResumeCommand resumes the session, "" if it cannot be resumed.
 	ResumeCommand string `json:"resume_command,omitempty"`
-	// Questions are those that it waits for.
+	// Questions holds the questions that the session waits for.
 	Questions []Question `json:"questions,omitempty"`
-	// Warnings are what the author of the pipeline should know.
+	// Warnings holds the compiler's warnings.
 	Warnings Diagnostics `json:"warnings,omitempty"`
-	// Secrets were found in files that agents wrote, in this run or resume. The files stay as they are.
+	// Secrets lists secrets found in files that agents wrote in this run or resume. The files are not
+	// changed.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 }
 
-// Deliverable is the artifact that a run has delivered: that of the last node of the pipeline, in the order of its list, that
-// ended well (or was skipped) and has one.
+// Deliverable is the artifact that a run delivers: that of the last node of the pipeline, in list order, that
+// succeeded or was skipped and has one.
 type Deliverable struct {
 	Stage    string `json:"stage"`          // the node's id
-	Path     string `json:"path"`           // its place in the plan
+	Path     string `json:"path"`           // path in the plan
 	Artifact string `json:"artifact"`       // absolute path of the file, with its envelope
-	Type     string `json:"type,omitempty"` // of the artifact, by its contract
+	Type     string `json:"type,omitempty"` // of the artifact, from its contract
 }
 
-// Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
-// an error where it holds faults.
+// Diagnostics lists faults and warnings of files, each with file, line and column. It is an error if it
+// contains faults.
 type Diagnostics = yamldoc.Diagnostics
 
-// NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
+// NotFoundError: a pipeline or stage is in none of the searched places.
 type NotFoundError = compile.NotFoundError
-
-// SessionInfo is one line of a list of sessions.
-type SessionInfo struct {
-	Session string       `json:"session"`
-	Status  state.Status `json:"status"`
-	Crashed bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
-	Stage   string       `json:"stage,omitempty"`   // the node it is at
-	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
-	Runs    int          `json:"runs,omitempty"`
-	// Waiting are the ids of the questions that a person has not answered yet.
-	Waiting  []string  `json:"waiting,omitempty"`
-	Modified time.Time `json:"modified"`
-}
-
-// Status is what is known of a session.
-type Status struct {
-	Session string       `json:"session"`
-	RunID   string       `json:"run_id"`
-	Mode    string       `json:"mode"`
-	Status  state.Status `json:"status"`
-	// Crashed: the state says running, but no kernel holds the session.
-	Crashed bool `json:"crashed,omitempty"`
-	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
-	Held      bool            `json:"held,omitempty"`
-	PID       int             `json:"pid,omitempty"`
-	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
-	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
-	Reason    string          `json:"reason,omitempty"`
-	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
-	Runs      int             `json:"runs,omitempty"` // how often it does
-	Node      string          `json:"node,omitempty"` // path of the node it is at
-	Stage     string          `json:"stage,omitempty"`
-	Type      string          `json:"type,omitempty"` // the stage's name
-	Provider  string          `json:"provider,omitempty"`
-	Iteration int             `json:"iteration"`
-	Max       int             `json:"max_iterations"`
-	Attempt   int             `json:"attempt,omitempty"`
-	Completed []string        `json:"stages_completed"`
-	Stages    []StageResult   `json:"stages"` // all nodes of the plan, in its order
-	// Deliverable is what it has delivered, nil before it is completed, and where there is nothing.
-	Deliverable *Deliverable       `json:"deliverable,omitempty"`
-	Events      int64              `json:"events"`
-	LastEvent   string             `json:"last_event,omitempty"`
-	LastEventAt time.Time          `json:"last_event_at,omitzero"`
-	StartedAt   time.Time          `json:"started_at,omitzero"`
-	EndedAt     *time.Time         `json:"ended_at,omitempty"`
-	Failure     *event.FailureData `json:"error,omitempty"`
-	Usage       event.Usage        `json:"usage"`
-	Dir         string             `json:"dir"`
-	// Providers are those of the parallel block that it is at, in the block's order.
-	Providers []ProviderStatus `json:"providers,omitempty"`
-	// Plugins are the processes that its last kernel started, each with its isolation.
-	Plugins []event.PluginData `json:"plugins,omitempty"`
-	// Steps are those of the node that it is at, or else of the last node that has steps, whose id is StepsOf.
-	StepsOf string       `json:"steps_of,omitempty"`
-	Steps   []StepStatus `json:"steps,omitempty"`
-	// Cycles are the counted edges taken so far, by name; Returns are all returns of the run, MaxReturns how many there
-	// may be.
-	Cycles     []CycleStatus `json:"cycles,omitempty"`
-	Returns    int           `json:"returns,omitempty"`
-	MaxReturns int           `json:"max_returns,omitempty"`
-	// Budgets are the ceilings of the session and of its nodes.
-	Budgets []BudgetStatus `json:"budgets,omitempty"`
-	// Questions are those that it has open.
-	Questions []Question `json:"questions,omitempty"`
-	// Survivors are processes that were found outside the groups of their plugins, and ended, in this run: those of a
-	// killed kernel when its session was taken up, those of a plugin when it ended.
-	Survivors []Survivor `json:"survivors,omitempty"`
-	// Late are deliveries of attempts that were given up, which were refused; Superseded are attempts that were made again,
-	// with what changed in the workspace meanwhile. Of each the last 50 of the run.
-	Late       []Late       `json:"late,omitempty"`
-	Superseded []Superseded `json:"superseded,omitempty"`
-	// Secrets were found in files that agents of the run wrote.
-	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
-	// Damage says what of the session's files could not be read, "" for nothing.
-	Damage string `json:"damage,omitempty"`
-	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there
-	// instead where the damage leaves a doubt that a person has to settle first.
-	ResumeCommand string `json:"resume_command,omitempty"`
-	RepairCommand string `json:"repair_command,omitempty"`
-	// Health is what [Engine.Health] says of it.
-	Health Health `json:"health"`
-}
-
-// ProviderStatus is how a provider of a parallel block stands.
-type ProviderStatus struct {
-	Provider  string `json:"provider"` // as written in the pipeline, or its as
-	Status    string `json:"status"`   // pending, running, complete, failed
-	Stage     string `json:"stage,omitempty"`
-	Iteration int    `json:"iteration"` // of that stage
-	Max       int    `json:"max_iterations"`
-	Attempt   int    `json:"attempt,omitempty"`
-	// Failure is why it failed, or why its last attempt did; nil otherwise.
-	Failure *event.FailureData `json:"error,omitempty"`
-}
-
-// Survivor is a process that was left behind.
-type Survivor = process.Survivor

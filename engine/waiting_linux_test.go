@@ -16,14 +16,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// mostWaiting is how many goroutines a session may have that waits for a person: its Run, the one that looks for what others
-// ask of it, its journal's, and one to spare.
-const mostWaiting = 4
+// maxWaitingGoroutines bounds the goroutines of a waiting session: its Run, the control loop, its journal's,
+// and one spare.
+const maxWaitingGoroutines = 4
 
-// U072: sessions that wait for a person cost a bounded number of goroutines each and no process; paused ones cost nothing.
-func TestWaitingSessionsAreCheap(t *testing.T) {
+// U072: waiting sessions cost a bounded number of goroutines and no process; paused ones cost nothing.
+func TestWaitingSessionCost(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func TestWaitingSessionsAreCheap(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	few := waiting(ctx, t, e, &running, "w", first)
-	many := waiting(ctx, t, e, &running, "x", more)
-	if each := float64(many-few) / more; each > mostWaiting {
-		t.Errorf("%d goroutines with %d waiting sessions, %d with %d: %.1f each, want at most %d", few, first, many, first+more, each, mostWaiting)
+	few := startWaiting(ctx, t, e, &running, "w", first)
+	many := startWaiting(ctx, t, e, &running, "x", more)
+	if each := float64(many-few) / more; each > maxWaitingGoroutines {
+		t.Errorf("%d goroutines with %d waiting sessions, %d with %d: %.1f each, want at most %d", few, first, many, first+more, each, maxWaitingGoroutines)
 	} else {
 		t.Logf("%.1f goroutines a waiting session", each)
 	}
@@ -55,8 +55,8 @@ func TestWaitingSessionsAreCheap(t *testing.T) {
 	}
 }
 
-// waiting starts sessions and returns how many goroutines there are when all of them ask.
-func waiting(ctx context.Context, t *testing.T, e *engine.Engine, running *sync.WaitGroup, prefix string, n int) int {
+// startWaiting starts sessions and returns the number of goroutines once all of them wait.
+func startWaiting(ctx context.Context, t *testing.T, e *engine.Engine, running *sync.WaitGroup, prefix string, n int) int {
 	t.Helper()
 	asked := make(chan struct{}, n)
 	for i := range n {
@@ -81,7 +81,7 @@ func waiting(ctx context.Context, t *testing.T, e *engine.Engine, running *sync.
 	return settledGoroutines(0)
 }
 
-// settledGoroutines counts when the number is at most want or has not changed for a while.
+// settledGoroutines counts the goroutines once their number is at most want or stable.
 func settledGoroutines(want int) int {
 	last := runtime.NumGoroutine()
 	for same := 0; same < 20 && last > want; same++ {
@@ -93,7 +93,7 @@ func settledGoroutines(want int) int {
 	return last
 }
 
-// children counts the processes that this one has started and that are there.
+// children counts the child processes.
 func children(t *testing.T) int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
@@ -108,11 +108,11 @@ func children(t *testing.T) int {
 	return n
 }
 
-// DESIGN 6: the nodes of a session share the process of their plugin; each running session has its own, because its marker
-// names the session.
+// DESIGN 6: the nodes of a session share the process of their plugin; each running session has its own,
+// because its marker names the session.
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
-	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...)
+	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...)
 	if err != nil {
 		t.Fatal(err)
 	}

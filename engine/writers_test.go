@@ -25,20 +25,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// writerEvents is how many events each branch of TestManyWriters makes. The requirement's figure is
+// writerEvents is the number of events that each branch of TestManyWriters makes. The requirement's figure is
 // 10000 (make writers).
 var writerEvents = flag.Int("writers.events", 300, "`events` that each branch of TestManyWriters makes")
 
 const (
-	writerWord     = "write-session" // the argument with which the test program is one of the writers
-	writers        = 8               // processes, each with a session of its own
-	writerBranches = 4               // in each of them
-	syncedEvery    = 200             // of so many events one is waited for until it is on the disk
-	largeEvery     = 997             // of so many events one fills most of a line
+	writerWord     = "write-session" // argument that makes the test program a writer
+	writers        = 8               // processes, each with its own session
+	writerBranches = 4               // per process
+	syncedEvery    = 200             // each so many events, one waits for the disk
+	largeEvery     = 997             // each so many events, one fills most of a line
 )
 
-// D10, U310: eight processes with four branches each write at once, and a ninth wants a session that it
-// does not hold. Nothing is lost, torn or out of order, and the ninth writes nothing.
+// D10, U310: eight processes with four branches each write concurrently; a ninth wants a held session.
+// Nothing is lost, torn or out of order, and the ninth writes nothing.
 func TestManyWriters(t *testing.T) {
 	root := t.TempDir()
 	all := make([]*writer, writers)
@@ -49,7 +49,7 @@ func TestManyWriters(t *testing.T) {
 		w.waitUntilReady(t)
 	}
 	ninth := startWriter(t, root, "w0", *writerEvents)
-	ninth.begin(t) // should it be let in, it ends
+	ninth.begin(t) // lets it end if it got the lock
 	if err := ninth.command.Wait(); err == nil || !strings.Contains(ninth.stderr.String(), string(failure.LockContention)) {
 		t.Errorf("the ninth: %v, %s", err, &ninth.stderr)
 	}
@@ -62,7 +62,7 @@ func TestManyWriters(t *testing.T) {
 		}
 	}
 	for _, w := range all {
-		checkWritten(t, filepath.Join(root, ".claude/pipeline-runs", w.session, "events.jsonl"), w.session, *writerEvents)
+		checkJournal(t, filepath.Join(root, ".claude/pipeline-runs", w.session, "events.jsonl"), w.session, *writerEvents)
 	}
 }
 
@@ -71,7 +71,7 @@ type writer struct {
 	session string
 	command *exec.Cmd
 	gate    io.Closer // its agents begin when this is closed
-	said    *bufio.Reader
+	stdout  *bufio.Reader
 	stderr  bytes.Buffer
 }
 
@@ -90,18 +90,18 @@ func startWriter(t *testing.T, root, session string, events int) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.gate, w.said, w.command.Stderr = gate, bufio.NewReader(said), &w.stderr
+	w.gate, w.stdout, w.command.Stderr = gate, bufio.NewReader(said), &w.stderr
 	if err := w.command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// waitUntilReady returns when all branches are at their agents.
+// waitUntilReady returns when all branches have called their agents.
 func (w *writer) waitUntilReady(t *testing.T) {
 	t.Helper()
 	for range writerBranches {
-		if _, err := w.said.ReadString('\n'); err != nil {
+		if _, err := w.stdout.ReadString('\n'); err != nil {
 			t.Fatalf("%s: %v\n%s", w.session, err, &w.stderr)
 		}
 	}
@@ -114,11 +114,11 @@ func (w *writer) begin(t *testing.T) {
 	}
 }
 
-// writeSession is the program of a writer: <root> <session> <events>. It returns the exit code.
+// writeSession is the main of a writer: <root> <session> <events>. It returns the exit code.
 func writeSession(args []string) int {
 	events, err := strconv.Atoi(args[2])
 	if err == nil {
-		err = writeInto(args[0], args[1], events)
+		err = runWriter(args[0], args[1], events)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", failure.KindOf(err), err)
@@ -127,9 +127,9 @@ func writeSession(args []string) int {
 	return 0
 }
 
-func writeInto(root, session string, events int) (err error) {
+func runWriter(root, session string, events int) (err error) {
 	var gate sync.WaitGroup
-	gate.Go(func() { _, _ = io.Copy(io.Discard, os.Stdin) }) // an end is an end
+	gate.Go(func() { _, _ = io.Copy(io.Discard, os.Stdin) }) // any end counts
 	options := []engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(filepath.Join(root, "config")), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithVersion("test"),
@@ -138,7 +138,7 @@ func writeInto(root, session string, events int) (err error) {
 	for i := range writerBranches {
 		name := fmt.Sprintf("b%d", i)
 		branches = append(branches, plan.BlockProvider{Name: name})
-		options = append(options, engine.WithProvider(talkative{name, events, &gate}))
+		options = append(options, engine.WithProvider(toolAgent{name, events, &gate}))
 	}
 	e, err := engine.NewEngine(options...)
 	if err != nil {
@@ -147,28 +147,28 @@ func writeInto(root, session string, events int) (err error) {
 	defer func() { err = errors.Join(err, e.Close(context.Background())) }()
 	_, err = e.Run(context.Background(), engine.RunOptions{Plan: &plan.Plan{
 		Version: plan.Version, Pipeline: plan.Pipeline{Name: "many"}, Session: plan.Session{Name: session},
-		Nodes: []plan.Node{parallel("0", "block", branches, inner("work", 1))},
+		Nodes: []plan.Node{parallelNode("0", "block", branches, blockStage("work", 1))},
 	}})
 	return err
 }
 
-// talkative is an agent that calls very many tools.
-type talkative struct {
+// toolAgent is an agent that makes many tool calls.
+type toolAgent struct {
 	name  string
 	calls int
 	gate  *sync.WaitGroup
 }
 
-func (a talkative) Describe() sdk.Component {
+func (a toolAgent) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: a.name, Provider: &sdk.ProviderTraits{DefaultModel: "m"}}
 }
 
-func (a talkative) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (a toolAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	fmt.Println(a.name)
 	a.gate.Wait()
 	for n := range a.calls {
 		call := sdk.ToolCall{CallID: strconv.Itoa(n), Tool: "tool-of-" + a.name, Args: json.RawMessage(`{"n":` + strconv.Itoa(n) + `}`)}
-		if n%largeEvery == 0 { // "<" is six bytes long in a line
+		if n%largeEvery == 0 { // "<" takes six bytes in a line
 			call.Args = json.RawMessage(`{"pad":"` + strings.Repeat("<", 8000) + `"}`)
 		}
 		if n%syncedEvery != 0 {
@@ -180,8 +180,8 @@ func (a talkative) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
 }
 
-// checkWritten looks at every line of a journal.
-func checkWritten(t *testing.T, file, session string, events int) {
+// checkJournal checks every line of a journal.
+func checkJournal(t *testing.T, file, session string, events int) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -191,7 +191,7 @@ func checkWritten(t *testing.T, file, session string, events int) {
 	if !bytes.HasSuffix(text, []byte{'\n'}) {
 		t.Errorf("%s: the last line is cut", session)
 	}
-	next := map[string]int{} // branch to the number of its next call
+	next := map[string]int{} // branch -> number of its next call
 	counts := map[event.Type]int{}
 	seq := int64(0)
 	for line := range bytes.Lines(text) {

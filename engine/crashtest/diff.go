@@ -11,18 +11,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Difference is one thing that is otherwise than it should be.
+// Difference is one difference between two outcomes.
 type Difference struct {
-	// Where is the name of a file in the session's directory, or "events: " and the type and place of an event.
+	// Where is a file name in the session's directory, or "events: " with the type and location of an event.
 	Where string `json:"where"`
-	// Path is the member that differs ("data.summary", "stages.0.status", "line 3"), "" for the whole.
+	// Path is the differing member ("data.summary", "stages.0.status", "line 3"), "" for the whole value.
 	Path string `json:"path,omitempty"`
-	// Want is what was expected and Got what is there, each cut to a line; "" where there is nothing.
+	// Want is the expected and Got the actual value, each cut to one line; "" if absent.
 	Want string `json:"want,omitempty"`
 	Got  string `json:"got,omitempty"`
 }
 
-// String is a line for people.
+// String formats the difference as one line.
 func (d Difference) String() string {
 	at := d.Where
 	if d.Path != "" {
@@ -30,7 +30,7 @@ func (d Difference) String() string {
 	}
 	switch {
 	case d.Want == "":
-		return fmt.Sprintf("%s: not expected, and there: %s", at, d.Got)
+		return fmt.Sprintf("%s: unexpected: %s", at, d.Got)
 	case d.Got == "":
 		return fmt.Sprintf("%s: missing: %s", at, d.Want)
 	default:
@@ -38,29 +38,29 @@ func (d Difference) String() string {
 	}
 }
 
-// ofEvents is what Where of an event's difference begins with.
-const ofEvents = "events: "
+// eventsPrefix begins the Where of an event's difference.
+const eventsPrefix = "events: "
 
-// Diff says in what got differs from o, which is what was expected: events first, in their order, then files by name.
-// It is empty if they are equal.
+// Diff returns the differences of got from the expected outcome o: events first, in order, then files by
+// name.
 func (o Outcome) Diff(got Outcome) []Difference {
 	var all []Difference
-	for _, lane := range keysOf(o.lanes, got.lanes) {
-		all = append(all, diffEvents(o.lanes[lane], got.lanes[lane])...)
+	for _, name := range unionKeys(o.sequences, got.sequences) {
+		all = append(all, diffEvents(o.sequences[name], got.sequences[name])...)
 	}
 	return append(all, diffFiles(o.files, got.files)...)
 }
 
 func diffFiles(want, got map[string]any) []Difference {
 	var all []Difference
-	for _, name := range keysOf(want, got) {
-		w, wanted := want[name]
-		g, there := got[name]
+	for _, name := range unionKeys(want, got) {
+		w, inWant := want[name]
+		g, inGot := got[name]
 		switch {
-		case !wanted:
-			all = append(all, Difference{Where: name, Got: brief(g)})
-		case !there:
-			all = append(all, Difference{Where: name, Want: brief(w)})
+		case !inWant:
+			all = append(all, Difference{Where: name, Got: oneLine(g)})
+		case !inGot:
+			all = append(all, Difference{Where: name, Want: oneLine(w)})
 		default:
 			all = append(all, diffValue(name, "", w, g)...)
 		}
@@ -68,27 +68,23 @@ func diffFiles(want, got map[string]any) []Difference {
 	return all
 }
 
-// diffEvents finds for each event its counterpart by name; what is between is missing or not expected.
+// diffEvents pairs the events by name; unpaired ones are missing or unexpected.
 func diffEvents(want, got []entry) []Difference {
 	var all []Difference
 	for len(want) > 0 || len(got) > 0 {
 		switch {
 		case len(want) > 0 && len(got) > 0 && want[0].name == got[0].name:
-			all = append(all, diffValue(ofEvents+want[0].name, "", want[0].value, got[0].value)...)
+			all = append(all, diffValue(eventsPrefix+want[0].name, "", want[0].value, got[0].value)...)
 			want, got = want[1:], got[1:]
-		case len(want) == 0 || len(got) > 0 && contains(got, want[0].name):
-			all = append(all, Difference{Where: ofEvents + got[0].name, Got: brief(got[0].value)})
+		case len(want) == 0 || len(got) > 0 && slices.ContainsFunc(got, func(e entry) bool { return e.name == want[0].name }):
+			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: oneLine(got[0].value)})
 			got = got[1:]
 		default:
-			all = append(all, Difference{Where: ofEvents + want[0].name, Want: brief(want[0].value)})
+			all = append(all, Difference{Where: eventsPrefix + want[0].name, Want: oneLine(want[0].value)})
 			want = want[1:]
 		}
 	}
 	return all
-}
-
-func contains(list []entry, name string) bool {
-	return slices.ContainsFunc(list, func(e entry) bool { return e.name == name })
 }
 
 // diffValue compares two values member by member.
@@ -102,8 +98,8 @@ func diffValue(where, path string, want, got any) []Difference {
 	switch {
 	case isMap && areMaps:
 		var all []Difference
-		for _, key := range keysOf(wantMap, gotMap) {
-			all = append(all, diffMember(where, join(path, key), at(wantMap, key), at(gotMap, key))...)
+		for _, key := range unionKeys(wantMap, gotMap) {
+			all = append(all, diffMember(where, join(path, key), member(wantMap, key), member(gotMap, key))...)
 		}
 		return all
 	case isList && areLists:
@@ -114,44 +110,44 @@ func diffValue(where, path string, want, got any) []Difference {
 		return all
 	case isText && areTexts:
 		return diffText(where, path, wantText, gotText)
-	case want != got: // numbers, words, or things of different kinds
-		return []Difference{{Where: where, Path: path, Want: brief(want), Got: brief(got)}}
+	case want != got: // numbers, booleans, or values of different types
+		return []Difference{{Where: where, Path: path, Want: oneLine(want), Got: oneLine(got)}}
 	default:
 		return nil
 	}
 }
 
-// absent stands for a member that is not there, which is not the same as one that is null.
-type absent struct{}
+// missingValue represents an absent member, as opposed to null.
+type missingValue struct{}
 
-func at(m map[string]any, key string) any {
+func member(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v
 	}
-	return absent{}
+	return missingValue{}
 }
 
 func element(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
 	}
-	return absent{}
+	return missingValue{}
 }
 
 func diffMember(where, path string, want, got any) []Difference {
-	_, unwanted := want.(absent)
-	_, missing := got.(absent)
+	_, notWanted := want.(missingValue)
+	_, missing := got.(missingValue)
 	switch {
-	case unwanted:
-		return []Difference{{Where: where, Path: path, Got: brief(got)}}
+	case notWanted:
+		return []Difference{{Where: where, Path: path, Got: oneLine(got)}}
 	case missing:
-		return []Difference{{Where: where, Path: path, Want: brief(want)}}
+		return []Difference{{Where: where, Path: path, Want: oneLine(want)}}
 	default:
 		return diffValue(where, path, want, got)
 	}
 }
 
-// diffText shows the first line that differs.
+// diffText reports the first line that differs.
 func diffText(where, path, want, got string) []Difference {
 	if want == got {
 		return nil
@@ -161,37 +157,37 @@ func diffText(where, path, want, got string) []Difference {
 	for line < min(len(wantLines), len(gotLines)) && wantLines[line] == gotLines[line] {
 		line++
 	}
-	d := Difference{Where: where, Path: path, Want: lineOf(wantLines, line), Got: lineOf(gotLines, line)}
+	d := Difference{Where: where, Path: path, Want: lineAt(wantLines, line), Got: lineAt(gotLines, line)}
 	if len(wantLines) > 1 || len(gotLines) > 1 {
 		d.Path = join(path, fmt.Sprintf("line %d", line+1))
 	}
 	return []Difference{d}
 }
 
-func lineOf(lines []string, i int) string {
+func lineAt(lines []string, i int) string {
 	if i >= len(lines) {
 		return "the end of the text"
 	}
-	return brief(lines[i])
+	return oneLine(lines[i])
 }
 
 func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
-// maxBrief is how long a value is shown, in bytes.
-const maxBrief = 200
+// maxLine bounds a displayed value, in bytes.
+const maxLine = 200
 
-// brief is a value in a line.
-func brief(v any) string {
+// oneLine formats a value as one line.
+func oneLine(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // what was decoded can be encoded
+	if err := e.Encode(v); err != nil { // cannot fail: the value was decoded
 		return err.Error()
 	}
-	return event.Truncate(strings.TrimSuffix(b.String(), "\n"), maxBrief)
+	return event.Truncate(strings.TrimSuffix(b.String(), "\n"), maxLine)
 }
 
-func keysOf[V any](a, b map[string]V) []string {
+func unionKeys[V any](a, b map[string]V) []string {
 	all := maps.Clone(a)
 	if all == nil {
 		all = map[string]V{}

@@ -1,12 +1,12 @@
-// Package crashtest shows whether a pipeline comes to the same end however often its kernel is killed.
+// Package crashtest checks that a pipeline has the same outcome however often its kernel is killed.
 //
-// [Read] takes down what a session came to: its files without times, ids and durations, and the events that a run has
-// once however often it was cut off. [Outcome.Diff] says what differs between two of them. What is left out and why is in
-// two tables: files.go for files, events.go for events.
+// [Read] reads a session's outcome: its files without times, ids and durations, and the events that do not
+// depend on crashes. [Outcome.Diff] compares two outcomes. The tables in files.go and events.go list the
+// ignored data with reasons.
 //
-// [Trials] is the whole of it, for whatever command line starts a session: copies of the project, undisturbed runs, kills
-// at moments that can be repeated, resumes, a [Report]. What users see of it: docs/crash-testing.md.
+// [Trials] runs the whole test for a command line: copies of the project, undisturbed runs, repeatable kills,
+// resumes, and a [Report]. See docs/crash-testing.md.
 //
-// It runs no pipeline in this process and judges no content: what an agent wrote is compared as it is, and two sessions
-// are equal only if their agents said the same, as the mock provider does.
+// It runs no pipeline in this process. Agents' output is compared literally, so that agents must be
+// deterministic, as the mock provider is.
 package crashtest

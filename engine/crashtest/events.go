@@ -12,62 +12,60 @@ import (
 // journalFile is the name of a session's journal.
 const journalFile = "events.jsonl"
 
-// treatment is how events of a type are compared.
+// treatment says how events of a type are compared.
 type treatment int
 
 const (
-	// lasting events are there once, in their order, however often a run was cut off. So are those of types that the
-	// table does not have.
-	lasting treatment = iota
-	// replaceable ones are there once more if the attempt that they are of is made again after a crash: then the later
-	// one counts.
-	replaceable
-	// passing ones tell of the way: of kernels, attempts, timers and recoveries.
-	passing
+	// stable events occur once and in order, however often a run was killed. It is the default.
+	stable treatment = iota
+	// repeatable events recur if their attempt is repeated after a crash; the last one counts.
+	repeatable
+	// transient events record kernels, attempts, timers and recoveries; they are not compared.
+	transient
 )
 
-// treatments are the types of events that are not lasting. All that only inform are passing, too: they ride with the
-// next commit, and a crash may lose them.
+// treatments lists the event types that are not stable. Informational events are transient, too: they are
+// written with the next commit, and a crash may lose them.
 var treatments = map[event.Type]treatment{
-	event.Error:      replaceable, // an attempt is made again from the first one on
-	event.Retry:      replaceable,
-	event.ToolCall:   replaceable, // but see superseded
-	event.ToolResult: replaceable,
+	event.Error:      repeatable, // a resume repeats the attempts from the first on
+	event.Retry:      repeatable,
+	event.ToolCall:   repeatable, // see isSuperseded
+	event.ToolResult: repeatable,
 
-	event.KernelStart:      passing, // starts of kernels
-	event.SessionImported:  passing,
-	event.SessionPaused:    passing,
-	event.SessionResumed:   passing,
-	event.Control:          passing, // how a word reached the kernel; what it changed is compared
-	event.TimerSet:         passing,
-	event.TimerFired:       passing,
-	event.IterationStart:   passing, // of each attempt from a first one on; the iteration's end is compared
-	event.AttemptStart:     passing,
-	event.StrategyQuestion: passing, // the same of a strategy's question
-	event.HookStart:        passing, // and of a hook
-	event.HookSkipped:      passing, // its condition is asked again
-	event.Checkpoint:       passing, // private to an attempt
-	event.WorkerComplete:   passing, // for readers of the Bash engine's journals
+	event.KernelStart:      transient, // kernel starts
+	event.SessionImported:  transient,
+	event.SessionPaused:    transient,
+	event.SessionResumed:   transient,
+	event.Control:          transient, // its effects are compared
+	event.TimerSet:         transient,
+	event.TimerFired:       transient,
+	event.IterationStart:   transient, // repeated per attempt; the iteration's end is compared
+	event.AttemptStart:     transient,
+	event.StrategyQuestion: transient, // repeated per attempt
+	event.HookStart:        transient, // repeated per attempt
+	event.HookSkipped:      transient, // the condition is evaluated again
+	event.Checkpoint:       transient, // private to an attempt
+	event.WorkerComplete:   transient, // for readers of Bash journals
 }
 
-// dropped are members of events' data that are no part of the outcome. References to files are held against the files.
-var dropped = map[event.Type][]string{
-	event.SessionStart:     {"plan_sha256"}, // of a file with absolute paths; the file is compared
+// droppedMembers lists members of events' data that are not part of the outcome. File references are compared
+// with the files.
+var droppedMembers = map[event.Type][]string{
+	event.SessionStart:     {"plan_sha256"}, // digest of a file with absolute paths; the file is compared
 	event.QuestionAsked:    {"digest", "preview", "due"},
 	event.QuestionAnswered: {"digest", "control"},
 }
 
-// everywhere are such members of all types.
-var everywhere = []string{"duration_ms"}
+// droppedEverywhere lists such members of all types.
+var droppedEverywhere = []string{"duration_ms"}
 
-// entry is an event that is compared.
+// entry is an event to compare.
 type entry struct {
-	name  string // type and place, for people and to find its counterpart
+	name  string // type and location, to pair and display it
 	value any
 }
 
-// readJournal reads the last run of a journal, as it counts: without torn lines, and without those that a kernel wrote
-// after another one had taken the session from it.
+// readJournal reads the last run of a journal, without torn lines and without events of fenced kernels.
 func readJournal(file string) ([]event.Event, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -94,44 +92,44 @@ func readJournal(file string) ([]event.Event, error) {
 	return run, nil
 }
 
-// lanes are the events that are compared, of each branch and step by themselves: what these do has an order, how it is
-// mixed with what others do at the same time has not.
-func (r reader) lanes(journal []event.Event) map[string][]entry {
-	lanes := map[string][]entry{}
+// sequences returns the events to compare, by branch and step. Only within one of these is their order
+// defined.
+func (r reader) sequences(journal []event.Event) map[string][]entry {
+	sequences := map[string][]entry{}
 	for i, e := range journal {
-		how := treatments[e.Type]
-		if how == passing || e.Informative() || r.recovery[questionID(e)] || superseded(journal, i) {
+		t := treatments[e.Type]
+		if t == transient || e.Informative() || r.recovery[questionID(e)] || isSuperseded(journal, i) {
 			continue
 		}
-		lanes[laneOf(e)] = append(lanes[laneOf(e)], r.entry(e))
+		sequences[sequenceName(e)] = append(sequences[sequenceName(e)], r.entry(e))
 	}
-	return lanes
+	return sequences
 }
 
-func laneOf(e event.Event) string {
-	lane := ""
+func sequenceName(e event.Event) string {
+	name := ""
 	if e.Cursor != nil {
-		lane = e.Cursor.Provider + "/" + e.Cursor.Step
+		name = e.Cursor.Provider + "/" + e.Cursor.Step
 	}
-	if e.Type == event.ToolCall || e.Type == event.ToolResult { // a call of an attempt that was cut off stays where it was
-		lane += " calls " + string(e.Key)
+	if e.Type == event.ToolCall || e.Type == event.ToolResult { // calls of an interrupted attempt keep their position
+		name += " calls " + string(e.Key)
 	}
-	return lane
+	return name
 }
 
 func (r reader) entry(e event.Event) entry {
 	value := map[string]any{"key": string(e.Key)}
 	if data, ok := decodeJSON(e.Data); ok {
-		value["data"] = r.clean(data, slices.Concat(everywhere, dropped[e.Type]))
+		value["data"] = r.normalize(data, slices.Concat(droppedEverywhere, droppedMembers[e.Type]))
 	}
 	if c := e.Cursor; c != nil {
 		value["cursor"] = fmt.Sprintf("%+v", *c)
 	}
-	return entry{name: nameOf(e), value: value}
+	return entry{name: eventName(e), value: value}
 }
 
-// nameOf says what an event is for people: the type, and the place where it has one.
-func nameOf(e event.Event) string {
+// eventName returns the event's type and, if any, its location.
+func eventName(e event.Event) string {
 	name := string(e.Type)
 	switch {
 	case e.Key != "":
@@ -151,33 +149,34 @@ func nameOf(e event.Event) string {
 	return name
 }
 
-// superseded reports whether the event is of an attempt that was made again by a later kernel, whose event of the same
-// name counts. The result of a gated call is not made again: it is superseded only if its attempt had ended as an error,
-// after which the next one begins from the start. So a call that had its effect twice shows as two results.
-func superseded(journal []event.Event, i int) bool {
+// isSuperseded reports whether a later kernel repeated the event's attempt, so that its later event counts.
+//
+// The result of a gated call is superseded only if its attempt had ended in an error, after which the next
+// attempt starts over. A call whose effect happened twice thus shows as two results.
+func isSuperseded(journal []event.Event, i int) bool {
 	e := journal[i]
 	if e.Type == event.QuestionAnswered {
-		return askedAgain(journal[i+1:], e)
+		return isAskedAgain(journal[i+1:], e)
 	}
-	asked := e.Type == event.QuestionAsked && askedAbout(e) == event.QuestionTool
-	if treatments[e.Type] == lasting && !asked {
+	asked := e.Type == event.QuestionAsked && questionKind(e) == event.QuestionTool
+	if treatments[e.Type] == stable && !asked {
 		return false
 	}
-	ended := e.Type != event.ToolResult || observed(e)
+	ended := e.Type != event.ToolResult || isObserved(e)
 	for _, later := range journal[i+1:] {
 		ended = ended || later.Type == event.Error && later.Key == e.Key
-		if ended && later.Epoch > e.Epoch && later.Type == e.Type && nameOf(later) == nameOf(e) {
+		if ended && later.Epoch > e.Epoch && later.Type == e.Type && eventName(later) == eventName(e) {
 			return true
 		}
 	}
 	return false
 }
 
-// askedAgain reports whether a question about a call is asked once more, by a later kernel: its answer had not reached the
-// attempt that was cut off.
-func askedAgain(journal []event.Event, answer event.Event) bool {
+// isAskedAgain reports whether a later kernel repeats a tool question: the answer had not reached the
+// interrupted attempt.
+func isAskedAgain(journal []event.Event, answer event.Event) bool {
 	return slices.ContainsFunc(journal, func(e event.Event) bool {
-		return e.Epoch > answer.Epoch && askedAbout(e) == event.QuestionTool && questionID(e) == questionID(answer)
+		return e.Epoch > answer.Epoch && questionKind(e) == event.QuestionTool && questionID(e) == questionID(answer)
 	})
 }
 
@@ -192,13 +191,13 @@ func callID(e event.Event) string {
 	return d.CallID
 }
 
-func observed(e event.Event) bool {
+func isObserved(e event.Event) bool {
 	d, err := event.Decode[event.ToolResultData](e)
 	return err == nil && d.Observed
 }
 
-// askedAbout is the kind of a question that is asked, "" for other events.
-func askedAbout(e event.Event) string {
+// questionKind returns the kind of the question asked, "" for other events.
+func questionKind(e event.Event) string {
 	if e.Type != event.QuestionAsked {
 		return ""
 	}
@@ -209,22 +208,22 @@ func askedAbout(e event.Event) string {
 	return d.Kind
 }
 
-// questionID is the id of the question that the event is about, "" for none.
+// questionID returns the id of the event's question, "" for none.
 func questionID(e event.Event) string {
 	if e.Type != event.QuestionAsked && e.Type != event.QuestionAnswered {
 		return ""
 	}
-	d, err := event.Decode[event.QuestionAnsweredData](e) // both have the member
+	d, err := event.Decode[event.QuestionAnsweredData](e) // both types have the member
 	if err != nil {
 		return ""
 	}
 	return d.ID
 }
 
-// recoveryQuestion is the id of the question that the event asks, if that is whether an attempt that was cut off may be
-// made again (recovery: ask, or a call that must not be made twice); "" otherwise.
+// recoveryQuestion returns the id of a question whether an interrupted attempt may be repeated (recovery:
+// ask, or a call that must not be repeated); "" for other events.
 func recoveryQuestion(e event.Event) string {
-	if askedAbout(e) == event.QuestionEscalation && e.Key.Kind() == event.KeyAttempt {
+	if questionKind(e) == event.QuestionEscalation && e.Key.Kind() == event.KeyAttempt {
 		return questionID(e)
 	}
 	return ""

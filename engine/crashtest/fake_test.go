@@ -9,34 +9,36 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// fakeVariable makes the test's binary a program that has sessions as agent-pipelines has them, with a defect: "" for
-// none.
+// fakeVariable makes the test binary act as agent-pipelines with a defect, "" for none.
 const fakeVariable = "CRASHTEST_FAKE"
 
-// The defects.
+// Defects of the fake program.
 const (
-	forgets = "forgets" // an iteration that a kill came after is lost
-	twice   = "twice"   // an effect in the project happens again
-	draws   = "draws"   // what it makes is by chance
-	fails   = "fails"   // it fails, always
-	leaves  = "leaves"  // a resume leaves a process
+	forgets = "forgets" // loses an iteration after a kill
+	twice   = "twice"   // repeats an effect in the project
+	draws   = "draws"   // writes random output
+	fails   = "fails"   // always fails
+	leaves  = "leaves"  // leaves a process after a resume
 )
 
-// fake is one process of it.
+// fake is one process of the fake program.
 type fake struct {
 	defect string
 	dir    string // of the session
 	epoch  int
-	done   int // iterations that are complete
+	done   int // completed iterations
 	ended  bool
 }
 
-// fakeIterations is how many a session has; before fakeAsks a person is asked.
+// A session has fakeIterations; before number fakeAsks it asks a question.
 const (
 	fakeIterations = 6
 	fakeAsks       = 4
@@ -54,9 +56,9 @@ func runFake(defect string, args []string) int {
 		return 0
 	case "start":
 		f.write("mkdir", "")
-		f.tell(event.SessionStart, nil, event.SessionStartData{})
+		f.append(event.SessionStart, nil, event.SessionStartData{})
 	default:
-		f.look()
+		f.readJournal()
 		if f.epoch == 0 {
 			return 14
 		}
@@ -71,15 +73,15 @@ func runFake(defect string, args []string) int {
 func (f *fake) work(resumed bool) int {
 	f.epoch++
 	resumed = resumed && f.done < fakeAsks // not after the answer
-	f.tell(event.KernelStart, nil, event.KernelStartData{PID: os.Getpid()})
+	f.append(event.KernelStart, nil, event.KernelStartData{PID: os.Getpid()})
 	switch {
 	case f.defect == fails:
-		f.tell(event.Error, nil, event.FailureData{Node: "plan", Message: "no such thing", Faults: []event.Fault{{Path: "$"}}})
+		f.append(event.Error, nil, event.FailureData{Node: "plan", Message: "no such thing", Faults: []event.Fault{{Path: "$"}}})
 		f.state("failed")
 		fmt.Println("it does not work")
 		return 7
 	case f.defect == leaves && resumed:
-		f.leave()
+		f.leaveProcess()
 	case f.defect == forgets && resumed:
 		f.done++
 	}
@@ -90,7 +92,7 @@ func (f *fake) work(resumed bool) int {
 		}
 		f.iteration(f.done + 1)
 	}
-	f.tell(event.SessionComplete, nil, event.SessionCompleteData{})
+	f.append(event.SessionComplete, nil, event.SessionCompleteData{})
 	f.state("completed")
 	return 0
 }
@@ -102,10 +104,10 @@ func (f *fake) iteration(n int) {
 		f.effects()
 	}
 	f.write(fmt.Sprintf("iterations/%03d/output.md", n), "said in "+f.dir)
-	f.tell(event.IterationComplete, &at, event.IterationCompleteData{Summary: fmt.Sprint("worked ", n)})
+	f.append(event.IterationComplete, &at, event.IterationCompleteData{Summary: fmt.Sprint("worked ", n)})
 }
 
-// effects are those in the project; time passes between the effect and the event that says so.
+// effects writes to the project, then waits before it appends the event.
 func (f *fake) effects() {
 	out := "made\n"
 	if f.defect == draws {
@@ -120,14 +122,14 @@ func (f *fake) effects() {
 	_, err = file.WriteString(out)
 	must(err)
 	must(file.Close())
-	f.tell(event.Progress, nil, struct{}{})
+	f.append(event.Progress, nil, struct{}{})
 	if f.defect == twice {
 		time.Sleep(500 * time.Millisecond)
 	}
 }
 
-// leave starts a process of the session that nobody ends.
-func (f *fake) leave() {
+// leaveProcess starts a process of the session and does not end it.
+func (f *fake) leaveProcess() {
 	cmd := exec.Command("sleep", "600")
 	abs, err := filepath.Abs(f.dir)
 	must(err)
@@ -136,8 +138,8 @@ func (f *fake) leave() {
 	must(cmd.Start())
 }
 
-// look finds out where the session is.
-func (f *fake) look() {
+// readJournal reads the position of the session.
+func (f *fake) readJournal() {
 	b, err := os.ReadFile(filepath.Join(f.dir, "events.jsonl"))
 	if err != nil {
 		return
@@ -154,7 +156,7 @@ func (f *fake) look() {
 	}
 }
 
-func (f *fake) tell(typ event.Type, at *event.Location, data any) {
+func (f *fake) append(typ event.Type, at *event.Location, data any) {
 	var cursor *event.Cursor
 	var key event.Key
 	if at != nil {
@@ -180,7 +182,7 @@ func (f *fake) state(status string, waiting ...string) {
 func (f *fake) write(name, text string) {
 	path := filepath.Join(f.dir, name)
 	must(os.MkdirAll(filepath.Dir(path), 0o700))
-	must(os.WriteFile("written", []byte(text), 0o600)) // a kill may come at any time
+	must(os.WriteFile("written", []byte(text), 0o600)) // atomic, because a kill may come at any time
 	must(os.Rename("written", path))
 }
 
@@ -188,4 +190,11 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+func TestMain(m *testing.M) {
+	if defect, fake := os.LookupEnv(fakeVariable); fake {
+		os.Exit(runFake(defect, os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
 }

@@ -16,69 +16,69 @@ type form int
 const (
 	asText  form = iota // line by line
 	asJSON              // member by member
-	asYAML              // the same
-	asLines             // its lines, each once
-	leftOut             // not at all
+	asYAML              // member by member
+	asLines             // unique lines
+	ignored             // not compared
 )
 
-// rule is how files of a name are compared. Name is that of the file in any directory, with a leading slash that in the
-// session's own, and with a trailing one that of a directory in any.
+// rule says how files of a name are compared. Name matches in any directory; a leading slash means the
+// session's own directory, a trailing one matches directories.
 type rule struct {
 	name string
 	form form
-	// drop are members of JSON and YAML that are no part of the outcome, with * for any member or element.
+	// drop lists JSON or YAML members that are not part of the outcome; * matches any member or element.
 	drop []string
 	why  string
 }
 
-// rules are the files that are not compared byte by byte; the first that fits counts.
+// rules lists the files that are not compared byte by byte; the first match counts.
 var rules = []rule{
-	{name: "/events.jsonl", form: leftOut, why: "compared event by event"},
-	{name: "/events.jsonl.lock", form: leftOut, why: "empty, and only there to be locked"},
-	{name: "/events.jsonl.damaged-*", form: leftOut, why: "what a repair put aside: the way, not the end"},
-	{name: "/history-*.json", form: leftOut, why: "what a recovery put aside"},
-	{name: "/metrics.json", form: leftOut, why: "counts attempts that were cut off, and time"},
-	{name: "attempts.jsonl", form: leftOut, why: "a line for each attempt, those that were cut off too"},
-	{name: "attempts/", form: leftOut, why: "private to one attempt"},
-	{name: "calls.jsonl", form: leftOut, why: "a view of tool calls, those of attempts that were cut off too; the journal's are compared"},
+	{name: "/events.jsonl", form: ignored, why: "compared event by event"},
+	{name: "/events.jsonl.lock", form: ignored, why: "empty; holds a lock"},
+	{name: "/events.jsonl.damaged-*", form: ignored, why: "old journal, renamed by a repair"},
+	{name: "/history-*.json", form: ignored, why: "old state, renamed by a recovery"},
+	{name: "/metrics.json", form: ignored, why: "counts interrupted attempts, and time"},
+	{name: "attempts.jsonl", form: ignored, why: "one line per attempt, including interrupted ones"},
+	{name: "attempts/", form: ignored, why: "private to one attempt"},
+	{name: "calls.jsonl", form: ignored, why: "derived from tool calls, including those of interrupted attempts; the journal's are compared"},
 	{name: "/state.json", form: asJSON, drop: []string{
 		"started_at", "completed_at", "failed_at", "paused_at", "resumed_at", "iteration_started", "stages.*.timestamp",
 		"stages.*.started_at", "history.*.timestamp", "error.timestamp", // times
-		"run_id", "event_seq", "event_offset", // numbers of this one run
-		"current_attempt", "budget", "total_tokens_used", "total_cost_usd", // count attempts that were cut off, too
-		"scheduler", // repeats all of it, with times and epochs
-	}, why: "the view of the state without times, and without what an attempt costs that is made again"},
-	{name: "state.json", form: asJSON, drop: []string{"started_at"}, why: "a provider's state in a block, with its time"},
+		"run_id", "event_seq", "event_offset", // numbers of this run
+		"current_attempt", "budget", "total_tokens_used", "total_cost_usd", // include interrupted attempts
+		"scheduler", // repeats the state, with times and epochs
+	}, why: "derived from the state; times and costs of repeated attempts vary"},
+	{name: "state.json", form: asJSON, drop: []string{"started_at"}, why: "a block provider's state, with its time"},
 	{name: "/plan.json", form: asJSON, drop: []string{
 		"session.name", "session.created_at", "created_at", "compiled_at",
-		"nodes.*.plan.session.created_at", "nodes.*.plan.compiled_at", // of a pipeline within, and of one within that
+		"nodes.*.plan.session.created_at", "nodes.*.plan.compiled_at", // of embedded pipelines, two levels deep
 		"nodes.*.plan.nodes.*.plan.session.created_at", "nodes.*.plan.nodes.*.plan.compiled_at",
-	}, why: "says when it was compiled, and for which session"},
-	{name: "manifest.json", form: asJSON, drop: []string{"completed_at"}, why: "says when the block was complete"},
-	{name: "context.json", form: asJSON, drop: []string{"limits.remaining_seconds", "budget.used"}, why: "says how much time is left; tokens of a prompt with paths in it"},
+	}, why: "contains the time of the compilation and the session"},
+	{name: "manifest.json", form: asJSON, drop: []string{"completed_at"}, why: "contains the time of the block's completion"},
+	{name: "context.json", form: asJSON, drop: []string{"limits.remaining_seconds", "budget.used"}, why: "contains the remaining time, and token counts of prompts with paths"},
 	{name: "questions/*.json", form: asJSON, drop: []string{
 		"asked_at", "answered_at", "due", // times
-		"digest", "preview", // of the files shown, which are compared themselves and may have times
-	}, why: "says when it was asked and answered"},
-	{name: "escalations/*.yaml", form: asYAML, drop: []string{"created_at", "due", "resolution.at"}, why: "says when it was asked and answered"},
-	{name: "/artifacts/*.yaml", form: asYAML, drop: []string{"_artifact_meta.created_at", "_metadata.duration_seconds"}, why: "the kernel says in it when it was made, and how long that took"},
-	{name: "checks/artifact.yaml", form: asYAML, drop: []string{"_artifact_meta.created_at", "_metadata.duration_seconds"}, why: "the same of what checks are shown"},
-	{name: "checks/*.json", form: asJSON, drop: []string{"duration_ms"}, why: "says how long it took"},
-	{name: "judge.json", form: asJSON, drop: []string{"timestamp"}, why: "may say when"},
-	{name: "*.json", form: asJSON, why: "names files by digests, which are held against the files"},
-	{name: "progress*.md", form: asLines, why: "agents append to it, also those whose attempt was cut off and made again"},
+		"digest", "preview", // of the files shown, which are compared separately and may contain times
+	}, why: "contains the times of question and answer"},
+	{name: "escalations/*.yaml", form: asYAML, drop: []string{"created_at", "due", "resolution.at"}, why: "contains the times of question and answer"},
+	{name: "/artifacts/*.yaml", form: asYAML, drop: []string{"_artifact_meta.created_at", "_metadata.duration_seconds"}, why: "contains time and duration"},
+	{name: "checks/artifact.yaml", form: asYAML, drop: []string{"_artifact_meta.created_at", "_metadata.duration_seconds"}, why: "contains time and duration"},
+	{name: "checks/*.json", form: asJSON, drop: []string{"duration_ms"}, why: "contains the duration"},
+	{name: "judge.json", form: asJSON, drop: []string{"timestamp"}, why: "may contain times"},
+	{name: "*.json", form: asJSON, why: "digests are compared with the files"},
+	{name: "progress*.md", form: asLines, why: "agents of repeated attempts append again"},
 }
 
-// ruleOf finds how a file, or a directory, is compared; whole and as a text where no rule says otherwise.
-func ruleOf(name string, dir bool) rule {
-	i := slices.IndexFunc(rules, func(r rule) bool { return r.fits(name, dir) })
+// findRule returns the rule for a file or directory; by default files are compared as text.
+func findRule(name string, dir bool) rule {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(name, dir) })
 	if i < 0 {
 		return rule{}
 	}
 	return rules[i]
 }
 
-func (r rule) fits(name string, dir bool) bool {
+func (r rule) matches(name string, dir bool) bool {
 	pattern, tree := strings.CutSuffix(r.name, "/")
 	if tree != dir {
 		return false
@@ -92,30 +92,30 @@ func (r rule) fits(name string, dir bool) bool {
 	return ok && err == nil
 }
 
-// value is a file's content as it is compared. A file that is not of its form is compared as a text.
+// value returns a file's content for comparison. A file that cannot be parsed is compared as text.
 func (r reader) value(rule rule, b []byte) any {
 	switch rule.form {
 	case asJSON:
 		if v, ok := decodeJSON(b); ok {
-			return r.clean(v, rule.drop)
+			return r.normalize(v, rule.drop)
 		}
 	case asYAML:
 		if v, ok := decodeYAML(b); ok {
-			return r.clean(v, rule.drop)
+			return r.normalize(v, rule.drop)
 		}
 	case asLines:
-		return r.plain(once(string(b)))
+		return r.replace(uniqueLines(string(b)))
 	}
-	return r.plain(string(b))
+	return r.replace(string(b))
 }
 
-// once is a text with each of its lines where it is first.
-func once(text string) string {
+// uniqueLines keeps the first of equal lines.
+func uniqueLines(text string) string {
 	seen := map[string]bool{}
 	lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool {
-		was := seen[strings.TrimSpace(line)]
+		known := seen[strings.TrimSpace(line)]
 		seen[strings.TrimSpace(line)] = true
-		return was
+		return known
 	})
 	return strings.Join(lines, "")
 }
@@ -130,7 +130,7 @@ func decodeJSON(b []byte) (any, bool) {
 	return v, true
 }
 
-// decodeYAML reads a document in the shape that [decodeJSON] gives.
+// decodeYAML decodes a document into the types of [decodeJSON].
 func decodeYAML(b []byte) (any, bool) {
 	tree, faults := yamldoc.ParseData(b)
 	if tree == nil || len(faults) > 0 {

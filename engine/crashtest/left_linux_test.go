@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A process that is left is told, and ended.
+// A process left running is reported and ended.
 func TestLeft(t *testing.T) {
-	trials, _ := trialsOf(t, leaves)
+	trials, _ := newTrials(t, leaves)
 	trials.Kills, trials.Only = 8, 4
 	r, err := trials.Run(t.Context())
 	if err != nil {

@@ -8,29 +8,29 @@ import (
 	"path/filepath"
 )
 
-// Outcome is what a session came to. It is not changed after [Read] and may be used from several goroutines.
+// Outcome is the comparable result of a session. It is immutable and safe for concurrent use.
 type Outcome struct {
-	// files by their names in the session's directory, with slashes: JSON values, or texts.
+	// files maps slash-separated names in the session's directory to JSON values or texts.
 	files map[string]any
-	// lanes are the events that are compared, by the branch or step that they are of; "" for all others.
-	lanes map[string][]entry
+	// sequences holds the events to compare by branch or step, "" for all others.
+	sequences map[string][]entry
 }
 
-// Read takes down what lies in a session's directory. root, an absolute path, is the directory that the session belongs
-// to: where a text names it, that is no difference to a session of another directory; "" names none. Nor is the session's
-// name one, where its own directory is named by it. The session must not be running. An error means that a file cannot be read, or that there is no journal.
+// Read reads the outcome of a session's directory. The session must not be running. root is the absolute path
+// of the session's project, "" for none: it is replaced in texts, as is the session's name in its own paths.
+// An error means that a file cannot be read, or that there is no journal.
 func Read(dir, root string) (Outcome, error) {
 	o, _, err := read(dir, root)
 	return o, err
 }
 
-// read is [Read], and also returns what has read it.
+// read is [Read] and also returns the reader.
 func read(dir, root string) (Outcome, reader, error) {
 	journal, err := readJournal(filepath.Join(dir, journalFile))
 	if err != nil {
 		return Outcome{}, reader{}, err
 	}
-	n, err := namesOf(dir, root, journal)
+	n, err := newNames(dir, root, journal)
 	if err != nil {
 		return Outcome{}, reader{}, err
 	}
@@ -39,34 +39,34 @@ func read(dir, root string) (Outcome, reader, error) {
 	if err != nil {
 		return Outcome{}, reader{}, err
 	}
-	return Outcome{files: files, lanes: r.lanes(journal)}, r, nil
+	return Outcome{files: files, sequences: r.sequences(journal)}, r, nil
 }
 
-// reader takes down one session.
+// reader reads one session.
 type reader struct {
 	dir string
 	names
 }
 
-// files are those that are compared.
+// files returns the files to compare.
 func (r reader) files(in fs.FS) (map[string]any, error) {
 	files := map[string]any{}
 	err := fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rule := ruleOf(name, d.IsDir())
+		rule := findRule(name, d.IsDir())
 		switch {
-		case d.IsDir() && rule.form == leftOut:
+		case d.IsDir() && rule.form == ignored:
 			return fs.SkipDir
-		case d.IsDir() || rule.form == leftOut || r.ofRecovery(name):
+		case d.IsDir() || rule.form == ignored || r.isRecoveryFile(name):
 			return nil
 		}
 		b, err := fs.ReadFile(in, name)
 		if err != nil {
 			return err
 		}
-		files[r.plain(name)] = r.value(rule, b)
+		files[r.replace(name)] = r.value(rule, b)
 		return nil
 	})
 	if err != nil {
@@ -75,25 +75,25 @@ func (r reader) files(in fs.FS) (map[string]any, error) {
 	return files, nil
 }
 
-// whether a file is there as something says that names it.
+// Status of a referenced file.
 const (
-	asNamed      = "as named"
-	changedSince = "changed since"
-	gone         = "gone"
+	refMatches = "as named"
+	refChanged = "changed since"
+	refMissing = "gone"
 )
 
-// standing says how a file stands to the digest that something names it by, "" for none.
-func (r reader) standing(name, digest string) string {
+// fileStatus compares a file with the digest of its reference, "" for none.
+func (r reader) fileStatus(name, digest string) string {
 	at := name
 	if !path.IsAbs(name) {
 		at = filepath.Join(r.dir, filepath.FromSlash(name))
 	}
 	b, err := os.ReadFile(at)
 	switch {
-	case err != nil: // or a directory stands there, or nobody may read it: no file, in any case
-		return gone
-	case digest != "" && digest != digestOf(b):
-		return changedSince
+	case err != nil: // also if it is a directory or unreadable
+		return refMissing
+	case digest != "" && digest != sha256Hex(b):
+		return refChanged
 	}
-	return asNamed
+	return refMatches
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// session is one that a test writes down: of a run with an id, at a time, in a root of its own.
+// session is a session written by a test, with its own run id, time and root.
 type session struct {
 	t     *testing.T
 	root  string
@@ -28,19 +28,19 @@ type session struct {
 	seq   int64
 }
 
-// newSession is an empty one. Two of them share no id, time, or directory.
+// newSession returns an empty session. No two share an id, time or directory.
 func newSession(t *testing.T) *session {
 	t.Helper()
 	root := t.TempDir()
 	at := time.Now().Add(time.Duration(len(root)) * time.Hour)
 	s := &session{t: t, root: root, dir: filepath.Join(root, ".claude/pipeline-runs/s"), run: "PL-20260102030405-" + event.Digest(root)[:8], at: at, epoch: 1}
 	s.file("state.json", fmt.Sprintf(`{"session": "s", "status": "completed", "started_at": %q, "event_seq": %d, "run_id": %q}`, at.Format(time.RFC3339), at.Unix(), s.run))
-	s.tell(event.SessionStart, event.Location{}, "", event.SessionStartData{Mode: "loop", PlanSHA256: s.run, PipelineFile: root + "/p.yaml"})
-	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: at.Nanosecond()})
+	s.append(event.SessionStart, event.Location{}, "", event.SessionStartData{Mode: "loop", PlanSHA256: s.run, PipelineFile: root + "/p.yaml"})
+	s.append(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: at.Nanosecond()})
 	return s
 }
 
-// file writes one of the session.
+// file writes a file of the session.
 func (s *session) file(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -52,8 +52,8 @@ func (s *session) file(name, text string) {
 	}
 }
 
-// tell adds an event to the journal.
-func (s *session) tell(typ event.Type, at event.Location, key event.Key, data any) {
+// append adds an event to the journal.
+func (s *session) append(typ event.Type, at event.Location, key event.Key, data any) {
 	s.t.Helper()
 	s.seq++
 	var cursor *event.Cursor
@@ -70,11 +70,11 @@ func (s *session) tell(typ event.Type, at event.Location, key event.Key, data an
 	s.lines = append(s.lines, line...)
 }
 
-// killed begins the next epoch.
-func (s *session) killed() {
+// restart begins the next epoch, as after a kill.
+func (s *session) restart() {
 	s.epoch++
-	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: s.epoch})
-	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
+	s.append(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: s.epoch})
+	s.append(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 }
 
 func (s *session) read() crashtest.Outcome {
@@ -87,7 +87,7 @@ func (s *session) read() crashtest.Outcome {
 	return o
 }
 
-// ref names a file of the session as it is.
+// ref returns a reference to a file of the session.
 func (s *session) ref(name string) event.Ref {
 	s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(s.dir, name))
@@ -98,16 +98,16 @@ func (s *session) ref(name string) event.Ref {
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
 }
 
-var first = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+var firstIteration = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 
-// iteration is one from its beginning to its end, with an output and an artifact.
+// iteration appends a whole iteration with output and artifact.
 func (s *session) iteration() {
 	s.begin()
 	s.end()
 }
 
 func (s *session) begin() {
-	s.tell(event.IterationStart, first, first.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "work"})
+	s.append(event.IterationStart, firstIteration, firstIteration.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "work"})
 }
 
 func (s *session) end() {
@@ -115,14 +115,14 @@ func (s *session) end() {
 	s.file("stage-00-work/iterations/001/output.md", "written in "+s.root+"\n")
 	s.file("artifacts/00-work.v1.yaml", fmt.Sprintf("_artifact_meta: {created_at: %q}\ngoal: a house\n_metadata: {pipeline_id: %s}\n", s.at, s.run))
 	output, artifact := s.ref("stage-00-work/iterations/001/output.md"), s.ref("artifacts/00-work.v1.yaml")
-	s.tell(event.IterationComplete, first, first.Key(event.KeyAttempt, 1), event.IterationCompleteData{
+	s.append(event.IterationComplete, firstIteration, firstIteration.Key(event.KeyAttempt, 1), event.IterationCompleteData{
 		Summary: "worked", Output: &output, DurationMS: int64(s.at.Nanosecond()), Settlement: event.Settlement{Artifact: &artifact},
 	})
-	s.tell(event.NodeComplete, first, "", event.NodeCompleteData{Name: "work", Status: "complete", Outcome: "success", To: "done"})
+	s.append(event.NodeComplete, firstIteration, "", event.NodeCompleteData{Name: "work", Status: "complete", Outcome: "success", To: "done"})
 }
 
-// calm is an undisturbed session.
-func calm(t *testing.T) *session {
+// undisturbed returns a session without crashes.
+func undisturbed(t *testing.T) *session {
 	t.Helper()
 	s := newSession(t)
 	s.iteration()
@@ -137,70 +137,70 @@ func texts(list []crashtest.Difference) []string {
 	return all
 }
 
-// What differs from run to run, and what a crash adds, is no difference: ids, times, directories, kernels, attempts that
-// were cut off, and the questions about them.
+// Variations between runs and traces of crashes are no differences: ids, times, directories, kernels,
+// interrupted attempts and questions about these.
 func TestEqual(t *testing.T) {
 	call := event.ToolCallData{CallID: "call-1", Tool: "write", Effect: "idempotent"}
 	result := event.ToolResultData{CallID: "call-1", Status: "success"}
 	failed := event.FailureData{ErrorType: "provider_timeout", Message: "slow"}
-	key := first.Key(event.KeyAttempt, 1)
+	key := firstIteration.Key(event.KeyAttempt, 1)
 	tests := map[string]struct{ want, got func(s *session) }{
 		"two runs": {(*session).iteration, (*session).iteration},
 		"an attempt was cut off": {(*session).iteration, func(s *session) {
 			s.begin()
 			s.file("stage-00-work/iterations/001/attempts.jsonl", `{"attempt": 1}`)
 			s.file("stage-00-work/iterations/001/attempts/01/stream.jsonl", "half")
-			s.killed()
+			s.restart()
 			s.iteration()
 		}},
 		"its calls too": {
 			func(s *session) {
 				s.begin()
-				s.tell(event.ToolCall, first, key, call)
-				s.tell(event.ToolResult, first, key, result)
+				s.append(event.ToolCall, firstIteration, key, call)
+				s.append(event.ToolResult, firstIteration, key, result)
 				s.end()
 			},
 			func(s *session) {
 				s.begin()
-				s.tell(event.ToolCall, first, key, call)
-				s.killed()
+				s.append(event.ToolCall, firstIteration, key, call)
+				s.restart()
 				s.begin()
-				s.tell(event.ToolCall, first, key, call)
-				s.tell(event.ToolResult, first, key, result)
+				s.append(event.ToolCall, firstIteration, key, call)
+				s.append(event.ToolResult, firstIteration, key, result)
 				s.end()
 			},
 		},
 		"a failed one was made again from the start": {
 			func(s *session) {
 				s.begin()
-				s.tell(event.ToolResult, first, key, result)
-				s.tell(event.Error, first, key, failed)
+				s.append(event.ToolResult, firstIteration, key, result)
+				s.append(event.Error, firstIteration, key, failed)
 				s.iteration()
 			},
 			func(s *session) {
 				s.begin()
-				s.tell(event.ToolResult, first, key, result)
-				s.tell(event.Error, first, key, failed)
-				s.killed()
+				s.append(event.ToolResult, firstIteration, key, result)
+				s.append(event.Error, firstIteration, key, failed)
+				s.restart()
 				s.begin()
-				s.tell(event.ToolResult, first, key, result)
-				s.tell(event.Error, first, key, failed)
+				s.append(event.ToolResult, firstIteration, key, result)
+				s.append(event.Error, firstIteration, key, failed)
 				s.iteration()
 			},
 		},
 		"a person was asked whether it may be made again": {(*session).iteration, func(s *session) {
 			s.begin()
-			s.killed()
-			s.tell(event.QuestionAsked, first, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "may it?"})
+			s.restart()
+			s.append(event.QuestionAsked, firstIteration, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "may it?"})
 			s.file("questions/q-1.json", `{"id": "q-1"}`)
 			s.file("escalations/ESC-20260102030405.yaml", "question: q-1\n")
-			s.tell(event.QuestionAnswered, first, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove})
+			s.append(event.QuestionAnswered, firstIteration, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove})
 			s.iteration()
 		}},
 		"a torn line, and lines of a kernel that was overtaken": {(*session).iteration, func(s *session) {
 			s.begin()
 			s.lines = append(s.lines, `{"ts":"2026-01-`+"\n"...)
-			s.killed()
+			s.restart()
 			s.epoch = 1
 			s.end()
 			s.epoch = 2
@@ -215,8 +215,8 @@ func TestEqual(t *testing.T) {
 			func(s *session) { s.file("stage-00-work/progress.md", "# Progress\nbuilt\nbuilt\nmore\n") },
 		},
 		"an escalation has its name by the time": {
-			func(s *session) { s.escalated("ESC-20260102030405") },
-			func(s *session) { s.escalated("ESC-20270102030405") },
+			func(s *session) { s.addEscalation("ESC-20260102030405") },
+			func(s *session) { s.addEscalation("ESC-20270102030405") },
 		},
 	}
 	for name, tt := range tests {
@@ -231,7 +231,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// The name of a session is no difference where the session itself is called by it; elsewhere it is a word like others.
+// The session's name makes no difference where it names the session itself; elsewhere it does.
 func TestEqualButForTheName(t *testing.T) {
 	named := func(name string) crashtest.Outcome {
 		s := newSession(t)
@@ -253,43 +253,43 @@ func TestEqualButForTheName(t *testing.T) {
 	}
 }
 
-// branches tells of providers, one after the other, counting the iterations of each.
+// branches appends iterations of providers, in the given order.
 func (s *session) branches(order ...string) {
 	n := map[string]int{}
 	for _, branch := range order {
 		n[branch]++
 		at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: n[branch]}
-		s.tell(event.IterationComplete, at, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Summary: branch})
+		s.append(event.IterationComplete, at, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Summary: branch})
 	}
 }
 
-// escalated tells of a question whose file has the name.
-func (s *session) escalated(name string) {
-	s.tell(event.QuestionAsked, first, first.Key(event.KeyEscalate, 1), event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "see " + name})
+// addEscalation appends a question whose escalation file has the name.
+func (s *session) addEscalation(name string) {
+	s.append(event.QuestionAsked, firstIteration, firstIteration.Key(event.KeyEscalate, 1), event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "see " + name})
 	s.file("escalations/"+name+".yaml", "question: q-1\nescalation_id: "+name+"\n")
 }
 
-// Each way in which a run can be harmed shows, as one line that says what and where.
+// Every kind of damage shows as one line with place and values.
 func TestDiff(t *testing.T) {
-	key := first.Key(event.KeyAttempt, 1)
+	key := firstIteration.Key(event.KeyAttempt, 1)
 	tests := map[string]struct {
 		harm func(s *session)
 		want string
 	}{
 		"an event is missing": {
-			func(s *session) { s.without(`"type":"node_complete"`) }, `events: node_complete of node 0: missing: {`,
+			func(s *session) { s.removeLines(`"type":"node_complete"`) }, `events: node_complete of node 0: missing: {`,
 		},
 		"an event is there twice": {
-			func(s *session) { s.killed(); s.end() }, `events: iteration_complete attempt:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+			func(s *session) { s.restart(); s.end() }, `events: iteration_complete attempt:0/v1/r1/-/-/i1#1: unexpected: {`,
 		},
 		"an event of no place": {
-			func(s *session) { s.without(`"type":"session_start"`) }, `events: session_start: missing: {`,
+			func(s *session) { s.removeLines(`"type":"session_start"`) }, `events: session_start: missing: {`,
 		},
 		"two events have changed places": {
-			func(s *session) { s.swapped() }, `events: node_complete of node 0: not expected, and there: {`,
+			func(s *session) { s.swapLastLines() }, `events: node_complete of node 0: unexpected: {`,
 		},
 		"an event says something else": {
-			func(s *session) { s.replaced(`"summary":"worked"`, `"summary":"slept"`) },
+			func(s *session) { s.replace(`"summary":"worked"`, `"summary":"slept"`) },
 			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.summary: expected "worked", got "slept"`,
 		},
 		"an event names a file that has changed since": {
@@ -312,7 +312,7 @@ func TestDiff(t *testing.T) {
 			func(s *session) { s.remove("artifacts/00-work.v1.yaml") }, `artifacts/00-work.v1.yaml: missing: {"_artifact_meta":{},`,
 		},
 		"a file is left over": {
-			func(s *session) { s.file("stage-00-work/.tmp-1", "half") }, `stage-00-work/.tmp-1: not expected, and there: "half"`,
+			func(s *session) { s.file("stage-00-work/.tmp-1", "half") }, `stage-00-work/.tmp-1: unexpected: "half"`,
 		},
 		"the state is another one": {
 			func(s *session) { s.file("state.json", `{"session": "s", "status": "running"}`) }, `state.json, status: expected "completed", got "running"`,
@@ -325,29 +325,29 @@ func TestDiff(t *testing.T) {
 		},
 		"a call that may not be repeated has its result twice": {
 			func(s *session) {
-				s.tell(event.ToolResult, first, key, event.ToolResultData{CallID: "call-1", Status: "success"})
-				s.killed()
-				s.tell(event.ToolResult, first, key, event.ToolResultData{CallID: "call-1", Status: "success"})
+				s.append(event.ToolResult, firstIteration, key, event.ToolResultData{CallID: "call-1", Status: "success"})
+				s.restart()
+				s.append(event.ToolResult, firstIteration, key, event.ToolResultData{CallID: "call-1", Status: "success"})
 			},
-			`events: tool_result attempt:0/v1/r1/-/-/i1#1 call-1: not expected, and there: {`,
+			`events: tool_result attempt:0/v1/r1/-/-/i1#1 call-1: unexpected: {`,
 		},
 		"an attempt failed once more by the same kernel": {
-			func(s *session) { s.tell(event.Error, first, key, event.FailureData{Message: "slow"}) },
-			`events: error attempt:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+			func(s *session) { s.append(event.Error, firstIteration, key, event.FailureData{Message: "slow"}) },
+			`events: error attempt:0/v1/r1/-/-/i1#1: unexpected: {`,
 		},
 		"a person was asked": {
 			func(s *session) {
-				s.tell(event.QuestionAsked, first, first.Key(event.KeyHook, 1), event.QuestionAskedData{ID: "q-2", Kind: event.QuestionConfirm})
+				s.append(event.QuestionAsked, firstIteration, firstIteration.Key(event.KeyHook, 1), event.QuestionAskedData{ID: "q-2", Kind: event.QuestionConfirm})
 			},
-			`events: question_asked hook:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+			`events: question_asked hook:0/v1/r1/-/-/i1#1: unexpected: {`,
 		},
 		"an agent did not say its progress": {
-			func(s *session) { s.file("progress-s.md", "built\n") }, `progress-<session>.md: not expected, and there: "built\n"`,
+			func(s *session) { s.file("progress-s.md", "built\n") }, `progress-<session>.md: unexpected: "built\n"`,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			want, got := calm(t), calm(t)
+			want, got := undisturbed(t), undisturbed(t)
 			tt.harm(got)
 			found := texts(want.read().Diff(got.read()))
 			for _, d := range found {
@@ -360,8 +360,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// without takes out the line of the journal that has the text.
-func (s *session) without(text string) {
+// removeLines removes the journal lines that contain the text.
+func (s *session) removeLines(text string) {
 	s.change(func(line string) bool { return !strings.Contains(line, text) })
 }
 
@@ -375,7 +375,7 @@ func (s *session) change(keep func(line string) bool) {
 	s.lines = []byte(strings.Join(kept, ""))
 }
 
-func (s *session) replaced(old, by string) {
+func (s *session) replace(old, by string) {
 	s.t.Helper()
 	text := strings.ReplaceAll(string(s.lines), old, by)
 	if text == string(s.lines) {
@@ -384,8 +384,8 @@ func (s *session) replaced(old, by string) {
 	s.lines = []byte(text)
 }
 
-// swapped puts the last line before the one that it follows.
-func (s *session) swapped() {
+// swapLastLines swaps the last two lines.
+func (s *session) swapLastLines() {
 	lines := strings.SplitAfter(strings.TrimSuffix(string(s.lines), "\n"), "\n")
 	n := len(lines)
 	s.lines = []byte(strings.Join(lines[:n-2], "") + lines[n-1] + "\n" + lines[n-2])
@@ -398,12 +398,12 @@ func (s *session) remove(name string) {
 	}
 }
 
-// What lies in a session that is none, or cannot be read, is an error.
+// A missing or unreadable session is an error.
 func TestReadFails(t *testing.T) {
 	if _, err := crashtest.Read(t.TempDir(), ""); err == nil {
 		t.Error("a directory without a journal is a session")
 	}
-	s := calm(t)
+	s := undisturbed(t)
 	s.read()
 	if err := os.Mkdir(filepath.Join(s.dir, "artifacts/input.yaml"), 0o755); err != nil {
 		t.Fatal(err)
@@ -413,9 +413,9 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// A value is shown in a line, however long it is.
+// A value is shown as one bounded line.
 func TestDifferenceIsShort(t *testing.T) {
-	want, got := calm(t), calm(t)
+	want, got := undisturbed(t), undisturbed(t)
 	got.file("long.md", strings.Repeat("long\n", 10_000))
 	for _, d := range want.read().Diff(got.read()) {
 		if len(d.String()) > 300 || strings.Contains(d.String(), "\n") {

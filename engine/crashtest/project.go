@@ -10,59 +10,59 @@ import (
 	"strings"
 )
 
-// project is what of a project every trial gets a copy of.
+// project is the part of a project that each trial copies.
 type project struct {
 	root  string
 	items []item
-	// leftOut are names of what is not copied.
-	leftOut []string
+	// excluded lists the names that are not copied.
+	excluded []string
 }
 
-// item is a file, a directory or a link, by its name with slashes.
+// item is a file, directory or link; its name has slashes.
 type item struct {
 	name string
 	mode fs.FileMode
-	link string // where a link leads to
+	link string // target of a link
 }
 
-// The most that is copied for each trial.
+// Limits of a copy.
 const (
 	maxBytes = 512 << 20
 	maxFiles = 50_000
 )
 
-// seldomNeeded are directories that are large, or lead to effects elsewhere, and are copied only if asked for.
-var seldomNeeded = []string{".git", "node_modules", ".venv"}
+// optionalDirs lists directories that are large or have external effects, copied only on request.
+var optionalDirs = []string{".git", "node_modules", ".venv"}
 
-// never are those that belong to sessions.
-var never = []string{"/.claude/pipeline-runs/", "/.claude/locks/"}
+// sessionDirs lists the directories of sessions.
+var sessionDirs = []string{"/.claude/pipeline-runs/", "/.claude/locks/"}
 
-// listProject finds what is copied: all but sessions, what leaveOut names, and seldomNeeded unless with names it. A link
-// that leads out of the project is not: who writes through it would write to the files of the user.
+// listProject lists the files to copy: all except sessions, the names in leaveOut, and optionalDirs not in
+// with. Links out of the project are excluded, because writing through one would change the user's files.
 func listProject(root string, with, leaveOut []string) (project, error) {
 	p := project{root: root}
-	without := slices.Concat(never, leaveOut)
-	for _, name := range seldomNeeded {
+	patterns := slices.Concat(sessionDirs, leaveOut)
+	for _, name := range optionalDirs {
 		if !slices.Contains(with, name) {
-			without = append(without, name+"/", name) // a work tree of git has a file
+			patterns = append(patterns, name+"/", name) // a file in a git work tree
 		}
 	}
 	var bytes int64
 	err := walk(root, func(_, name string, d fs.DirEntry) error {
-		if matchesAny(without, name, d.IsDir()) {
-			return p.leave(name, d)
+		if matchesAny(patterns, name, d.IsDir()) {
+			return p.exclude(name, d)
 		}
 		size, err := p.add(name, d)
 		bytes += size
 		if err == nil && (bytes > maxBytes || len(p.items) > maxFiles) {
-			return fmt.Errorf("the project has more than %d files or %d MiB, at %s: leave out what the pipeline does not need (--leave-out)", maxFiles, maxBytes>>20, name)
+			return fmt.Errorf("the project has more than %d files or %d MiB, at %s: exclude unneeded files with --leave-out", maxFiles, maxBytes>>20, name)
 		}
 		return err
 	})
 	return p, err
 }
 
-// walk calls f with all that lies below a directory: its path, and its name in the directory with slashes.
+// walk calls f with everything below a directory: its path, and its slash-separated name.
 func walk(root string, f func(file, name string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || file == root {
@@ -76,14 +76,14 @@ func walk(root string, f func(file, name string, d fs.DirEntry) error) error {
 	})
 }
 
-// matchesAny reports whether a name fits one of the patterns, which are those of [rule].
+// matchesAny reports whether a name matches one of the patterns, see [rule].
 func matchesAny(patterns []string, name string, dir bool) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return rule{name: pattern}.fits(name, dir) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return rule{name: pattern}.matches(name, dir) })
 }
 
-func (p *project) leave(name string, d fs.DirEntry) error {
-	if !matchesAny(never, name, d.IsDir()) {
-		p.leftOut = append(p.leftOut, name)
+func (p *project) exclude(name string, d fs.DirEntry) error {
+	if !matchesAny(sessionDirs, name, d.IsDir()) {
+		p.excluded = append(p.excluded, name)
 	}
 	if d.IsDir() {
 		return fs.SkipDir
@@ -91,7 +91,7 @@ func (p *project) leave(name string, d fs.DirEntry) error {
 	return nil
 }
 
-// add takes one thing up, and says how large it is.
+// add adds a file and returns its size.
 func (p *project) add(name string, d fs.DirEntry) (size int64, err error) {
 	info, err := d.Info()
 	if err != nil {
@@ -104,22 +104,22 @@ func (p *project) add(name string, d fs.DirEntry) (size int64, err error) {
 			return 0, err
 		}
 		if path.IsAbs(it.link) || !filepath.IsLocal(path.Join(path.Dir(name), it.link)) {
-			p.leftOut = append(p.leftOut, name)
+			p.excluded = append(p.excluded, name)
 			return 0, nil
 		}
 	case it.mode.IsRegular():
 		size = info.Size()
-	case !it.mode.IsDir(): // a socket, a device
-		p.leftOut = append(p.leftOut, name)
+	case !it.mode.IsDir(): // such as a socket or device
+		p.excluded = append(p.excluded, name)
 		return 0, nil
 	}
 	p.items = append(p.items, it)
 	return size, nil
 }
 
-// copyTo makes a copy in a new directory, and says how each file of it is.
+// copyTo copies the project into a new directory and returns a snapshot of its files.
 func (p *project) copyTo(dir string) (snapshot, error) {
-	was := snapshot{}
+	files := snapshot{}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func (p *project) copyTo(dir string) (snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		was[it.name] = info
+		files[it.name] = info
 	}
-	return was, nil
+	return files, nil
 }
 
 func (it item) copy(from, to string) error {
@@ -161,34 +161,34 @@ func copyFile(from, to string, mode fs.FileMode) error {
 		return err
 	}
 	if _, err = w.ReadFrom(r); err != nil {
-		_ = w.Close() // the copy is of no use
+		_ = w.Close() // the copy is incomplete anyway
 		return err
 	}
 	return w.Close()
 }
 
-// snapshot is how the files of a project are, by name.
+// snapshot holds the file infos of a project, by name.
 type snapshot map[string]fs.FileInfo
 
-// changed reports whether a file is not as it was.
+// changed reports whether a file differs from the snapshot.
 func (s snapshot) changed(name string, now fs.FileInfo) bool {
-	was, ok := s[name]
-	return !ok || was.Size() != now.Size() || !was.ModTime().Equal(now.ModTime()) || was.Mode() != now.Mode()
+	before, ok := s[name]
+	return !ok || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) || before.Mode() != now.Mode()
 }
 
-// ofProject is what the names of files of the project begin with in an outcome.
-const ofProject = "project: "
+// projectPrefix begins the names of project files in an outcome.
+const projectPrefix = "project: "
 
-// maxCompared is the largest file of a project that is compared line by line, in bytes.
+// maxCompared is the size limit of project files compared line by line, in bytes.
 const maxCompared = 1 << 20
 
-// changes are the files of a project that are not as they were, by their names; what ignore names is left out.
-func (r reader) changes(root string, was snapshot, ignore []string) (map[string]any, error) {
-	files, there := map[string]any{}, map[string]bool{}
-	without := slices.Concat(never, []string{".git/"}, ignore)
+// changes returns the changed files of a project by name, without those that ignore matches.
+func (r reader) changes(root string, before snapshot, ignore []string) (map[string]any, error) {
+	files, exists := map[string]any{}, map[string]bool{}
+	patterns := slices.Concat(sessionDirs, []string{".git/"}, ignore)
 	err := walk(root, func(file, name string, d fs.DirEntry) error {
-		if matchesAny(without, name, d.IsDir()) {
-			there[name] = true
+		if matchesAny(patterns, name, d.IsDir()) {
+			exists[name] = true
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -197,23 +197,23 @@ func (r reader) changes(root string, was snapshot, ignore []string) (map[string]
 		if d.IsDir() {
 			return nil
 		}
-		there[name] = true
+		exists[name] = true
 		info, err := d.Info()
-		if err != nil || !was.changed(name, info) {
+		if err != nil || !before.changed(name, info) {
 			return err
 		}
-		files[ofProject+r.plain(name)], err = r.content(file, name, info)
+		files[projectPrefix+r.replace(name)], err = r.content(file, name, info)
 		return err
 	})
-	for name := range was {
-		if !there[name] && !underAny(without, name) {
-			files[ofProject+name] = "removed"
+	for name := range before {
+		if !exists[name] && !underAny(patterns, name) {
+			files[projectPrefix+name] = "removed"
 		}
 	}
 	return files, err
 }
 
-// underAny reports whether a name, or a directory above it, fits a pattern.
+// underAny reports whether a name or one of its parent directories matches a pattern.
 func underAny(patterns []string, name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if matchesAny(patterns, dir, true) {
@@ -223,11 +223,11 @@ func underAny(patterns []string, name string) bool {
 	return matchesAny(patterns, name, false)
 }
 
-// content is what is compared of a file of the project.
+// content returns the content of a project file for comparison.
 func (r reader) content(file, name string, info fs.FileInfo) (any, error) {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		link, err := os.Readlink(file)
-		return "link to " + r.plain(link), err
+		return "link to " + r.replace(link), err
 	}
 	if !info.Mode().IsRegular() {
 		return info.Mode().Type().String(), nil
@@ -239,7 +239,7 @@ func (r reader) content(file, name string, info fs.FileInfo) (any, error) {
 	case name == ".claude/loop-completions.json":
 		return r.value(rule{form: asJSON, drop: []string{"*.completed_at"}}, b), nil
 	case len(b) > maxCompared || strings.ContainsRune(string(b), 0):
-		return fmt.Sprintf("%d bytes with the digest %s", len(b), digestOf(b)), nil
+		return fmt.Sprintf("%d bytes with the digest %s", len(b), sha256Hex(b)), nil
 	}
-	return r.plain(string(b)), nil
+	return r.replace(string(b)), nil
 }

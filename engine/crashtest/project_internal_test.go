@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A trial gets a copy of a project without what is large, leads elsewhere or belongs to sessions; and of the copy what the
-// run has changed is told, each file by what can be said of it.
+// A trial's copy excludes large directories, external links and sessions. Changes in the copy are reported by
+// kind.
 func TestProject(t *testing.T) {
 	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	put(t, root, "main.go", "package main\n")
@@ -31,7 +31,7 @@ func TestProject(t *testing.T) {
 	must(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
 	p, err := listProject(root, nil, []string{"notes/"})
 	must(t, err)
-	if diff := cmp.Diff([]string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.leftOut))); diff != "" {
+	if diff := cmp.Diff([]string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.excluded))); diff != "" {
 		t.Errorf("left out: %s", diff)
 	}
 	was, err := p.copyTo(copied)
@@ -43,7 +43,7 @@ func TestProject(t *testing.T) {
 		t.Errorf("the link leads to %q, %v", b, err)
 	}
 
-	r := reader{names: names{replacer: strings.NewReplacer(), in: regexp.MustCompile(`pipeline-runs/(s)()`)}}
+	r := reader{names: names{replacer: strings.NewReplacer(), pattern: regexp.MustCompile(`pipeline-runs/(s)()`)}}
 	if changed, err := r.changes(copied, was, nil); err != nil || len(changed) > 0 {
 		t.Fatalf("nothing was changed: %v, %v", changed, err)
 	}
@@ -60,33 +60,33 @@ func TestProject(t *testing.T) {
 	put(t, copied, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 23}]`)
 	changed, err := r.changes(copied, was, []string{"build/"})
 	must(t, err)
-	for name, v := range changed { // a digest is as good as another
+	for name, v := range changed { // digests vary
 		if text, ok := v.(string); ok {
 			changed[name], _, _ = strings.Cut(text, " with the digest ")
 		}
 	}
 	want := map[string]any{
-		ofProject + "gone.txt": "removed", ofProject + "gone/too.txt": "removed",
-		ofProject + "inside": "link to kept.txt", ofProject + "pipe": "p---------",
-		ofProject + "main.go": "package other\n", ofProject + "program": "5 bytes", ofProject + "large.log": "1048580 bytes",
-		ofProject + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
+		projectPrefix + "gone.txt": "removed", projectPrefix + "gone/too.txt": "removed",
+		projectPrefix + "inside": "link to kept.txt", projectPrefix + "pipe": "p---------",
+		projectPrefix + "main.go": "package other\n", projectPrefix + "program": "5 bytes", projectPrefix + "large.log": "1048580 bytes",
+		projectPrefix + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
 	}
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("changed: %s", diff)
 	}
 }
 
-// What was asked for is copied; a project that is too large is refused with the way out.
+// Optional directories are copied on request; a project over the limits is refused with a hint.
 func TestProjectWith(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, ".git/HEAD", "ref: refs/heads/main\n")
 	p, err := listProject(root, []string{".git"}, nil)
-	if err != nil || len(p.items) != 2 || len(p.leftOut) > 0 {
+	if err != nil || len(p.items) != 2 || len(p.excluded) > 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	put(t, root, "core", "")
-	must(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // takes no space
-	if _, err := listProject(root, nil, nil); err == nil || !strings.Contains(err.Error(), "at core: leave out") {
+	must(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
+	if _, err := listProject(root, nil, nil); err == nil || !strings.Contains(err.Error(), "at core: exclude unneeded files") {
 		t.Errorf("%v", err)
 	}
 	if _, err := listProject(filepath.Join(root, "nowhere"), nil, nil); err == nil {
@@ -102,7 +102,7 @@ func TestProjectWith(t *testing.T) {
 	}
 }
 
-// Lists differ element by element, also where one ends.
+// Lists are compared element by element, also if their lengths differ.
 func TestDiffOfLists(t *testing.T) {
 	var got []string
 	for _, d := range diffValue("f", "", map[string]any{"a": []any{1.0, "x", nil}}, map[string]any{"a": []any{2.0, "x\ny"}}) {
@@ -114,7 +114,7 @@ func TestDiffOfLists(t *testing.T) {
 	}
 }
 
-// Escalations of one second are numbered.
+// Escalations of the same second are ordered by number.
 func TestCompareIDs(t *testing.T) {
 	ids := []string{"ESC-20260102-10", "ESC-20260102-9", "ESC-20260102", "ESC-20260101-11"}
 	slices.SortFunc(ids, compareIDs)
@@ -123,12 +123,12 @@ func TestCompareIDs(t *testing.T) {
 	}
 }
 
-// Moments in a journal, also before its first line and behind its last one.
+// Times before the first line and after the last have moments, too.
 func TestMoments(t *testing.T) {
 	l := timeline{10 * time.Millisecond, 30 * time.Millisecond}
 	for want, got := range map[string]string{
-		"5ms after line 0": l.at(5 * time.Millisecond).String(), "at line 1": l.at(10 * time.Millisecond).String(),
-		"4ms after line 2": l.at(34 * time.Millisecond).String(), "20ms": l.gap(1).String(), "0s": l.gap(2).String(),
+		"5ms after line 0": l.moment(5 * time.Millisecond).String(), "at line 1": l.moment(10 * time.Millisecond).String(),
+		"4ms after line 2": l.moment(34 * time.Millisecond).String(), "20ms": l.gap(1).String(), "0s": l.gap(2).String(),
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -6,52 +6,52 @@ import (
 	"time"
 )
 
-// Report is what came of [Trials].
+// Report is the result of [Trials].
 type Report struct {
 	Seed  uint64 `json:"seed"`
-	Kills int    `json:"kills"` // trials in all, which the moments of each go by
-	// Undisturbed is how long a run takes without a kill, Lines how many its journal has, and Approvals how often it
-	// asked a person, for whom the trials said approve.
+	Kills int    `json:"kills"` // number of trials, which determines their moments
+	// Undisturbed is the duration of a run without kills, Lines the number of its journal lines, Approvals
+	// the number of questions that it approved.
 	Undisturbed time.Duration `json:"undisturbed_ns"`
 	Lines       int           `json:"lines"`
 	Approvals   int           `json:"approvals"`
-	line        timeline
-	// LeftOut are differences between two undisturbed runs, which say nothing about crashes and are not looked at.
+	timeline    timeline
+	// LeftOut lists differences between two undisturbed runs, which are ignored in the trials.
 	LeftOut []Difference `json:"left_out,omitempty"`
-	// NotCopied is what of the project the trials did not have.
+	// NotCopied lists the names in the project that were not copied.
 	NotCopied []string `json:"not_copied,omitempty"`
 	Trials    []Trial  `json:"trials"`
-	// Dir is the directory of the undisturbed run, "" where it was removed.
+	// Dir is the directory of the undisturbed run, "" if it was removed.
 	Dir string `json:"dir,omitempty"`
 }
 
-// Trial is one session that was killed.
+// Trial is the result of one killed session.
 type Trial struct {
 	N       int      `json:"n"` // from 1
 	Moments []Moment `json:"moments"`
-	// At says of each kill what the journal ended with by then. A kill that came too late is not there.
+	// At describes the last event before each kill. Kills after the end are not listed.
 	At        []string `json:"at"`
 	Kills     int      `json:"kills"`
 	Resumes   int      `json:"resumes"`
 	Approvals int      `json:"approvals"`
-	// Differences from the undisturbed run, and processes that were still there after the end.
+	// Differences lists deviations from the undisturbed run, Left the processes that survived the end.
 	Differences []Difference `json:"differences,omitempty"`
 	Left        []Process    `json:"left,omitempty"`
-	// Dir is the copy of the project, "" where it was removed.
+	// Dir is the copy of the project, "" if it was removed.
 	Dir string `json:"dir,omitempty"`
 }
 
-// Process is one that was left.
+// Process is a process left running.
 type Process struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	Ended   bool   `json:"ended"` // by the trial; false if it could not be
+	Ended   bool   `json:"ended"` // whether the trial could end it
 }
 
-// Same reports whether the trial came to what the undisturbed run came to, and left nothing.
+// Same reports whether the trial's outcome equals the undisturbed run's, with no process left.
 func (t Trial) Same() bool { return len(t.Differences) == 0 && len(t.Left) == 0 }
 
-// Same reports whether all trials did.
+// Same reports whether all trials are the same.
 func (r *Report) Same() bool {
 	for _, t := range r.Trials {
 		if !t.Same() {
@@ -61,15 +61,16 @@ func (r *Report) Same() bool {
 	return true
 }
 
-// EndError says that the undisturbed run does not complete, so that nothing can be compared with it.
+// EndError reports that the undisturbed run does not complete, so that there is no outcome to compare with.
 type EndError struct {
-	// Status is what the session is: failed, aborted; "" where none began. Code is the command's exit code.
+	// Status is the session's status: failed, aborted, or "" if it did not start. Code is the command's exit
+	// code.
 	Status string
 	Code   int
-	// Node is where it failed, Message why, and Reply what the mock could be told to answer there (a file of mock
-	// replies, JSON); "" where that is not known.
+	// Node is the failed node, Message the reason, Reply a template of mock replies (JSON) for the node; ""
+	// if unknown.
 	Node, Message, Reply string
-	// Output is the end of what the command printed.
+	// Output is the end of the command's output.
 	Output string
 }
 
@@ -88,10 +89,10 @@ func (e *EndError) Error() string {
 	return text
 }
 
-// endError finds out why the run of a trial did not complete.
-func (t *trial) endError(last ending, s sessionState) *EndError {
+// endError returns why the run of a trial did not complete.
+func (t *trial) endError(last processEnd, s sessionState) *EndError {
 	e := &EndError{Status: s.Status, Code: last.code, Output: last.text}
-	journal, err := readJournal(t.dog.journal)
+	journal, err := readJournal(t.watchdog.journal)
 	if err != nil {
 		return e
 	}
@@ -121,7 +122,7 @@ func (t *trial) endError(last ending, s sessionState) *EndError {
 	return e
 }
 
-// replyFor is a file of mock replies to begin with.
+// replyFor returns a template of mock replies for a node.
 func replyFor(node string, artifact bool) string {
 	if artifact {
 		return fmt.Sprintf(`{"replies": [{"node": %q, "artifact": {"<field>": "<value>"}}]}`, node)

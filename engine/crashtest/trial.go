@@ -18,25 +18,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// Exit codes of the command that a trial goes by.
+// Exit codes of agent-pipelines that a trial interprets.
 const (
-	codeNothing  = 14 // there is nothing to resume: it was killed before the session began
-	codeTerminal = 15 // it was killed after the session had ended
+	exitNothingToResume = 14 // nothing to resume: killed before the session began
+	exitSessionEnded    = 15 // killed after the session had ended
 )
 
-// Bounds of a trial.
+// Limits of a trial.
 const (
-	maxRounds   = 200 // processes, for pipelines that ask again and again
-	maxFailures = 3   // ends as failed after a kill, as recovery: fail has it; each is resumed
+	maxRounds   = 200 // processes, for pipelines that keep asking
+	maxFailures = 3   // failed ends after a kill (recovery: fail); each is resumed
 )
 
-// trial is one session in a copy of the project, from its beginning to its end.
+// trial runs one session in a copy of the project.
 type trial struct {
-	of     *Trials
-	dir    string
-	was    snapshot
-	dog    watchdog
-	report Trial
+	trials   *Trials
+	dir      string
+	before   snapshot
+	watchdog watchdog
+	report   Trial
 }
 
 // newTrial copies the project.
@@ -45,22 +45,24 @@ func (t *Trials) newTrial(dir string, p *project, moments []Moment) (*trial, err
 	if err != nil {
 		return nil, err
 	}
-	tr := &trial{of: t, dir: dir, was: was, report: Trial{Dir: dir, Moments: moments}}
-	tr.dog = watchdog{journal: filepath.Join(tr.session(), journalFile), moments: moments}
+	tr := &trial{trials: t, dir: dir, before: was, report: Trial{Dir: dir, Moments: moments}}
+	tr.watchdog = watchdog{journal: filepath.Join(tr.session(), journalFile), moments: moments}
 	return tr, nil
 }
 
-func (t *trial) session() string { return filepath.Join(t.dir, ".claude/pipeline-runs", t.of.Session) }
+func (t *trial) session() string {
+	return filepath.Join(t.dir, ".claude/pipeline-runs", t.trials.Session)
+}
 
-// command is the program in the copy, with the mock in the place of every provider.
+// command returns the command in the copy, with the mock replacing every provider.
 func (t *trial) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := t.of.Command(ctx, args...)
+	cmd := t.trials.Command(ctx, args...)
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
 	cmd.Dir = t.dir
 	skip := []string{skipNotify}
-	if t.of.NoHooks {
+	if t.trials.NoHooks {
 		skip = append(skip, skipAll)
 	} else {
 		skip = append(skip, skipWebhook)
@@ -69,26 +71,25 @@ func (t *trial) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// The words of AGENT_PIPELINES_SKIP_HOOKS.
+// Values of AGENT_PIPELINES_SKIP_HOOKS.
 const (
-	skipNotify  = "notify"  // nobody is told how a session stands
-	skipWebhook = "webhook" // nothing is sent
-	skipAll     = "all"     // no action is called
+	skipNotify  = "notify"  // no notifications
+	skipWebhook = "webhook" // no webhooks
+	skipAll     = "all"     // no hook actions
 )
 
-// run goes from the start to the end of the session: it resumes what was killed, approves what is asked, and resumes
-// what is paused.
-func (t *trial) run(ctx context.Context) (last ending, s sessionState, err error) {
+// run runs the session from start to end: it resumes after kills and pauses, and approves questions.
+func (t *trial) run(ctx context.Context) (last processEnd, s sessionState, err error) {
 	failures := 0
-	args := t.of.Start
+	args := t.trials.Start
 	for range maxRounds {
-		if last, err = t.dog.run(ctx, t.command(ctx, args...)); err != nil {
+		if last, err = t.watchdog.run(ctx, t.command(ctx, args...)); err != nil {
 			return last, s, err
 		}
 		if args[0] == "resume" {
 			t.report.Resumes++
 		}
-		args = []string{"resume", t.of.Session}
+		args = []string{"resume", t.trials.Session}
 		if last.killed {
 			t.report.Kills++
 			t.report.At = append(t.report.At, t.lastLine())
@@ -98,22 +99,22 @@ func (t *trial) run(ctx context.Context) (last ending, s sessionState, err error
 			return last, s, err
 		}
 		switch {
-		case s.Status == "" && last.code == codeNothing && t.report.Kills > 0:
-			args = t.of.Start
+		case s.Status == "" && last.code == exitNothingToResume && t.report.Kills > 0:
+			args = t.trials.Start
 		case s.Status == "paused" && len(s.Waiting) > 0:
 			t.report.Approvals++
-			args = []string{"answer", t.of.Session, s.Waiting[0], event.AnswerApprove}
+			args = []string{"answer", t.trials.Session, s.Waiting[0], event.AnswerApprove}
 		case s.Status == "paused":
-		case s.Status == "failed" && t.report.Kills > 0 && failures < maxFailures && last.code != codeTerminal:
+		case s.Status == "failed" && t.report.Kills > 0 && failures < maxFailures && last.code != exitSessionEnded:
 			failures++
 		default:
 			return last, s, nil
 		}
 	}
-	return last, s, fmt.Errorf("the run does not come to an end: after %d commands it is %s", maxRounds, cmp.Or(s.Status, "not there"))
+	return last, s, fmt.Errorf("the run does not end: after %d commands it is %s", maxRounds, cmp.Or(s.Status, "not there"))
 }
 
-// sessionState is what a trial goes by.
+// sessionState holds the parts of state.json that a trial needs.
 type sessionState struct {
 	Status  string   `json:"status"`
 	Waiting []string `json:"waiting"` // ids of questions
@@ -134,32 +135,32 @@ func readState(session string) (s sessionState, err error) {
 	return s, nil
 }
 
-// lastLine names the last event of the journal, "before the first line" for none.
+// lastLine describes the last event of the journal, "before the first line" for none.
 func (t *trial) lastLine() string {
-	journal, err := readJournal(t.dog.journal)
+	journal, err := readJournal(t.watchdog.journal)
 	if err != nil || len(journal) == 0 {
 		return "before the first line"
 	}
 	last := journal[len(journal)-1]
-	return fmt.Sprintf("at line %d, %s", t.dog.from, nameOf(last))
+	return fmt.Sprintf("at line %d, %s", t.watchdog.fromLine, eventName(last))
 }
 
-// outcome is what the session and the project came to.
+// outcome reads the outcome of the session and the project's changes.
 func (t *trial) outcome() (Outcome, error) {
 	o, r, err := read(t.session(), t.dir)
 	if err != nil {
 		return o, err
 	}
-	changed, err := r.changes(t.dir, t.was, t.of.Ignore)
+	changed, err := r.changes(t.dir, t.before, t.trials.Ignore)
 	maps.Copy(o.files, changed)
 	return o, err
 }
 
-// sweepGrace is how long a process that was left may take to end by itself once it is told to.
+// sweepGrace is the time that a left process has to end after TERM.
 const sweepGrace = 200 * time.Millisecond
 
-// left finds processes that the trial has left, and ends them. It goes on when ctx ends: they are ended all the same.
-func (t *trial) left(ctx context.Context) ([]Process, error) {
+// endLeftProcesses ends the processes that the trial left and returns them. It ignores the end of ctx.
+func (t *trial) endLeftProcesses(ctx context.Context) ([]Process, error) {
 	found, err := process.Sweep(context.WithoutCancel(ctx), t.dir+"/", sweepGrace)
 	var list []Process
 	for _, s := range found {

@@ -15,43 +15,48 @@ import (
 	"time"
 )
 
-// Trials runs a pipeline in copies of its project: twice undisturbed, and then once for each kill, in which the kernel is
-// killed with SIGKILL and the session resumed until it ends. Every provider is the mock; nothing is sent by webhook, and
-// nobody is notified. Commands of scripts, checks, queues and wraps run for real, in the copy.
+// Trials runs a pipeline in copies of its project: twice undisturbed, then once per trial, in which the
+// kernel is killed with SIGKILL and the session resumed until it ends.
+//
+// Every provider is the mock; no webhooks or notifications are sent. Commands of scripts, checks, queues and
+// wraps run for real, in the copy.
 type Trials struct {
-	// Command starts agent-pipelines with arguments; the environment and directory of a trial are added to it.
+	// Command returns an agent-pipelines command with the arguments; the trial adds environment and
+	// directory.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
-	// Start are the arguments by which the session named Session begins, in the foreground.
+	// Start holds the arguments that start the session named Session in the foreground.
 	Start   []string
 	Session string
-	// Project is the directory that is copied, absolute. With names directories of it that are copied only if asked for
-	// (.git, node_modules, .venv), LeaveOut those that are not, and Ignore files that are not compared: names, with / at
-	// the beginning those in the project itself, with / at the end those of directories, and with * and ?.
+	// Project is the absolute directory to copy. With lists optional directories to copy (.git, node_modules,
+	// .venv), LeaveOut names not to copy, Ignore names not to compare. Names may use * and ?; a leading /
+	// means the project's root, a trailing / a directory.
 	Project  string
 	With     []string
 	LeaveOut []string
 	Ignore   []string
-	// NoHooks leaves out all actions of hooks, not only webhooks; checks are made nevertheless.
+	// NoHooks skips all hook actions, not only webhooks; checks still run.
 	NoHooks bool
 
-	// Kills is how many trials there are, Seed which ones, and Only the number of the only one to be made, from 1; 0 for
-	// all. The same three make the same trial again.
+	// Kills is the number of trials, Seed the seed of their moments. Only, if not 0, is the number of the
+	// only trial to run, from 1. Equal values repeat the same trial.
 	Kills int
 	Seed  uint64
 	Only  int
-	// Parallel is how many run at a time, at least one.
+	// Parallel is the number of concurrent trials, at least one.
 	Parallel int
-	// Keep keeps all copies. Otherwise those of trials with a difference are kept, and the undisturbed one with them.
+	// Keep keeps all copies. By default, copies of trials with differences are kept, with the undisturbed
+	// one.
 	Keep bool
-	// Observe is told of each trial that has ended, one at a time; nil is nobody. Begun is told of the undisturbed run.
+	// Observe is called with each finished trial, never concurrently; may be nil. Begun is called with the
+	// undisturbed run.
 	Observe func(Trial)
 	Begun   func(Report)
 }
 
-// Run makes the trials. An [EndError] says that the undisturbed run does not complete. When ctx ends, everything that was
-// started is killed and all copies are removed; the error is the cause.
+// Run runs the trials. An [EndError] means that the undisturbed run does not complete. When ctx ends, all
+// processes are killed and all copies removed; the error is the cause.
 func (t *Trials) Run(ctx context.Context) (*Report, error) {
-	scratch, err := os.MkdirTemp("", "ap-crash-*") // short: the paths of plugins' sockets are bounded
+	scratch, err := os.MkdirTemp("", "ap-crash-*") // short, because socket paths of plugins are bounded
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +78,7 @@ func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	calm, report, err := t.undisturbed(ctx, &p, scratch)
+	outcome, report, err := t.runUndisturbed(ctx, &p, scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -94,16 +99,16 @@ func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			done, err := t.disturbed(ctx, &p, filepath.Join(scratch, fmt.Sprintf("t%05d", n)), n, calm, report)
+			trial, err := t.runTrial(ctx, &p, filepath.Join(scratch, fmt.Sprintf("t%05d", n)), n, outcome, report)
 			if err != nil {
 				cancel(fmt.Errorf("trial %d: %w", n, err))
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			report.Trials = append(report.Trials, done)
+			report.Trials = append(report.Trials, trial)
 			if t.Observe != nil {
-				t.Observe(done)
+				t.Observe(trial)
 			}
 		})
 	}
@@ -123,83 +128,83 @@ func (t *Trials) numbers() []int {
 	return all
 }
 
-// undisturbed runs the pipeline twice without a kill.
-func (t *Trials) undisturbed(ctx context.Context, p *project, scratch string) (Outcome, *Report, error) {
-	report := &Report{Seed: t.Seed, Kills: t.Kills, NotCopied: p.leftOut, Trials: []Trial{}}
-	var calm Outcome
-	for i, name := range []string{"u00001", "u00002"} { // as long as the trials': so are paths in prompts
+// runUndisturbed runs the pipeline twice without kills.
+func (t *Trials) runUndisturbed(ctx context.Context, p *project, scratch string) (Outcome, *Report, error) {
+	report := &Report{Seed: t.Seed, Kills: t.Kills, NotCopied: p.excluded, Trials: []Trial{}}
+	var outcome Outcome
+	for i, name := range []string{"u00001", "u00002"} { // as long as the trials' names, because paths occur in prompts
 		tr, err := t.newTrial(filepath.Join(scratch, name), p, nil)
 		if err != nil {
-			return calm, nil, err
+			return outcome, nil, err
 		}
-		began := time.Now().Round(0) // on the clock of the journal
-		o, err := tr.calm(ctx)
+		began := time.Now().Round(0) // the journal's clock
+		o, err := tr.runWithoutKill(ctx)
 		if err != nil {
-			return calm, nil, err
+			return outcome, nil, err
 		}
 		if i > 0 {
-			report.LeftOut = calm.Diff(o)
-			return calm, report, os.RemoveAll(tr.dir)
+			report.LeftOut = outcome.Diff(o)
+			return outcome, report, os.RemoveAll(tr.dir)
 		}
-		calm, report.Dir, report.Approvals = o, tr.dir, tr.report.Approvals
-		if report.line, err = tr.timeline(began); err != nil {
-			return calm, nil, err
+		outcome, report.Dir, report.Approvals = o, tr.dir, tr.report.Approvals
+		if report.timeline, err = tr.timeline(began); err != nil {
+			return outcome, nil, err
 		}
-		report.Lines, report.Undisturbed = len(report.line), time.Since(began)
+		report.Lines, report.Undisturbed = len(report.timeline), time.Since(began)
 	}
-	return calm, report, nil
+	return outcome, report, nil
 }
 
-// timeline tells when the lines of a run that has ended just now were written.
+// timeline returns the times of the lines of a run that has just ended.
 func (t *trial) timeline(began time.Time) (timeline, error) {
 	var line timeline
-	journal, err := readJournal(t.dog.journal)
+	journal, err := readJournal(t.watchdog.journal)
 	for _, e := range journal {
 		line = append(line, e.Time.Sub(began))
 	}
 	return line, err
 }
 
-// calm runs a trial without a kill to its end.
-func (t *trial) calm(ctx context.Context) (Outcome, error) {
+// runWithoutKill runs a trial without kills to its end.
+func (t *trial) runWithoutKill(ctx context.Context) (Outcome, error) {
 	last, s, err := t.run(ctx)
-	left, errLeft := t.left(ctx)
+	left, errLeft := t.endLeftProcesses(ctx)
 	switch {
 	case err != nil || errLeft != nil:
 		return Outcome{}, errors.Join(err, errLeft)
 	case s.Status != "completed":
 		return Outcome{}, t.endError(last, s)
 	case len(left) > 0:
-		return Outcome{}, fmt.Errorf("without any kill the run leaves process %d, which has been ended: %s", left[0].PID, left[0].Command)
+		return Outcome{}, fmt.Errorf("without any kill the run leaves process %d, now ended: %s", left[0].PID, left[0].Command)
 	}
 	return t.outcome()
 }
 
-// A trial may take so much longer than the undisturbed run, for each process that it takes.
+// Time limit of a trial, relative to the undisturbed run.
 const (
-	patience = 20
-	atLeast  = time.Minute
+	timeoutFactor = 20
+	minTimeout    = time.Minute
 )
 
-// disturbed makes the n-th trial.
-func (t *Trials) disturbed(ctx context.Context, p *project, dir string, n int, want Outcome, of *Report) (Trial, error) {
-	tr, err := t.newTrial(dir, p, moments(t.Seed, n, t.Kills, of.line))
+// runTrial runs the n-th trial.
+func (t *Trials) runTrial(ctx context.Context, p *project, dir string, n int, want Outcome, report *Report) (Trial, error) {
+	tr, err := t.newTrial(dir, p, moments(t.Seed, n, t.Kills, report.timeline))
 	if err != nil {
 		return Trial{}, err
 	}
 	tr.report.N = n
-	limit := atLeast + patience*of.Undisturbed
+	limit := minTimeout + timeoutFactor*report.Undisturbed
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the session has not ended after %s", limit.Round(time.Second)))
 	defer cancel()
 	last, _, err := tr.run(bounded)
-	left, errLeft := tr.left(ctx)
+	left, errLeft := tr.endLeftProcesses(ctx)
 	if ctx.Err() != nil || errLeft != nil {
 		return Trial{}, errors.Join(context.Cause(ctx), errLeft)
 	}
 	tr.report.Left = left
 	if err != nil {
 		tr.report.Differences = []Difference{{Where: "the run", Want: "an end", Got: err.Error()}}
-	} else if tr.report.Differences, err = tr.compared(want, of.LeftOut, last); err != nil {
+	} else if tr.report.Differences, err = tr.compare(want, report.LeftOut, last); err != nil {
 		return Trial{}, err
 	}
 	if !t.Keep && tr.report.Same() {
@@ -209,29 +214,29 @@ func (t *Trials) disturbed(ctx context.Context, p *project, dir string, n int, w
 	return tr.report, nil
 }
 
-// compared are the differences from the undisturbed run. A session that is not there is one, with what its last command
-// said.
-func (t *trial) compared(want Outcome, leftOut []Difference, last ending) ([]Difference, error) {
+// compare returns the differences from the undisturbed run. A missing session is one, with the last command's
+// output.
+func (t *trial) compare(want Outcome, leftOut []Difference, last processEnd) ([]Difference, error) {
 	got, err := t.outcome()
 	if errors.Is(err, os.ErrNotExist) {
-		return []Difference{{Where: "the session", Want: "a journal", Got: fmt.Sprintf("none; the last command ended with exit code %d: %s", last.code, brief(last.text))}}, nil
+		return []Difference{{Where: "the session", Want: "a journal", Got: fmt.Sprintf("none; the last command ended with exit code %d: %s", last.code, oneLine(last.text))}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	unstable := map[string]bool{}
 	for _, d := range leftOut {
-		unstable[d.place()] = true
+		unstable[d.position()] = true
 	}
-	return slices.DeleteFunc(want.Diff(got), func(d Difference) bool { return unstable[d.place()] }), nil
+	return slices.DeleteFunc(want.Diff(got), func(d Difference) bool { return unstable[d.position()] }), nil
 }
 
-// place is what a difference is about: of a text the whole, whichever line differs; of a file that is there or not all
-// whose names differ in numbers alone.
-func (d Difference) place() string {
+// position identifies a difference: the whole text, whichever line differs; for missing or unexpected files,
+// the name with digits replaced.
+func (d Difference) position() string {
 	at, _, _ := strings.Cut(d.Path, "line ")
 	where := d.Where
-	if d.Path == "" && !strings.HasPrefix(where, ofEvents) {
+	if d.Path == "" && !strings.HasPrefix(where, eventsPrefix) {
 		where = digits.ReplaceAllString(where, "#")
 	}
 	return where + "\x00" + strings.TrimSuffix(at, ".")

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
-// trialsOf are some of the fake program with a defect, in a project of its own; all copies lie below the directory.
-func trialsOf(t *testing.T, defect string) (trials *crashtest.Trials, scratch string) {
+// newTrials returns trials of the fake program with a defect in a new project; all copies are below scratch.
+func newTrials(t *testing.T, defect string) (trials *crashtest.Trials, scratch string) {
 	t.Helper()
 	project, scratch := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", scratch)
@@ -46,8 +46,8 @@ func trialsOf(t *testing.T, defect string) (trials *crashtest.Trials, scratch st
 	}, scratch
 }
 
-// wheres are the places of all differences, each once.
-func wheres(r *crashtest.Report) []string {
+// differingPlaces returns the places of all differences, each once.
+func differingPlaces(r *crashtest.Report) []string {
 	var all []string
 	for _, t := range r.Trials {
 		for _, d := range t.Differences {
@@ -59,7 +59,7 @@ func wheres(r *crashtest.Report) []string {
 }
 
 func TestTrials(t *testing.T) {
-	trials, scratch := trialsOf(t, "")
+	trials, scratch := newTrials(t, "")
 	var told []int
 	trials.Observe = func(tr crashtest.Trial) { told = append(told, tr.N) }
 	r, err := trials.Run(t.Context())
@@ -84,14 +84,14 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// The same numbers make the same trial again.
+// Equal numbers repeat the same trial.
 func TestOnly(t *testing.T) {
-	trials, _ := trialsOf(t, "")
+	trials, _ := newTrials(t, "")
 	all, err := trials.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials.Only, trials.Keep = 4, true // one whose moment is a line
+	trials.Only, trials.Keep = 4, true // a trial of kind 0, at a line
 	one, err := trials.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Every defect is found, and what is there by chance is none.
+// Every defect is found; random output is ignored.
 func TestDefects(t *testing.T) {
 	tests := map[string]struct {
 		want string
@@ -121,14 +121,14 @@ func TestDefects(t *testing.T) {
 	}
 	for defect, tt := range tests {
 		t.Run(defect, func(t *testing.T) {
-			trials, _ := trialsOf(t, defect)
+			trials, _ := newTrials(t, defect)
 			r, err := trials.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := slices.ContainsFunc(wheres(r), func(where string) bool { return strings.HasPrefix(where, tt.want) })
+			found := slices.ContainsFunc(differingPlaces(r), func(where string) bool { return strings.HasPrefix(where, tt.want) })
 			if r.Same() != tt.same || !tt.same && !found {
-				t.Errorf("differences in %q", wheres(r))
+				t.Errorf("differences in %q", differingPlaces(r))
 			}
 			if tt.same && (len(r.LeftOut) != 1 || r.LeftOut[0].Where != "project: out.txt") {
 				t.Errorf("left out: %v", r.LeftOut)
@@ -140,9 +140,9 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// A run that does not complete by itself is no measure.
+// An undisturbed run that fails is an error.
 func TestUndisturbedFails(t *testing.T) {
-	trials, scratch := trialsOf(t, fails)
+	trials, scratch := newTrials(t, fails)
 	_, err := trials.Run(t.Context())
 	var end *crashtest.EndError
 	if !errors.As(err, &end) {
@@ -159,9 +159,9 @@ func TestUndisturbedFails(t *testing.T) {
 	}
 }
 
-// Who ends it, ends all of it.
+// Cancelling ends everything.
 func TestEnded(t *testing.T) {
-	trials, scratch := trialsOf(t, "")
+	trials, scratch := newTrials(t, "")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	trials.Observe = func(crashtest.Trial) { cancel(enough) }

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// AssertIterationCount checks how many iterations were completed in the session's newest run, in all its stages,
-// and in parallel blocks by all providers. It reports whether it holds.
+// AssertIterationCount checks how many iterations the session's latest run completed, over all stages and all
+// providers of parallel blocks. It reports whether the check holds.
 func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 	t.Helper()
 	events, err := s.events()
@@ -25,18 +25,18 @@ func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 			continue
 		}
 		count++
-		places = append(places, place(e))
+		places = append(places, iterationPlace(e))
 	}
 	if count == want {
 		return true
 	}
-	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, count, want, listed(places))
+	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, count, want, numberedList(places))
 	return false
 }
 
-// place says where an iteration was: of which stage, by which provider of a block.
-func place(e event.Event) string {
-	d, _ := event.Decode[event.IterationCompleteData](e) // without it there is still the cursor
+// iterationPlace names the stage, node, iteration and provider of an iteration.
+func iterationPlace(e event.Event) string {
+	d, _ := event.Decode[event.IterationCompleteData](e) // on error the cursor remains
 	if e.Cursor == nil {
 		return d.Stage
 	}
@@ -47,7 +47,7 @@ func place(e event.Event) string {
 	return text
 }
 
-// AssertStateStatus checks the session's status. It reports whether it holds.
+// AssertStateStatus checks the session's status. It reports whether the check holds.
 func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 	t.Helper()
 	status, err := s.Engine.Status(s.Name)
@@ -68,23 +68,23 @@ func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 	for _, stage := range status.Stages {
 		found = append(found, fmt.Sprintf("stage %s: %s, %d iterations", stage.ID, stage.Status, stage.Iterations))
 	}
-	t.Errorf("session %q is %s, want %s:%s", s.Name, status.Status, want, listed(found))
+	t.Errorf("session %q is %s, want %s:%s", s.Name, status.Status, want, numberedList(found))
 	return false
 }
 
-// AssertEventSequence checks the types of all events of the session's newest run, exactly and in order, but for those
-// that only inform ([event.Type.Informative]: stage_transition, plugin_started, judge_start and the like). A run of
-// one stage with one iteration has
+// AssertEventSequence checks the types of all events of the session's latest run, in order. Informational
+// events ([event.Type.Informative]) are ignored, such as stage_transition and plugin_started. A run of one
+// stage with one iteration has the events
 //
 //	session_start kernel_start node_start iteration_start iteration_complete decision node_complete session_complete
 //
-// In a parallel block the order between providers is nobody's choice; [AssertEventSubsequence] suits there. It
-// reports whether it holds.
+// In a parallel block the order between providers is undefined; use [AssertEventSubsequence] there. It
+// reports whether the check holds.
 func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
 	t.Helper()
 	for _, w := range want {
 		if w.Informative() {
-			t.Errorf("%s cannot be wanted: events that only inform are left out here", w)
+			t.Errorf("%s cannot be expected: informational events are ignored", w)
 			return false
 		}
 	}
@@ -94,20 +94,20 @@ func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
 		return false
 	}
 	found := slices.DeleteFunc(types(events), event.Type.Informative)
-	at := 0
-	for at < len(found) && at < len(want) && found[at] == want[at] {
-		at++
+	n := 0
+	for n < len(found) && n < len(want) && found[n] == want[n] {
+		n++
 	}
-	if at == len(found) && at == len(want) {
+	if n == len(found) && n == len(want) {
 		return true
 	}
-	t.Errorf("the events of session %q are others from number %d on: found %s, want %s; found:%s\nwant:%s",
-		s.Name, at+1, nth(found, at), nth(want, at), listed(found), listed(want))
+	t.Errorf("the events of session %q differ from number %d on: found %s, want %s; found:%s\nwant:%s",
+		s.Name, n+1, typeAt(found, n), typeAt(want, n), numberedList(found), numberedList(want))
 	return false
 }
 
-// AssertEventSubsequence checks that events of the types occurred in the session's newest run in this order, whatever
-// others lie before, between and after them. It reports whether it holds.
+// AssertEventSubsequence checks that events of the types occurred in the session's latest run in this order,
+// with any other events in between. It reports whether the check holds.
 func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 	t.Helper()
 	events, err := s.events()
@@ -120,7 +120,7 @@ func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 	for i, w := range want {
 		at := slices.Index(rest, w)
 		if at < 0 {
-			t.Errorf("session %q has no %s after the first %d of the events wanted; found:%s\nwant:%s", s.Name, w, i, listed(found), listed(want))
+			t.Errorf("session %q has no %s after the first %d of the events wanted; found:%s\nwant:%s", s.Name, w, i, numberedList(found), numberedList(want))
 			return false
 		}
 		rest = rest[at+1:]
@@ -136,15 +136,15 @@ func types(events []event.Event) []event.Type {
 	return types
 }
 
-func nth(types []event.Type, i int) string {
+func typeAt(types []event.Type, i int) string {
 	if i >= len(types) {
 		return "nothing"
 	}
 	return string(types[i])
 }
 
-// listed puts each item on a line of its own, with its number.
-func listed[T ~string](items []T) string {
+// numberedList formats the items as numbered lines.
+func numberedList[T ~string](items []T) string {
 	if len(items) == 0 {
 		return " none"
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -14,34 +16,36 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// watched is a test that is watched failing; all else is done by the true one.
-type watched struct {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recordingTB records failures; all other methods are those of the embedded test.
+type recordingTB struct {
 	testing.TB
 	failures []string
 }
 
-func (w *watched) Helper() {}
+func (w *recordingTB) Helper() {}
 
-func (w *watched) Errorf(format string, args ...any) {
+func (w *recordingTB) Errorf(format string, args ...any) {
 	w.failures = append(w.failures, fmt.Sprintf(format, args...))
 }
 
-func (w *watched) Fatalf(format string, args ...any) {
+func (w *recordingTB) Fatalf(format string, args ...any) {
 	w.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-// watch runs f with a watched test, in a goroutine of its own, which Fatalf ends, and returns what failed.
-func watch(t *testing.T, f func(t testing.TB)) string {
+// record runs f with a recordingTB in its own goroutine, which Fatalf ends, and returns the failures.
+func record(t *testing.T, f func(t testing.TB)) string {
 	t.Helper()
-	w := &watched{TB: t}
+	w := &recordingTB{TB: t}
 	var wg sync.WaitGroup
 	wg.Go(func() { f(w) })
 	wg.Wait()
 	return strings.Join(w.failures, "\n---\n")
 }
 
-// Each helper fails where it should, and shows what it found.
+// Each assertion fails where it should and shows the actual values.
 func TestFailures(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Run:     engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go, runs: 2}, {id: b, prompt: go}]}"},
@@ -52,7 +56,7 @@ func TestFailures(t *testing.T) {
 	tests := []struct {
 		name string
 		call func(t testing.TB) bool
-		want []string // in the failure; none: it holds
+		want []string // parts of the failure; nil: the assertion holds
 	}{
 		{"count holds", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 2) }, nil},
 		{"count", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 3) }, []string{"completed 2 iterations, want 3", "1 a (node 0) iteration 1", "2 a (node 0) iteration 2"}},
@@ -75,7 +79,7 @@ func TestFailures(t *testing.T) {
 			}
 			return enginetest.AssertEventSequence(t, s, append(all, event.SessionComplete)...)
 		}, []string{"found nothing, want session_complete"}},
-		{"sequence of what informs", func(t testing.TB) bool { return enginetest.AssertEventSequence(t, s, event.StageTransition) }, []string{"stage_transition cannot be wanted"}},
+		{"sequence of what informs", func(t testing.TB) bool { return enginetest.AssertEventSequence(t, s, event.StageTransition) }, []string{"stage_transition cannot be expected"}},
 		{"sequence without a session", func(t testing.TB) bool { return enginetest.AssertEventSequence(t, unbegun) }, []string{"no such session"}},
 		{"subsequence holds", func(t testing.TB) bool {
 			return enginetest.AssertEventSubsequence(t, s, event.SessionStart, event.IterationComplete, event.IterationComplete, event.Error)
@@ -91,7 +95,7 @@ func TestFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var holds bool
-			failed := watch(t, func(t testing.TB) { holds = tt.call(t) })
+			failed := record(t, func(t testing.TB) { holds = tt.call(t) })
 			if holds != (len(tt.want) == 0) || (failed == "") != holds {
 				t.Errorf("holds: %v, failed: %q", holds, failed)
 			}
@@ -104,7 +108,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What cannot be done at all fails the test and goes no further.
+// Errors that prevent the test from continuing end it.
 func TestFatal(t *testing.T) {
 	text := engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go}]}"}
 	unbegun := func(t testing.TB) *enginetest.Session {
@@ -117,7 +121,7 @@ func TestFatal(t *testing.T) {
 	}{
 		{"a path outside", func(t testing.TB) {
 			enginetest.NewMockSession(t, enginetest.Fixtures{Files: map[string]string{"../x": ""}})
-		}, "no path inside"},
+		}, "not a path inside"},
 		{"a provider that nobody is", func(t testing.TB) {
 			enginetest.NewMockSession(t, enginetest.Fixtures{Replies: []enginetest.Reply{{}, {Provider: "claud"}}})
 		}, `reply 1 is for provider "claud"`},
@@ -140,7 +144,7 @@ func TestFatal(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			on := false
-			failed := watch(t, func(t testing.TB) { tt.call(t); on = true })
+			failed := record(t, func(t testing.TB) { tt.call(t); on = true })
 			if on || !strings.Contains(failed, tt.want) {
 				t.Errorf("went on: %v, failed: %q", on, failed)
 			}

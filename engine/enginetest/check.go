@@ -9,46 +9,46 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Check is what a check measures, in place of the plugin that would. The zero value is for every check and passes.
+// Check is the result of a check, in place of the plugin's. The zero value matches every check and passes.
 type Check struct {
-	// Which checks it is for; all that are set must hold. Node is a node's id; Visit and Iteration count from 1, and
-	// the checks at the entry of a node belong to no iteration; Contains is a text of the check's own keys, such as
+	// Selectors; all that are set must match. Node is a node's id; Visit and Iteration count from 1. Checks
+	// at the entry of a node have no iteration. Contains is a substring of the check's configuration, such as
 	// its command.
 	Node      string
 	Visit     int
 	Iteration int
 	Contains  string
 
-	// Reason says why it does not pass; "": it passes.
+	// Reason says why the check fails; "": it passes.
 	Reason string
-	// Counts, Failed and Passing are what tests came to: their numbers, and their names. Default of Counts, for a check
-	// of type tests: passed, failed and skipped by the names, and one that passed where the check passes.
+	// Counts, Failed and Passing are the results of tests: their numbers and names. Default of Counts, for a
+	// check of type tests: derived from the names, with one passed test if the check passes.
 	Counts  map[string]int
 	Failed  []string
 	Passing []string
-	// Failure says that nothing could be measured at all.
+	// Failure reports that the check could not be measured.
 	Failure error
 }
 
-func (c Check) fits(req sdk.HookRequest) bool {
+func (c Check) matches(req sdk.HookRequest) bool {
 	_, place, _, _ := event.Key(req.Key).Parse()
-	return same(c.Node, req.Node) && same(c.Visit, place.Visit) && same(c.Iteration, req.Iteration) &&
+	return unsetOrEqual(c.Node, req.Node) && unsetOrEqual(c.Visit, place.Visit) && unsetOrEqual(c.Iteration, req.Iteration) &&
 		strings.Contains(string(req.Config), c.Contains)
 }
 
-// checker is the hook action check.
-type checker struct{ checks []Check }
+// checkAction is the hook action check.
+type checkAction struct{ checks []Check }
 
 // Describe implements sdk.HookAction.
-func (checker) Describe() sdk.Component {
-	return sdk.Component{Name: "check", Summary: "measures what the fixtures of a test say"}
+func (checkAction) Describe() sdk.Component {
+	return sdk.Component{Name: "check", Summary: "returns the results of the test's fixtures"}
 }
 
 // Run implements sdk.HookAction.
-func (c checker) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+func (c checkAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	var found Check
 	for _, check := range c.checks {
-		if check.fits(req) {
+		if check.matches(req) {
 			found = check
 			break
 		}
@@ -59,13 +59,13 @@ func (c checker) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, er
 	return found.answer(req)
 }
 
-// answer says it in the words of the true action.
+// answer returns the result in the format of the real action.
 func (c Check) answer(req sdk.HookRequest) (sdk.HookAnswer, error) {
-	var of struct{ Type string }
-	if err := json.Unmarshal(req.Config, &of); err != nil {
+	var config struct{ Type string }
+	if err := json.Unmarshal(req.Config, &config); err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	if c.Counts == nil && of.Type == "tests" {
+	if c.Counts == nil && config.Type == "tests" {
 		c.Counts = map[string]int{"passed": len(c.Passing), "failed": len(c.Failed), "skipped": 0}
 		if c.Reason == "" {
 			c.Counts["passed"] = max(1, len(c.Passing))
@@ -78,7 +78,7 @@ func (c Check) answer(req sdk.HookRequest) (sdk.HookAnswer, error) {
 		Counts  map[string]int `json:"counts,omitempty"`
 		Failed  []string       `json:"failed,omitempty"`
 		Passing []string       `json:"passed_tests,omitempty"`
-	}{of.Type, c.Reason == "", c.Reason, c.Counts, c.Failed, c.Passing}
+	}{config.Type, c.Reason == "", c.Reason, c.Counts, c.Failed, c.Passing}
 	raw, err := json.Marshal(facts)
 	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Facts: raw}
 	if !facts.Passed {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The pipeline stops building when the agent says so, and goes on where an agent failed.
+// The pipeline stops building when the agent says so, and resumes after an agent has failed.
 func TestShip(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{".claude/pipelines/ship.yaml": `
@@ -37,7 +37,7 @@ nodes:
 	}
 }
 
-// What was planned is made step by step, measured, and made again where a test failed, with what it said.
+// Planned steps are executed and checked, and repeated with the test's output after a failed test.
 func TestCycle(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{".claude/pipelines/cycle.yaml": `

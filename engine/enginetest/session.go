@@ -15,54 +15,52 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Fixtures are what a session is made of. Run is needed, and the files that it names.
+// Fixtures define a session under test. Run is required, and the files that it names.
 type Fixtures struct {
-	// Project are the files of the project, such as .claude/pipelines/ship.yaml. They are copied; left out are
-	// .git, what sessions left behind (.claude/pipeline-runs, .claude/locks), and all that is no regular file.
+	// Project holds the project's files, such as .claude/pipelines/ship.yaml. They are copied, except for
+	// .git, files of sessions (.claude/pipeline-runs, .claude/locks), and irregular files.
 	Project fs.FS
-	// Files are further files, text by path in the project. They win over those of Project.
+	// Files adds files, text by path in the project. They override those of Project.
 	Files map[string]string
-	// Run says what is run. Session defaults to "test".
+	// Run selects the run. Session defaults to "test".
 	Run engine.RunOptions
-	// Replies are what the agents answer: of those that are for a request, the first. A request that none is for
-	// gets what Script answers, and the zero Reply where there is none.
+	// Replies are the agents' replies; the first one that matches a request is used. Without a match, Script
+	// answers or else the zero Reply.
 	Replies []Reply
-	// Script answers requests that no reply is for, as a node that comes back has another answer each time. It is told
-	// the name of the provider that is asked. In parallel blocks and steps it is called by several at once.
+	// Script answers requests that no reply matches, for example with a new answer for each visit. It gets
+	// the provider's name. Parallel blocks and steps call it concurrently.
 	Script func(provider string, req sdk.ExecuteRequest) Reply
-	// Checks are what the checks of nodes, and hooks with action check, measure: of those that are for a request, the
-	// first; one that none is for passes. nil: nobody answers for them, and a pipeline with checks needs the true
-	// plugin, by Options.
+	// Checks are the results of nodes' checks and of hooks with action check; the first match is used, and
+	// unmatched checks pass. nil: the pipeline's checks need the real plugin, through Options.
 	Checks []Check
-	// Providers are the names that are answered for; the first is the provider of stages that name none.
-	// Default: "mock".
+	// Providers are the names of the mock providers; the first is the default provider. Default: "mock".
 	Providers []string
-	// Strategies are the termination types, beside fixed, that are answered for: such a strategy goes on until
-	// the agent's decision is stop or error, or the stage's maximum is reached. Default: none.
+	// Strategies are termination types, beside fixed, to mock: such a strategy continues until the agent
+	// decides stop or error, or the stage's maximum is reached. Default: none.
 	Strategies []string
-	// Options are further options of the engine, and win: WithBundled for real plugins, say, or
+	// Options are further options of the engine and take precedence, such as WithBundled for real plugins, or
 	// WithEnvironment. Default: none.
 	Options []engine.Option
 }
 
-// Session is a session under test. Its methods fail the test where something cannot be done at all, and so belong
-// into the test's own goroutine; a test that wants the error, or a context to cancel, asks the Engine.
+// Session is a session under test. Its methods fail the test on unexpected errors, and so must be called from
+// the test's goroutine. To check errors or cancel a context, use Engine directly.
 type Session struct {
-	// Engine runs the session, and is closed when the test ends.
+	// Engine runs the session; it is closed when the test ends.
 	Engine *engine.Engine
 	// Project is the absolute path of the project, a temporary directory of the test.
 	Project string
 	// Name is the session's name.
 	Name string
-	// Options are what Run runs. They may be changed between runs: Force starts a finished session again.
+	// Options are the options of Run. A test may change them between runs: Force restarts a finished session.
 	Options engine.RunOptions
 
 	t      testing.TB
 	script *script
 }
 
-// NewMockSession makes an isolated project with a session that has not begun. The test fails if the fixtures cannot
-// be used. Everything is taken away when the test ends.
+// NewMockSession creates an isolated project with a session that has not started. Invalid fixtures fail the
+// test. All files are removed when the test ends.
 func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	t.Helper()
 	s := &Session{Project: t.TempDir(), Name: cmp.Or(fixtures.Run.Session, "test"), Options: fixtures.Run, t: t}
@@ -74,7 +72,7 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	if len(providers) == 0 {
 		providers = []string{"mock"}
 	}
-	s.script = &script{replies: slices.Clone(fixtures.Replies), more: fixtures.Script}
+	s.script = &script{replies: slices.Clone(fixtures.Replies), fallback: fixtures.Script}
 	if err := s.script.check(providers); err != nil {
 		t.Fatalf("read the fixtures: %v", err)
 	}
@@ -86,10 +84,10 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 		options = append(options, engine.WithProvider(provider{name, s.script}))
 	}
 	for _, name := range fixtures.Strategies {
-		options = append(options, engine.WithTermination(obedient{name}))
+		options = append(options, engine.WithTermination(agentStrategy{name}))
 	}
 	if fixtures.Checks != nil {
-		options = append(options, engine.WithHookAction(checker{slices.Clone(fixtures.Checks)}))
+		options = append(options, engine.WithHookAction(checkAction{slices.Clone(fixtures.Checks)}))
 	}
 	eng, err := engine.NewEngine(append(options, fixtures.Options...)...)
 	if err != nil {
@@ -104,7 +102,7 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	return s
 }
 
-// write copies the files into dir.
+// write writes the project's files into dir.
 func write(dir string, fixtures Fixtures) error {
 	if fixtures.Project != nil {
 		if err := fs.WalkDir(fixtures.Project, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -143,20 +141,20 @@ func copyFile(dir string, from fs.FS, name string) error {
 
 func writeFile(dir, name string, data []byte, perm fs.FileMode) error {
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("%q is no path inside a project", name)
+		return fmt.Errorf("%q is not a path inside the project", name)
 	}
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) { // one of the project's may be read only
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) { // a file of the project may be read-only
 		return err
 	}
 	return os.WriteFile(path, data, perm)
 }
 
-// Run runs the session until it has ended or waits, and says how. A run that fails is a result; one that cannot
-// begin fails the test.
+// Run runs the session until it ends or pauses. A failed run is a result; a run that cannot start fails the
+// test.
 func (s *Session) Run() *engine.Result {
 	s.t.Helper()
 	result, err := s.Engine.Run(s.t.Context(), s.Options)
@@ -166,7 +164,7 @@ func (s *Session) Run() *engine.Result {
 	return result
 }
 
-// Resume goes on with the session, with text for the agents' next prompts ("" for none).
+// Resume resumes the session, with text for the agents' next prompts ("" for none).
 func (s *Session) Resume(text string) *engine.Result {
 	s.t.Helper()
 	result, err := s.Engine.Resume(s.t.Context(), engine.ResumeOptions{Session: s.Name, Context: text})
@@ -176,7 +174,7 @@ func (s *Session) Resume(text string) *engine.Result {
 	return result
 }
 
-// Status is how the session stands. The test fails if it has not begun.
+// Status returns the session's status. The test fails if the session has not started.
 func (s *Session) Status() *engine.Status {
 	s.t.Helper()
 	status, err := s.Engine.Status(s.Name)
@@ -186,7 +184,7 @@ func (s *Session) Status() *engine.Status {
 	return status
 }
 
-// Events are the events of the session's newest run, from its session_start on, resumes included.
+// Events returns the events of the session's latest run, from session_start on, including resumes.
 func (s *Session) Events() []event.Event {
 	s.t.Helper()
 	events, err := s.events()
@@ -207,6 +205,6 @@ func (s *Session) events() (events []event.Event, err error) {
 	return events, err
 }
 
-// Requests are what the agents were asked so far, with their whole prompts, in the order in which the requests came.
-// [Step] tells the step that one is for.
-func (s *Session) Requests() []sdk.ExecuteRequest { return s.script.asked() }
+// Requests returns all requests to agents so far, with their full prompts, in order. [Step] returns a
+// request's step.
+func (s *Session) Requests() []sdk.ExecuteRequest { return s.script.received() }

@@ -28,8 +28,8 @@ nodes:
   - {id: build, runs: 3, prompt: "build ${CONTEXT}", delay: 600}
 `
 
-// files are a project with the pipeline ship and the stage think.
-func files(more map[string]string) map[string]string {
+// shipFiles returns a project with the pipeline ship and the stage think.
+func shipFiles(more map[string]string) map[string]string {
 	all := map[string]string{
 		".claude/pipelines/ship.yaml":     ship,
 		".claude/stages/think/stage.yaml": "name: think\n",
@@ -41,12 +41,12 @@ func files(more map[string]string) map[string]string {
 	return all
 }
 
-// U278, seed 004 Test Helpers: a pipeline runs as it is, without the delay that it has, its agents do what the
-// fixtures say, and all helpers agree on what happened.
+// U278, seed 004 Test Helpers: a pipeline runs unchanged, but without delays; its agents follow the fixtures,
+// and all assertions agree.
 func TestSession(t *testing.T) {
 	tokens := int64(7)
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
-		Files: files(nil),
+		Files: shipFiles(nil),
 		Run:   engine.RunOptions{Pipeline: "ship", Context: "the flag"},
 		Replies: []enginetest.Reply{
 			{Node: "build", Iteration: 2, Decision: "stop", Reason: "nothing is left", Summary: "built it", Output: "said", Usage: &sdk.Usage{InputTokens: &tokens}},
@@ -80,10 +80,10 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Failures, attempts, and what changes with a resume: all chosen by the fixtures.
+// Replies select failures by attempt and by resume.
 func TestFailAndResume(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
-		Files: files(nil),
+		Files: shipFiles(nil),
 		Run:   engine.RunOptions{Pipeline: "ship", Session: "mine"},
 		Replies: []enginetest.Reply{
 			{Node: "plan", Attempt: 1, Failure: failure.New(failure.ProviderCrashed, "try again")},
@@ -118,10 +118,10 @@ func TestFailAndResume(t *testing.T) {
 	if r := s.Run(); !r.Success {
 		t.Errorf("started again: %+v", r)
 	}
-	enginetest.AssertIterationCount(t, s, 1) // of the newest run
+	enginetest.AssertIterationCount(t, s, 1) // of the latest run
 }
 
-// Several providers in a block, each with a script of its own, a strategy that a plugin would bring, and a plan.
+// Providers of a block have their own replies; a strategy and a plan can be mocked.
 func TestProvidersAndStrategies(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{"p.yaml": `name: p
@@ -147,7 +147,7 @@ nodes:
 	}
 }
 
-// An agent that leaves no result or a broken one, or that cannot do its work.
+// An agent leaves no result or an invalid one, or cannot work.
 func TestResults(t *testing.T) {
 	for want, r := range map[string]enginetest.Reply{
 		"result_invalid":  {Result: "{"},
@@ -167,11 +167,11 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// A session can be cancelled by the test, in the middle of what an agent does.
+// A test can cancel a session while an agent works.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
-		Files: files(nil), Run: engine.RunOptions{Pipeline: "ship"},
+		Files: shipFiles(nil), Run: engine.RunOptions{Pipeline: "ship"},
 		Replies: []enginetest.Reply{{Node: "plan", Epoch: 1, Delay: time.Hour}},
 	})
 	updates := s.Engine.Subscribe(100)
@@ -193,7 +193,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A project is copied as it is, without what sessions left in it; Files win, and nothing is written outside.
+// A project is copied without files of sessions; Files take precedence, and nothing is written outside.
 func TestProject(t *testing.T) {
 	from := fstest.MapFS{
 		".claude/pipelines/ship.yaml":                 {Data: []byte("not this one")},
@@ -204,7 +204,7 @@ func TestProject(t *testing.T) {
 		"docs/.git/kept":                              {Data: []byte("kept")},
 		"docs/.claude/pipeline-runs/test/events.json": {Data: []byte("kept")},
 	}
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Project: from, Files: files(nil), Run: engine.RunOptions{Pipeline: "ship"}})
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Project: from, Files: shipFiles(nil), Run: engine.RunOptions{Pipeline: "ship"}})
 	for name, want := range map[string]bool{
 		"check.sh": true, "docs/.git/kept": true, "docs/.claude/pipeline-runs/test/events.json": true,
 		".git": false, ".claude/pipeline-runs": false, ".claude/locks": false,

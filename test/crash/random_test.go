@@ -55,7 +55,7 @@ func atRandom(t *testing.T, p program, of subject, want crashtest.Outcome, seed 
 
 var (
 	missing    = regexp.MustCompile(`^(events: \S+ \w+:\S+)#\d+((?: \S+)?: )missing: (.*)$`)
-	unexpected = regexp.MustCompile(`^(events: \S+ \w+:\S+)#\d+((?: \S+)?: )not expected, and there: (.*)$`)
+	unexpected = regexp.MustCompile(`^(events: \S+ \w+:\S+)#\d+((?: \S+)?: )unexpected: (.*)$`)
 	otherwise  = regexp.MustCompile(`^(events: decision \w+:\S+)#\d+, data\.\w+: `)
 )
 
@@ -99,7 +99,7 @@ func exceptRetries(wrong []string) []string {
 			return true
 		}
 		return strings.HasPrefix(what, "events: error ") || strings.HasPrefix(what, "events: retry ") || strings.Contains(what, "/error.json") ||
-			strings.HasPrefix(what, "events: node_complete ") && strings.Contains(what, "not expected, and there: ") && strings.Contains(what, string(failure.ProviderCrashed))
+			strings.HasPrefix(what, "events: node_complete ") && strings.Contains(what, "unexpected: ") && strings.Contains(what, string(failure.ProviderCrashed))
 	})
 }
 
@@ -107,32 +107,32 @@ func exceptRetries(wrong []string) []string {
 func TestExceptRetries(t *testing.T) {
 	same := []string{
 		"events: iteration_complete attempt:0/v1/r1/-/-/i1#1: missing: {x}",
-		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: not expected, and there: {x}",
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: unexpected: {x}",
 		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x attempt:0#1}",
-		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-1: not expected, and there: {x attempt:0#2}",
-		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-3: not expected, and there: {x}", // the first one's is there
-		"events: retry attempt:0/v1/r1/-/-/i1#2: not expected, and there: {y}",
-		"stage-00-write/iterations/001/error.json: not expected, and there: {z}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-1: unexpected: {x attempt:0#2}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-3: unexpected: {x}", // the first one's is there
+		"events: retry attempt:0/v1/r1/-/-/i1#2: unexpected: {y}",
+		"stage-00-write/iterations/001/error.json: unexpected: {z}",
 		"stage-00-write/iterations/001/error.json, attempt: expected 1, got 2",
 		`events: error settle:0/v1/r1/-/-/i1#1: missing: {"attempt":1,"code":"x"}`,
-		`events: error settle:0/v1/r1/-/-/i1#2: not expected, and there: {"attempt":2,"code":"x"}`,
+		`events: error settle:0/v1/r1/-/-/i1#2: unexpected: {"attempt":2,"code":"x"}`,
 		"events: iteration_complete settle:2/v1/r1/-/-/i1#1: missing: {y}",
-		"events: iteration_complete settle:2/v1/r1/-/-/i1#2: not expected, and there: {y}",
+		"events: iteration_complete settle:2/v1/r1/-/-/i1#2: unexpected: {y}",
 		`events: decision decide:0/v1/r1/-/-/i1#1, data.action: expected "continue", got "error"`,
-		"events: decision decide:0/v1/r1/-/-/i1#1: not expected, and there: {continue}",
-		`events: node_complete of node 0: not expected, and there: {"data":{"failure":{"error_type":"provider_crashed"}}}`,
+		"events: decision decide:0/v1/r1/-/-/i1#1: unexpected: {continue}",
+		`events: node_complete of node 0: unexpected: {"data":{"failure":{"error_type":"provider_crashed"}}}`,
 	}
 	if left := exceptRetries(same); len(left) != 0 {
 		t.Errorf("left of a retry: %q", left)
 	}
 	other := []string{
 		"events: iteration_complete attempt:0/v1/r1/-/-/i1#1: missing: {x}",
-		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: not expected, and there: {other}",
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: unexpected: {other}",
 		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x}",
-		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-2: not expected, and there: {x}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-2: unexpected: {x}",
 		"events: decision decide:0/v1/r1/-/-/i1#1: missing: {x}",
 		`events: decision decide:0/v1/r1/-/-/i2#1, data.action: expected "continue", got "error"`,
-		`events: node_complete of node 0: not expected, and there: {"data":{"status":"complete"}}`,
+		`events: node_complete of node 0: unexpected: {"data":{"status":"complete"}}`,
 		`events: error settle:0/v1/r1/-/-/i1#1: missing: {"attempt":1,"code":"x"}`,
 	}
 	if left := exceptRetries(slices.Clone(other)); !slices.Equal(left, other) {

@@ -343,7 +343,7 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 // ofFailure reports whether the difference is of a node that failed because it was cut off, as it is to: it says so, and
 // who resumes what has failed has all of it made again.
 func ofFailure(what string) bool {
-	return strings.Contains(what, ": not expected, and there: ") &&
+	return strings.Contains(what, ": unexpected: ") &&
 		(strings.Contains(what, string(failure.ProviderCrashed)) || strings.HasPrefix(what, "events: tool_result "))
 }
 

@@ -1,0 +1,247 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// inboxFiles returns the files in the inbox of the session demo.
+func inboxFiles(t *testing.T, root string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// U253: of two concurrent approvals the second is refused and names the first; its message is removed.
+func TestConcurrentApprovals(t *testing.T) {
+	root := project(t, confirmOnce)
+	others := newEngine(t, root, agent{})
+	var first, second error
+	r, err := newEngine(t, root, agent{}).Run(t.Context(), engine.RunOptions{
+		Pipeline: "two", Session: "demo", Wait: true,
+		Observe: func(u engine.Update) {
+			if u.Event != nil && u.Event.Type == event.QuestionAsked {
+				first = others.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "ann"})
+				second = others.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "bob"})
+			}
+		},
+	})
+	if err != nil || !r.Success {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if first != nil || !errors.Is(second, engine.ErrNoQuestion) || !strings.Contains(second.Error(), "is already answered: approve by ann") {
+		t.Errorf("the first one: %v, the second one: %v", first, second)
+	}
+	if files := inboxFiles(t, root); len(files) > 0 {
+		t.Errorf("left are %v", files)
+	}
+}
+
+// Messages posted after the end of a run are not kept for the session's next run.
+func TestMessagesAfterTheEnd(t *testing.T) {
+	root := project(t, twoStages)
+	p, err := store.OpenProject(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	e := newEngine(t, root, agent{})
+	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
+		if u.Event == nil || u.Event.Type != event.SessionComplete {
+			return
+		}
+		dir, err := p.Open("demo")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer dir.Close()
+		for _, m := range []inbox.Message{{Action: inbox.Abort}, {Action: inbox.Feedback, Text: "well done"}} {
+			if _, err := inbox.Post(dir, m); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err != nil || !r.Success {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if files := inboxFiles(t, root); len(files) > 0 {
+		t.Errorf("left are %v", files)
+	}
+
+	// The kernel has ended the session and still holds the lock.
+	l, err := lock.Acquire(p, "demo", lock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.PauseSession(t.Context(), "demo", "", "ann"); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("pause: %v", err)
+	}
+	if files := inboxFiles(t, root); len(files) > 0 {
+		t.Errorf("left are %v", files)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// U253: two pause requests pause once: the resumed run continues.
+func TestPausedTwice(t *testing.T) {
+	root := project(t, twoStages)
+	others := newEngine(t, root, agent{})
+	heard := make(chan struct{})
+	e := newEngine(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		select {
+		case <-heard: // the first request is applied while the agent works
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	pause := func(by string) {
+		if err := others.PauseSession(t.Context(), "demo", "", by); err != nil {
+			t.Error(err)
+		}
+	}
+	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
+		switch {
+		case u.Event == nil:
+		case u.Event.Type == event.IterationStart:
+			pause("ann")
+		case u.Event.Type == event.Control:
+			close(heard)
+		case u.Event.Type == event.SessionPaused:
+			pause("bob")
+		}
+	}})
+	if err != nil || r.Status != state.Paused {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if files := inboxFiles(t, root); len(files) > 0 {
+		t.Errorf("left are %v", files)
+	}
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// U048: an unwritable state.json does not change the refusal of an ended session.
+func TestResumeOfAnEndedSessionWithoutView(t *testing.T) {
+	e, dir := pausedSession(t)
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	name := filepath.Join(dir, "state.json")
+	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
+	if !errors.Is(err, engine.ErrTerminal) || !strings.HasPrefix(err.Error(), "session 'demo' already completed") || strings.Contains(err.Error(), "state.json") {
+		t.Errorf("got %v", err)
+	}
+}
+
+const confirmPipeline = `
+name: asking
+hooks:
+  stage_end:
+    - {stage: write, action: confirm, message: "Good?", accept_feedback: true}
+nodes:
+  - {id: write, prompt: "write ${CONTEXT}", runs: 1}
+  - {id: edit, prompt: "edit ${CONTEXT}", runs: 1}
+`
+
+// U253: answers and feedback sent while the run pauses are applied.
+func TestMessagesDuringPause(t *testing.T) {
+	answer := func(word, text string) func(*enginetest.Session) error {
+		return func(s *enginetest.Session) error {
+			return s.Engine.Answer(t.Context(), engine.AnswerOptions{Session: s.Name, Answer: word, Text: text})
+		}
+	}
+	for name, tt := range map[string]struct {
+		say  func(*enginetest.Session) error
+		want state.Status // after the pause
+		then string       // prompts after the resume
+	}{
+		"approve": {answer(event.AnswerApprove, "fine"), state.Paused, "write, edit fine"},
+		"reject":  {answer(event.AnswerReject, ""), state.Aborted, "write"},
+		"many words": {func(s *enginetest.Session) error {
+			for range 40 {
+				if err := s.Engine.Feedback(t.Context(), s.Name, "word", "ada"); err != nil {
+					return err
+				}
+			}
+			return answer(event.AnswerApprove, "fine")(s)
+		}, state.Paused, "write, edit " + strings.Repeat("word\n", 40) + "fine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: confirmPipeline}})
+			s.Options.Observe = func(u engine.Update) {
+				if u.Event != nil && u.Event.Type == event.SessionPaused {
+					if err := tt.say(s); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if r := s.Run(); r.Status != tt.want {
+				t.Fatalf("the session is %s", r.Status)
+			}
+			if tt.want == state.Paused {
+				if r, err := s.Engine.Resume(t.Context(), engine.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Completed {
+					t.Fatalf("%+v, %v", r, err)
+				}
+			}
+			if got := strings.Join(prompts(s), ", "); got != tt.then {
+				t.Errorf("prompts %q, want %q", got, tt.then)
+			}
+		})
+	}
+}
+
+// A rejection in the inbox of a paused session is applied before the resume, which would answer the
+// escalation itself.
+func TestRejectionBeforeResume(t *testing.T) {
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(1)})
+	s.Engine.OnStageEnd(func(*engine.HookContext) engine.HookResult { return engine.RestartStage("again") })
+	r := s.Run()
+	if r.PauseKind != state.PauseEscalation || len(r.Questions) != 1 {
+		t.Fatalf("%s (%s), questions %v", r.Status, r.PauseKind, r.Questions)
+	}
+	project, err := store.OpenProject(s.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer project.Close()
+	dir, err := project.Open(s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	q := r.Questions[0]
+	if _, err := inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	before := len(prompts(s))
+	if r, err := s.Engine.Resume(t.Context(), engine.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Aborted {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if after := len(prompts(s)); after != before {
+		t.Errorf("%d attempts were made after the refusal", after-before)
+	}
+}

@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// legacyVariable, if "1", makes state.json the only source for sessions of the Bash engine.
+const legacyVariable = "AGENT_PIPELINES_LEGACY"
+
+// maxImported bounds the state in a session_imported event, in bytes; the line has other members too.
+const maxImported = event.MaxLine - 4<<10
+
+// recoveredState is a session's state that its journal alone does not yield.
+type recoveredState struct {
+	recovery.Result
+	src *source // if the plan was compiled anew; nil: plan.json
+}
+
+// recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes
+// nothing. A doubtful state is refused with a hint to repair it.
+func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
+	if s.replay.isComplete() {
+		if err := s.loadPlan(false); err != nil {
+			return nil, err
+		}
+		s.useReplay(s.replay)
+		return nil, s.fold()
+	}
+	found, err := recovery.Read(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.isEmpty(found) {
+		return nil, neverBeganError(s.name)
+	}
+	r, err := s.restoreState(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	again, err := s.replayAgain()
+	if err != nil {
+		return nil, err
+	}
+	s.useReplay(again)
+	if r.Whole {
+		return nil, s.fold()
+	}
+	if r.Doubt != "" && !r.State.Status.Final() {
+		return nil, doubtfulStateError(s.name, r.Result)
+	}
+	s.state = r.State
+	return r, nil
+}
+
+// isEmpty reports whether no event of the session was ever recorded.
+func (s *session) isEmpty(found *recovery.SessionFiles) bool {
+	if len(found.Lines) > 0 || found.DocumentFault == "" {
+		return false
+	}
+	return isNew(s.dir)
+}
+
+// restoreState recovers the state from damaged files and sets the plan.
+func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
+	r := &recoveredState{}
+	base, err := s.recoveryBase(ctx, found, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Result, err = found.Restore(base); err != nil {
+		return nil, failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
+			WithHint("choose the place with `agent-pipelines repair %s --at NODE`, or start again with --force", s.name)
+	}
+	return r, nil
+}
+
+// recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
+func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
+	b := recovery.Base{
+		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.skipDelays,
+		Legacy: s.engine.config.variable(legacyVariable) == "1",
+	}
+	var err error
+	if found.Origin() == recovery.Bash && found.IsLoop() {
+		r.src, err = s.compileLoop(ctx, found.Loop())
+	} else {
+		err = s.loadPlan(found.Origin() == recovery.Bash)
+	}
+	if err != nil {
+		return b, err
+	}
+	if r.src != nil {
+		if err := s.setPlan(r.src.plan); err != nil {
+			return b, err
+		}
+	} else if ref, err := s.dir.Ref(store.PlanFile); err != nil {
+		return b, err
+	} else {
+		b.PlanSHA256 = ref.SHA256
+	}
+	b.Plan = s.plan
+	b.Providers, err = s.resolveBlockProviders(ctx)
+	return b, err
+}
+
+// loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
+func (s *session) loadPlan(ofBash bool) error {
+	p, err := loadPlan(s.dir)
+	if err == nil && ofBash {
+		err = recovery.Complete(p)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
+	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
+			WithHint("put the file back, or compile again with --force")
+	}
+	if err != nil {
+		return err
+	}
+	return s.setPlan(p)
+}
+
+// compileLoop compiles the stage of a loop whose session has no plan, with the settings found in its files.
+func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source, error) {
+	if l.Stage == "" {
+		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", s.name).
+			WithHint("start it again with --force")
+	}
+	src, err := s.engine.compile(ctx, RunOptions{Stage: l.Stage, Max: l.Max, Session: s.name, Provider: l.Provider, Model: l.Model}, s.configs, true)
+	if err != nil {
+		return nil, fmt.Errorf("compile the plan of session %q again: %w", s.name, err)
+	}
+	if l.Inputs != nil {
+		src.plan.Session.Inputs = l.Inputs
+	}
+	s.warnings = slices.Concat(s.warnings, src.warnings)
+	return src, nil
+}
+
+// loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
+// loop.
+func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, configs providerConfigs) (*plan.Plan, error) {
+	found, err := recovery.Read(dir)
+	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
+		return nil, err
+	}
+	s := &session{engine: e, name: name, dir: dir, configs: configs}
+	src, err := s.compileLoop(ctx, found.Loop())
+	if err != nil {
+		return nil, err
+	}
+	return src.plan, nil
+}
+
+// beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
+func (s *session) beginEpoch(ctx context.Context, r *recoveredState) error {
+	var events []event.Event
+	var err error
+	if r == nil {
+		events, err = s.journal.Start(ctx, s.kernelStartData())
+	} else {
+		var d event.SessionImportedData
+		if d, err = s.importedData(r); err != nil {
+			return err
+		}
+		runID := s.state.RunID
+		s.state = state.State{}
+		events, err = s.journal.Import(ctx, runID, d, s.kernelStartData())
+	}
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
+}
+
+// importedData writes the files of a recovered state and returns the data of its event.
+func (s *session) importedData(r *recoveredState) (event.SessionImportedData, error) {
+	if r.src != nil {
+		digest, err := s.writePlan(r.src)
+		if err != nil {
+			return event.SessionImportedData{}, err
+		}
+		r.State.PlanSHA256 = digest
+	}
+	d := event.SessionImportedData{Reason: event.Truncate(r.summary(), event.MaxText)}
+	ref, err := statefile.WriteHistory(s.dir, s.unusedName("history-%d.json"), r.History)
+	if err != nil {
+		return d, err
+	}
+	d.History = &ref
+	d.State, err = encodeState(r.State)
+	s.logRecovery(r)
+	return d, err
+}
+
+// summary returns one line: the source of the state and the lost data.
+func (r *recoveredState) summary() string {
+	if len(r.Lost) == 0 {
+		return r.Reason
+	}
+	return r.Reason + ": " + strings.Join(r.Lost, "; ")
+}
+
+func (s *session) logRecovery(r *recoveredState) {
+	if len(r.Lost) == 0 {
+		s.log.Info("imported the session's state", "reason", r.Reason)
+		return
+	}
+	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
+}
+
+// unusedName returns the first name of the form that no file of the session has.
+func (s *session) unusedName(form string) string {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf(form, n)
+		if _, err := s.dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+	}
+}
+
+// encodeState encodes a state for a journal line, dropping old decisions of completed nodes if it is too
+// long.
+func encodeState(st state.State) (json.RawMessage, error) {
+	st = st.Clone()
+	st.Epoch = 0 // set by the kernel that begins
+	text, err := json.Marshal(st)
+	if err != nil || len(text) <= maxImported {
+		return text, err
+	}
+	for path, n := range st.Nodes {
+		if path != st.At {
+			n.Loop.Decisions = nil
+		}
+		n.Loop.Decisions = n.Loop.Decisions[max(0, len(n.Loop.Decisions)-5):]
+		st.Nodes[path] = n
+	}
+	if text, err = json.Marshal(st); err == nil && len(text) > maxImported {
+		err = failure.New(failure.StateCorrupt, "the state of session '%s' has %d bytes, at most %d can be imported", st.Session, len(text), maxImported).
+			WithHint("start the session again with --force")
+	}
+	return text, err
+}

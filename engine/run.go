@@ -1,0 +1,407 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed or has
+// ended, unless Force restarts it in the same directory.
+//
+// A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
+// the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
+// resumable; [Engine.Stop] lets the iteration finish.
+func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
+	src, err := e.startSource(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkStartable(src.session, o.Force); err != nil {
+		return nil, err
+	}
+	s, err := e.openExclusive(ctx, src.session, o.Force, true)
+	if err != nil {
+		return nil, err
+	}
+	s.deferNotes(o.Notes)
+	s.interactive = o.Wait
+	s.callbacks, _ = e.callbacks.snapshot()
+	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
+		err := s.begin(ctx, src, o.Force)
+		if err != nil && s.replay.log.Count == 0 {
+			s.removeEmptyDir()
+		}
+		return err
+	})
+}
+
+// Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
+// [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
+func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
+	if err := store.CheckSession(o.Session); err != nil {
+		return nil, err
+	}
+	configs, warnings, err := e.settings.assign(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.openExclusive(ctx, o.Session, o.Force, false)
+	if err != nil {
+		return nil, err
+	}
+	s.configs, s.warnings, s.interactive, s.sandbox = configs, warnings, o.Wait, o.Sandbox
+	s.callbacks, s.resumeHooks = e.callbacks.snapshot()
+	s.deferNotes(o.Notes)
+	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
+		return s.resume(ctx, o)
+	})
+}
+
+// checkStartable refuses an existing session. It runs before the lock is taken, because its error says more
+// than a failed lock.
+func (e *Engine) checkStartable(name string, force bool) error {
+	if force {
+		return store.CheckSession(name)
+	}
+	st, err := e.Status(name)
+	switch {
+	case errors.Is(err, ErrNoSession):
+		return nil
+	case err != nil:
+		return err
+	case st.Held:
+		return nil // the lock's error says more
+	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
+		return damagedError(name, st.Damage)
+	default:
+		return existsError(name, st.Status)
+	}
+}
+
+// begin writes the session's files and its first events.
+func (s *session) begin(ctx context.Context, src *source, force bool) error {
+	if err := s.setPlan(src.plan); err != nil {
+		return err
+	}
+	src.plan = s.redactPlan(src.plan)
+	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.redactDiagnostics(src.warnings)
+	replayed, err := s.replayAgain()
+	if err != nil {
+		return err
+	}
+	s.useReplay(replayed)
+	if err := s.fold(); err == nil && !force {
+		if err := existsError(s.name, s.state.Status); err != nil {
+			return err
+		}
+	}
+	providers, err := s.resolveBlockProviders(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	digest, err := s.writePlan(src)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	runID := newRunID(now)
+	input, nodeArtifacts, err := s.storeRunInput(src.input, runID, now)
+	if err != nil {
+		return err
+	}
+	d := event.SessionStartData{
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowData(src.plan),
+		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: providers,
+		Runs: src.runs, Input: input, Given: nodeArtifacts,
+	}
+	if src.mode == "loop" {
+		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
+	} else {
+		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
+	}
+	s.sendWarnings()
+	events, err := s.journal.Begin(ctx, runID, d, s.kernelStartData())
+	if err != nil {
+		return err
+	}
+	if err := s.apply(events); err != nil { // session_start resets the state, except for fields that outlive a run
+		return err
+	}
+	s.awaitFencedOwner(ctx)
+	return s.reportSurvivors(ctx)
+}
+
+// resume replays the journal and continues the session.
+func (s *session) resume(ctx context.Context, o ResumeOptions) error {
+	recovered, err := s.recoverState(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !s.canContinue(o) && recovered != nil: // nothing to write
+		return finalError(s.state, o)
+	case !s.canContinue(o):
+		return s.refuseEnded(o)
+	}
+	if err := checkResume(s.plan, s.state, o); err != nil {
+		return err
+	}
+	used := schedule.UsedUp(s.plan, s.state)
+	if used != nil && !o.Force {
+		return timeUsedUpError(s.name, used)
+	}
+	if recovered == nil || recovered.src == nil { // a plan compiled anew becomes the session's
+		if err := s.checkPlan(); err != nil {
+			return err
+		}
+	}
+	if _, faults := s.readResolutions(); len(faults) > 0 {
+		return s.engine.redactDiagnostics(faults)
+	}
+	s.providers = s.state.Providers
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	s.sendWarnings()
+	if err := s.beginEpoch(ctx, recovered); err != nil {
+		return err
+	}
+	if !s.canContinue(o) { // the previous kernel ended it meanwhile
+		return s.refuseEnded(o)
+	}
+	if err := errors.Join(s.applyMessages(ctx), s.applyResolutions(ctx)); err != nil { // before session_resumed, which answers open questions by default
+		return err
+	}
+	text, control := s.callResumeHooks(ctx, o.Context)
+	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
+		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
+		Again: nodePath(s.plan, o.Again),
+	})); err != nil {
+		return err
+	}
+	if control != nil {
+		if err := s.commit(ctx, *control); err != nil {
+			return err
+		}
+	}
+	s.awaitFencedOwner(ctx)
+	return s.reportSurvivors(ctx)
+}
+
+// canContinue reports whether the session has not ended, or is to be reopened.
+func (s *session) canContinue(o ResumeOptions) bool {
+	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Again != ""
+}
+
+// refuseEnded refuses to resume an ended session. It first updates state.json, which a crash after the last
+// event may have left out of date.
+func (s *session) refuseEnded(o ResumeOptions) error {
+	if err := s.flushViews(); err != nil {
+		s.log.Warn("derived files are out of date", "error", err)
+	}
+	return finalError(s.state, o)
+}
+
+// awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
+// agents at once would write to the same files.
+func (s *session) awaitFencedOwner(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, fencedOwnerWait)
+	defer cancel()
+	if err := s.lock.AwaitOverridden(ctx); err != nil {
+		s.log.Warn("the previous kernel may still be running", "error", err)
+		s.possiblyFenced = s.state.Epoch > 1 // otherwise no earlier kernel has run it
+	}
+}
+
+// reportSurvivors journals the processes of an earlier run that were ended.
+func (s *session) reportSurvivors(ctx context.Context) error {
+	for _, p := range s.survivors {
+		events, err := s.journal.Append(ctx, event.New(event.SurvivorEnded, nil, "", p))
+		if err != nil {
+			return err
+		}
+		if err := s.apply(events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flowData returns the command line's overrides of the plan's flow, nil for none.
+func flowData(p *plan.Plan) *event.FlowData {
+	o := p.Pipeline.Overrides
+	if o == nil {
+		return nil
+	}
+	d := event.FlowData{
+		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
+		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate,
+	}
+	if reflect.ValueOf(d).IsZero() {
+		return nil
+	}
+	return &d
+}
+
+// drive prepares a session, runs it until it ends or pauses, and closes it.
+func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
+	defer func() { err = s.close(err) }()
+	if observe != nil {
+		s.observe = observe
+	}
+	control, done, err := s.engine.activate(s.name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.startNotifier()
+	if err := prepare(ctx); err != nil {
+		return nil, err
+	}
+	s.flushDeferred()
+	final, err := s.run(ctx, control)
+	s.state = final
+	if err != nil {
+		return nil, err
+	}
+	done()
+	if err := s.applyUnread(context.WithoutCancel(ctx), control); err != nil {
+		return nil, err
+	}
+	return s.finish()
+}
+
+func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
+	if err := s.applyMessages(ctx); err != nil {
+		return s.state, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	messages, stop := s.startControl(local, cancel)
+	defer stop()
+	reader := inputs.NewReader(s.dir, s.plan)
+	maker := &attempt.Runner{
+		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
+		Redactor:  s.redactor,
+		Uncharged: isUncharged,
+		Finds:     &attempt.SecretDedup{},
+		Accepted:  &attempt.PublishedFiles{},
+		Began:     s.started, Contested: s.possiblyFenced,
+		Ready: s.stateFile.Settle,
+		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+	}
+	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
+	return kernel.Run(ctx, kernel.Config{
+		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.onEvent, Refused: s.rejectEvent,
+		Effects: &effects{
+			sessionComponents: s.components(), hooks: s.hookCaller(),
+			runner: maker, awaitStateFile: s.stateFile.Settle,
+			asker: &termination.Asker{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
+				Redactor: s.redactor,
+			},
+			evaluator: &outcome.Evaluator{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
+				Redactor: s.redactor, Uncharged: isUncharged,
+			},
+			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
+			traces:  s.engine.config.traces,
+		},
+	}, s.state)
+}
+
+// isUncharged reports whether a call failed because another call crashed the shared process.
+func isUncharged(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
+
+// finish writes the derived files of an ended or paused run and returns its result.
+func (s *session) finish() (*Result, error) {
+	r := s.result()
+	err := s.flushViews()
+	if s.state.Mode == "loop" {
+		err = errors.Join(err, s.recordCompletion())
+	}
+	if _, system := failure.OfSystem(err); system { // the journal is complete; these files are derived from it
+		s.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
+		err = nil
+	}
+	return r, err
+}
+
+// recordCompletion adds an ended loop to the project's list of completed loops.
+func (s *session) recordCompletion() error {
+	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: time.Now().UTC().Format(time.RFC3339)}
+	switch {
+	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
+		c.Status = statefile.CompletionMaximum
+	case s.state.Status == state.Completed:
+		c.Status = statefile.CompletionComplete
+	case s.state.Status == state.Failed:
+		c.Status = statefile.CompletionFailed
+	default:
+		return nil
+	}
+	return statefile.RecordCompletion(context.Background(), s.engine.project, c)
+}
+
+func (s *session) result() *Result {
+	st := s.state
+	r := &Result{
+		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completedNodes(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: newDeliverable(s.plan, st, s.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: listQuestions(s.plan, st, s.dir),
+		Secrets: s.foundSecrets,
+	}
+	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
+	r.Success = st.Status == state.Completed && !reachedMaximum
+	if !st.Status.Final() {
+		r.ResumeCommand = resumeCommand(s.name, s.plan, st)
+	}
+	return r
+}
+
+// nodePath returns the path of a node of the pipeline itself, "" for none.
+func nodePath(p *plan.Plan, id string) string {
+	for _, n := range p.Nodes {
+		if n.ID == id && id != "" {
+			return n.Path
+		}
+	}
+	return ""
+}
+
+// flushViews clears the inbox and writes the derived files of a session that ends or pauses.
+func (s *session) flushViews() error {
+	s.clearInbox()
+	if err := s.stateFile.Flush(s.state); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(newMetrics(s.state, s.metrics), "", "  ")
+	if err != nil {
+		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
+	}
+	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// runInput holds the caller's input of a run, for nodes that make or read artifacts.
+type runInput struct {
+	fields        map[string]any            // of the run's input artifact; nil if the run has none
+	nodeArtifacts map[string]map[string]any // artifacts of nodes that need not run, by node path
+}
+
+// Fields that the engine sets.
+const (
+	fieldRequest   = "original_request" // the text given at the start
+	fieldRequestID = "request_id"
+)
+
+// fieldName matches the field names that requires, carry and skip_when accept.
+var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+// readRunInput reads and checks the input of a run. It writes nothing. Invalid input is [ErrOptions].
+func (e *Engine) readRunInput(p *plan.Plan, fields map[string]string) (runInput, error) {
+	var files map[string]string
+	if o := p.Pipeline.Overrides; o != nil {
+		files = o.Artifacts
+	}
+	in := runInput{nodeArtifacts: map[string]map[string]any{}}
+	if len(files)+len(fields) == 0 && !p.UsesArtifacts() {
+		return in, nil
+	}
+	in.fields = map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if err := checkInputName("the field", name); err != nil {
+			return in, err
+		}
+		in.fields[name] = fields[name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := e.addInputFile(p, &in, name, files[name]); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// checkFirstNode rejects a start whose first node would lack a required field; the run could never proceed.
+func (h runInput) checkFirstNode(p *plan.Plan) error {
+	n := p.Find(p.First())
+	if n == nil || p.Skipped(n) || h.fields == nil {
+		return nil
+	}
+	start := state.State{Input: &event.Ref{}, Given: map[string]event.Ref{}}
+	for path := range h.nodeArtifacts {
+		start.Given[path] = event.Ref{}
+	}
+	input, _ := artifact.InputOf(p, start, n, event.Location{Node: n.Path})
+	effective := artifact.Effective{From: input.From, Data: maps.Clone(h.fields)}
+	effective.Data[fieldRequestID] = ""
+	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
+		effective.Data[fieldRequest] = o.Context
+	}
+	if i := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == input.From }); i >= 0 {
+		maps.Copy(effective.Data, h.nodeArtifacts[p.Nodes[i].Path])
+	}
+	missing, _ := effective.Lacks(effective.Demanded(n.Requires, true))
+	if len(missing) == 0 {
+		return nil
+	}
+	f := failure.From(effective.Unfit(n.ID, missing))
+	return sessionError(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
+}
+
+// addInputFile reads one file as the artifact of the node of that name, or else as a field.
+func (e *Engine) addInputFile(p *plan.Plan, in *runInput, name, file string) error {
+	i := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.ID == name })
+	_, twice := in.fields[name]
+	switch {
+	case twice:
+		return sessionError(ErrOptions, "%q is given twice: as a field and as the artifact %s", name, file)
+	case i < 0:
+		if err := checkInputName("the artifact", name); err != nil {
+			return err
+		}
+	}
+	var contract *plan.Artifact
+	if i >= 0 {
+		contract = p.Nodes[i].Artifact
+	}
+	data, err := e.readInputFile(name, file, contract)
+	if err != nil {
+		return err
+	}
+	if i >= 0 {
+		in.nodeArtifacts[p.Nodes[i].Path] = data
+	} else {
+		in.fields[name] = data
+	}
+	return nil
+}
+
+// checkInputName rejects a name that no field of the input artifact can have.
+func checkInputName(kind, name string) error {
+	switch {
+	case name == fieldRequest || name == fieldRequestID:
+		return sessionError(ErrOptions, "%s %q is reserved: every run sets it", kind, name).WithHint("give it another name")
+	case !fieldName.MatchString(name):
+		return sessionError(ErrOptions, "%s %.80q is neither a node of the pipeline nor a valid field name", kind, name).
+			WithHint("use a letter followed by at most 63 letters, digits, _ or -")
+	}
+	return nil
+}
+
+// readInputFile reads an artifact file and checks it against a contract; nil accepts any.
+func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[string]any, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(e.config.workDir, file)
+	}
+	text, err := readFile(file, plan.MaxMaxBytes)
+	if err != nil {
+		return nil, sessionError(ErrOptions, "the artifact %s: %s: %v", name, file, err)
+	}
+	data, faults, err := artifact.Validate(text, contract)
+	if err != nil {
+		return nil, fmt.Errorf("the artifact %s: %w", name, err)
+	}
+	if len(faults) == 0 {
+		return data, nil
+	}
+	list := e.faultLines(faults)
+	f := sessionError(ErrOptions, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
+	f.Detail = strings.Join(list, "\n") + "\n"
+	if contract != nil {
+		f = f.WithHint("make it meet the contract of node %s (artifact in the pipeline)", name)
+	}
+	return nil, f
+}
+
+// faultLines formats the first faults, without secrets.
+func (e *Engine) faultLines(faults []schema.Fault) []string {
+	var list []string
+	for i, f := range faults {
+		if i == event.MaxFaults {
+			list = append(list, fmt.Sprintf("and %d more", len(faults)-i))
+			break
+		}
+		list = append(list, e.redactor.Text(f.String()))
+	}
+	return list
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(name string, limit int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
+	case int64(len(text)) > limit:
+		return nil, fmt.Errorf("larger than %d bytes", limit)
+	}
+	return text, nil
+}
+
+// storeRunInput writes the input artifacts into the session's directory, without secrets, and returns their
+// references.
+func (s *session) storeRunInput(h runInput, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
+	if h.fields == nil {
+		return nil, nil, nil
+	}
+	if o := s.plan.Pipeline.Overrides; o != nil && o.Context != "" {
+		h.fields[fieldRequest] = o.Context
+	}
+	h.fields[fieldRequestID] = newRequestID(now)
+	agent, metadata := s.redactor.Agent(), artifact.Metadata{PipelineID: runID}
+	redaction.Data(agent, h.fields)
+	ref, err := artifact.WriteStart(s.dir, artifact.Artifact{Meta: artifact.StartMeta(now), Data: h.fields, Metadata: metadata})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(h.nodeArtifacts)) {
+		data := h.nodeArtifacts[path]
+		redaction.Data(agent, data)
+		a := artifact.Artifact{Meta: artifact.MetaOf(s.plan.Find(path), now), Data: data, Metadata: metadata}
+		ref, err := artifact.WriteGiven(s.dir, s.plan, path, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		if given == nil {
+			given = map[string]event.Ref{}
+		}
+		given[path] = ref
+	}
+	return &ref, given, nil
+}
+
+// newRequestID returns a new request id: REQ-<UTC time>-<4 digits>.
+func newRequestID(now time.Time) string {
+	n, err := rand.Int(rand.Reader, big.NewInt(10_000))
+	if err != nil { // never
+		panic(err)
+	}
+	return fmt.Sprintf("REQ-%s-%04d", now.UTC().Format("20060102150405"), n)
+}

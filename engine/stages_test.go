@@ -1,0 +1,117 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// An embedding program can list stages and pipelines: the project's before shipped ones, with hidden and
+// faulty ones marked.
+func TestStagesAndPipelines(t *testing.T) {
+	root := project(t, twoStages)
+	writeFiles(t, root, map[string]string{
+		".claude/stages/tick/stage.yaml":   "name: tick\ndescription: ticks\nprovider: agent\nprompt: prompt\nartifact: {type: beat}\n",
+		".claude/stages/tick/prompt.md":    "tick for ${SESSION_NAME} with ${CONTEXT}",
+		".claude/stages/broken/stage.yaml": "name: broken\nprovider: nobody\n",
+	})
+	e := libraryEngine(t, root, testLibrary("v1"), agent{})
+	stages, err := e.Stages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, s := range stages {
+		listed = append(listed, strings.TrimRight(strings.Join([]string{s.Name, s.Description, s.Artifact, strings.Join(s.Shadows, "+"), map[bool]string{true: "passed", false: "faults"}[s.Passed]}, " "), " "))
+	}
+	want := []string{"broken    faults", "tick ticks beat library:stages/tick/stage.yaml passed", "tock    passed", "unused    passed"}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Error(diff)
+	}
+
+	tick, err := e.Stage(t.Context(), "tick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"SESSION_NAME", "CONTEXT"}, tick.Variables); diff != "" || tick.Node.ID != "tick" || tick.File != ".claude/stages/tick/stage.yaml" {
+		t.Errorf("%+v\n%s", tick, diff)
+	}
+	if tock, err := e.Stage(t.Context(), "tock"); err != nil || tock.Prompt != "library:stages/tock/prompts/prompt.md" {
+		t.Errorf("shipped: %+v, %v", tock, err)
+	}
+	var found engine.Diagnostics
+	if _, err := e.Stage(t.Context(), "broken"); !errors.As(err, &found) || !found.HasErrors() {
+		t.Errorf("broken: %v", err)
+	}
+	if _, err := e.Stage(t.Context(), "tikc"); err == nil || !strings.Contains(err.Error(), "tikc") {
+		t.Errorf("none: %v", err)
+	}
+	if file, there := engine.FindStage(root, "", "tick"); !there || file != ".claude/stages/tick/stage.yaml" {
+		t.Errorf("found %q, %t", file, there)
+	}
+	if file, there := engine.FindStage(root, "", "tock"); there {
+		t.Errorf("a shipped one is found as %q", file)
+	}
+
+	pipelines, err := e.Pipelines(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]engine.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines); diff != "" {
+		t.Error(diff)
+	}
+	if file, text, err := e.PipelineText("two"); err != nil || file != ".claude/pipelines/two.yaml" || string(text) != twoStages {
+		t.Errorf("%q, %q, %v", file, text, err)
+	}
+	if _, _, err := e.PipelineText("three"); err == nil || !strings.Contains(err.Error(), "three") {
+		t.Errorf("none: %v", err)
+	}
+}
+
+// A setting is written to the chosen layer, the rest of the file is kept, and its source is shown. An invalid
+// key or value changes nothing.
+func TestSetSetting(t *testing.T) {
+	e := layeredEngine(t, &[]string{}, "# ours\nbackground: tmux\n", "background: off\ndefaults: {delay: 9}\n")
+	if _, err := e.SetSetting(t.Context(), engine.LayerProject, "defaults.delay", "0.5"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(e.WorkDir(), ".claude/config.yaml"))
+	if err != nil || !strings.HasPrefix(string(text), "# ours\nbackground: tmux\n") || !strings.Contains(string(text), "delay: 0.5") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := e.SetSetting(t.Context(), engine.LayerUser, "commands.test", "go test ./..."); err != nil {
+		t.Fatal(err)
+	}
+	all, err := e.Origins(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, o := range all {
+		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Counts]}, " "))
+	}
+	if len(listed) == 0 || !strings.Contains(strings.Join(listed, "\n"), "background tmux project counts") || !strings.Contains(strings.Join(listed, "\n"), "background off user does not") {
+		t.Errorf("%q", listed)
+	}
+	for key, value := range map[string]string{"no.such": "1", "defaults.delay": "-1", "background": "sometimes"} {
+		if found, err := e.SetSetting(t.Context(), engine.LayerProject, key, value); err == nil {
+			t.Errorf("%s %s: %v", key, value, found)
+		}
+	}
+	if again, err := os.ReadFile(filepath.Join(e.WorkDir(), ".claude/config.yaml")); err != nil || !bytes.Equal(again, text) {
+		t.Errorf("changed all the same: %s, %v", again, err)
+	}
+	if err := engine.CheckSetting("background"); err != nil {
+		t.Error(err)
+	}
+	if err := engine.CheckSetting("no.such"); !errors.Is(err, engine.ErrOptions) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,280 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// askingAgent asks before its calls, concurrently, and keeps the verdicts.
+type askingAgent struct {
+	agent
+	calls []string
+
+	mu       *sync.Mutex // guards:
+	verdicts map[string]string
+}
+
+func newAskingAgent(calls ...string) askingAgent {
+	return askingAgent{calls: calls, mu: &sync.Mutex{}, verdicts: map[string]string{}}
+}
+
+func (c askingAgent) Describe() sdk.Component {
+	d := c.agent.Describe()
+	d.Provider.GatedTools, d.Provider.Resume = true, true
+	return d
+}
+
+func (c askingAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	var all sync.WaitGroup
+	for _, id := range c.calls {
+		all.Go(func() {
+			v, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "write", Args: json.RawMessage(`{"path":"` + id + `"}`), Effect: sdk.EffectIdempotent})
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if err == nil {
+				c.verdicts[id] = strings.TrimSpace(string(v.Action) + " " + v.Reason)
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return sdk.ExecuteResult{}, context.Cause(ctx)
+	}
+	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
+}
+
+func (c askingAgent) received() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	verdicts := map[string]string{}
+	for id, text := range c.verdicts {
+		verdicts[id] = text
+	}
+	return verdicts
+}
+
+const askingPipeline = `name: two
+policy: {approvals: {default: prompt}}
+nodes:
+  - {id: build, prompt: build, provider: agent}
+`
+
+// newAskingEngine returns an engine for a project with an askingAgent.
+func newAskingEngine(t *testing.T, root string, c askingAgent) *engine.Engine {
+	t.Helper()
+	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(c), engine.WithVersion("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// startRun runs a session in the background. asked receives ids of open questions; end waits for the result.
+func startRun(t *testing.T, begin func(observe func(engine.Update)) (*engine.Result, error)) (asked <-chan string, end func() (*engine.Result, error)) {
+	t.Helper()
+	questions := make(chan string, 100)
+	var result *engine.Result
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		result, err = begin(func(u engine.Update) {
+			if u.Event != nil && u.Event.Type == event.QuestionAsked {
+				d, decodeErr := event.Decode[event.QuestionAskedData](*u.Event)
+				if decodeErr != nil {
+					t.Error(decodeErr)
+				}
+				questions <- d.ID
+			}
+		})
+	})
+	return questions, func() (*engine.Result, error) { wg.Wait(); return result, err }
+}
+
+// DESIGN 5, U175: an attempt asks about several calls; both processes can list and answer them, and the agent
+// gets the answers.
+func TestToolCallQuestions(t *testing.T) {
+	root := project(t, askingPipeline)
+	agent := newAskingAgent("a", "b", "c")
+	e, elsewhere := newAskingEngine(t, root, agent), newAskingEngine(t, root, newAskingAgent())
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
+		return e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
+	})
+	ids := []string{<-asked, <-asked, <-asked}
+	slices.Sort(ids)
+	open, err := elsewhere.Questions("demo")
+	if err != nil || len(open) != 3 || len(slices.Compact(ids)) != 3 {
+		t.Fatalf("open %+v, %v", open, err)
+	}
+	of := map[string]engine.Question{}
+	for _, q := range open {
+		var args struct{ Path string }
+		if err := json.Unmarshal([]byte(q.Preview), &args); err != nil {
+			t.Fatal(err)
+		}
+		of[args.Path] = q
+		if q.Kind != "tool" || q.Stage != "build" || q.Text != "the agent wants to run write" || !slices.Equal(q.Options, []string{"approve", "reject", "skip"}) {
+			t.Errorf("question %+v", q)
+		}
+	}
+	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: "approve"}); !errors.Is(err, engine.ErrOptions) {
+		t.Errorf("an answer to any of three: %v", err)
+	}
+	for _, err := range []error{
+		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["a"].ID, Answer: "approve", By: "ann"}),
+		elsewhere.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["b"].ID, Answer: "reject", Text: "not that one", Digest: of["b"].Digest}),
+		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["c"].ID, Answer: "reject"}),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	result, err := end()
+	if err != nil || !result.Success || len(result.Questions) != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	want := map[string]string{"a": "run", "b": "deny not that one", "c": "deny a person refused it"}
+	if diff := cmp.Diff(want, agent.received()); diff != "" {
+		t.Error(diff)
+	}
+	verdicts := map[string]string{}
+	err = e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
+		if ev.Type == event.ToolCall {
+			d, err := event.Decode[event.ToolCallData](ev)
+			verdicts[d.CallID] = d.Verdict + " " + d.Question
+			return err
+		}
+		return nil
+	})
+	want = map[string]string{"a": "run " + of["a"].ID, "b": "deny " + of["b"].ID, "c": "deny " + of["c"].ID}
+	if diff := cmp.Diff(want, verdicts); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// U177: questions and approvals survive their kernel. The next kernel repeats only unanswered questions, with
+// the same id.
+func TestToolQuestionAfterATakeover(t *testing.T) {
+	root := project(t, askingPipeline)
+	agent := newAskingAgent("a", "b")
+	older, newer := newAskingEngine(t, root, newAskingAgent("a", "b")), newAskingEngine(t, root, agent)
+	asked, ended := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
+		return older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
+	})
+	first := map[string]bool{<-asked: true, <-asked: true}
+	open, err := older.Questions("demo")
+	if err != nil || len(open) != 2 {
+		t.Fatalf("open %+v, %v", open, err)
+	}
+	approved, left := open[0], open[1]
+	if err := older.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: approved.ID, Answer: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	awaitEvent(t, older, event.ToolCall)
+	again, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
+		return newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true, Wait: true, Observe: observe})
+	})
+	if id := <-again; id != left.ID || !first[id] {
+		t.Errorf("asked %s again, want %s", id, left.ID)
+	}
+	if open, err := newer.Questions("demo"); err != nil || len(open) != 1 || open[0].Digest != left.Digest {
+		t.Errorf("open %+v, %v", open, err)
+	}
+	if err := newer.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: left.ID, Answer: "reject"}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := end()
+	if err != nil || !result.Success || len(again) != 0 {
+		t.Fatalf("%+v, %v, %d more questions", result, err, len(again))
+	}
+	verdicts := slices.Sorted(func(yield func(string) bool) {
+		for _, text := range agent.received() {
+			if !yield(text) {
+				return
+			}
+		}
+	})
+	if diff := cmp.Diff([]string{"deny a person refused it", "run"}, verdicts); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := ended(); err == nil {
+		t.Error("the older kernel went on")
+	}
+}
+
+// awaitEvent waits until the session's journal has an event of the type.
+func awaitEvent(t *testing.T, e *engine.Engine, want event.Type) {
+	t.Helper()
+	found := errors.New("found")
+	if err := e.Tail(t.Context(), "demo", -1, true, func(ev event.Event) error {
+		if ev.Type == want {
+			return found
+		}
+		return nil
+	}); !errors.Is(err, found) {
+		t.Fatal(err)
+	}
+}
+
+// DIALECT B8: non_interactive: fail ends the session, which can then be resumed interactively.
+func TestNonInteractiveApproval(t *testing.T) {
+	agent := newAskingAgent("a")
+	e := newAskingEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "non_interactive: fail", 1)), agent)
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil || result.Status != state.Failed || result.Failure.ErrorType != "approval_required" || result.Failure.Attempt != 1 || len(agent.received()) != 0 {
+		t.Fatalf("%+v, failure %+v, %v", result, result.Failure, err)
+	}
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
+		return e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Wait: true, Observe: observe})
+	})
+	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: <-asked, Answer: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	if result, err = end(); err != nil || !result.Success {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// on_timeout: escalate asks without a deadline; the next attempt asks again.
+func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
+	agent := newAskingAgent("a")
+	e := newAskingEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
+		return e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
+	})
+	tool, escalated := <-asked, <-asked
+	open, err := e.Questions("demo")
+	if err != nil || len(open) != 1 || open[0].ID != escalated || open[0].Kind != "escalation" || open[0].Due != nil {
+		t.Fatalf("open %+v, %v", open, err)
+	}
+	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-asked; id != tool {
+		t.Errorf("asked %s, want %s again", id, tool)
+	}
+	<-asked // times out again
+	cancel(errors.New("enough"))
+	if result, err := end(); err != nil || result.Status != state.Paused || len(agent.received()) != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

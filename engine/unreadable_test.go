@@ -1,0 +1,342 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// readOperations returns the operations that only read a session; writeOperations those that change it.
+func readOperations(t *testing.T) map[string]func(*engine.Engine) error {
+	ctx := t.Context()
+	return map[string]func(*engine.Engine) error{
+		"status":    func(e *engine.Engine) error { _, err := e.Status("demo"); return err },
+		"list":      func(e *engine.Engine) error { _, err := e.Sessions(); return err },
+		"questions": func(e *engine.Engine) error { _, err := e.Questions("demo"); return err },
+		"artifacts": func(e *engine.Engine) error { _, err := e.Artifacts("demo"); return err },
+		"history":   func(e *engine.Engine) error { _, err := e.History("demo"); return err },
+		"metrics":   func(e *engine.Engine) error { _, err := e.Metrics("demo"); return err },
+		"health":    func(e *engine.Engine) error { _, err := e.Health("demo"); return err },
+		"tail": func(e *engine.Engine) error {
+			return e.Tail(ctx, "demo", 5, false, func(event.Event) error { return nil })
+		},
+		"follow": func(e *engine.Engine) error {
+			return e.Follow(ctx, "demo", 5, func(engine.Update) error { return nil })
+		},
+		"preflight of a resume": func(e *engine.Engine) error {
+			_, err := e.PreflightResume(ctx, engine.ResumeOptions{Session: "demo"})
+			return err
+		},
+		"repair, to see": func(e *engine.Engine) error {
+			_, err := e.Repair(ctx, engine.RepairOptions{Session: "demo", DryRun: true})
+			return err
+		},
+	}
+}
+
+func writeOperations(t *testing.T) map[string]func(*engine.Engine) error {
+	ctx := t.Context()
+	return map[string]func(*engine.Engine) error{
+		"pause":    func(e *engine.Engine) error { return e.PauseSession(ctx, "demo", "", "") },
+		"abort":    func(e *engine.Engine) error { return e.AbortSession(ctx, "demo", "", "") },
+		"feedback": func(e *engine.Engine) error { return e.Feedback(ctx, "demo", "mind the gap", "me") },
+		"answer": func(e *engine.Engine) error {
+			return e.Answer(ctx, engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove})
+		},
+		"resume": func(e *engine.Engine) error {
+			_, err := e.Resume(ctx, engine.ResumeOptions{Session: "demo"})
+			return err
+		},
+		"run": func(e *engine.Engine) error {
+			_, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
+			return err
+		},
+	}
+}
+
+// A file in place of a directory, or the reverse, is reported by every operation that needs it and never
+// overwritten.
+func TestObstructedSession(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string   // in the session, "." for its directory
+		dir        bool     // replaced by a directory, else by a file
+		fine       []string // operations that do not need it
+		says       string
+	}{
+		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
+		{"plan.json is a directory", "plan.json", true, []string{"list", "tail", "health"}, "plan.json"},
+		{"the session is a file", ".", false, []string{"list"}, "demo: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, dir := pausedSession(t)
+			name := filepath.Join(dir, tt.file)
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+			if tt.dir {
+				name = filepath.Join(name, "in-the-way")
+				if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for verb, do := range readOperations(t) {
+				switch err := do(e); {
+				case slices.Contains(tt.fine, verb):
+					if err != nil {
+						t.Errorf("%s: %v", verb, err)
+					}
+				case err == nil || !strings.Contains(err.Error(), tt.says):
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				}
+			}
+			for verb, do := range writeOperations(t) {
+				if err := do(e); err == nil || !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				}
+			}
+			if text, err := os.ReadFile(name); err != nil || string(text) != "mine" {
+				t.Errorf("what lay there: %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// state.json is derived: an obstacle in its place does not affect readers.
+func TestObstructedView(t *testing.T) {
+	e, dir := pausedSession(t)
+	name := filepath.Join(dir, "state.json")
+	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for verb, do := range readOperations(t) {
+		if err := do(e); err != nil {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(name, "in-the-way")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A missing session is reported by every operation.
+func TestNoSuchSession(t *testing.T) {
+	e := newEngine(t, project(t, twoStages), agent{})
+	for _, verbs := range []map[string]func(*engine.Engine) error{readOperations(t), writeOperations(t)} {
+		for verb, do := range verbs {
+			if verb == "list" || verb == "run" {
+				continue
+			}
+			if err := do(e); !errors.Is(err, engine.ErrNoSession) || !strings.Contains(err.Error(), "demo") {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+	}
+}
+
+// U251: an invalid answer is refused with the valid ones, and not journaled.
+func TestInvalidAnswers(t *testing.T) {
+	root := project(t, confirmOnce)
+	e := newEngine(t, root, agent{})
+	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || len(r.Questions) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	before := len(types(t, e, "demo"))
+	long := strings.Repeat("x", event.MaxText+1)
+	for name, tt := range map[string]struct {
+		answer engine.AnswerOptions
+		is     error
+		says   string
+	}{
+		"no such question":      {engine.AnswerOptions{Question: "Q-9", Answer: event.AnswerApprove}, engine.ErrNoQuestion, "has no question Q-9 open"},
+		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not accept "perhaps"`},
+		"feedback to a confirm": {engine.AnswerOptions{Answer: event.AnswerReject, Text: "no"}, engine.ErrOptions, "accepts no feedback"},
+		"an empty text":         {engine.AnswerOptions{Answer: event.AnswerApprove, Text: " \n"}, engine.ErrOptions, "the text of the answer is empty"},
+		"a text that is long":   {engine.AnswerOptions{Answer: event.AnswerApprove, Text: long}, engine.ErrOptions, "at most"},
+		"another digest":        {engine.AnswerOptions{Answer: event.AnswerApprove, Digest: "0"}, engine.ErrNoQuestion, "has changed since it was shown"},
+	} {
+		tt.answer.Session = "demo"
+		if err := e.Answer(t.Context(), tt.answer); !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+	for text, says := range map[string]string{"": "the feedback is empty", "  ": "the feedback is empty", long: "at most"} {
+		if err := e.Feedback(t.Context(), "demo", text, "me"); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), says) {
+			t.Errorf("feedback: %v, want %q", err, says)
+		}
+	}
+	if after := len(types(t, e, "demo")); after != before {
+		t.Errorf("%d events were journaled", after-before)
+	}
+	approve := engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "ann"}
+	if err := e.Answer(t.Context(), approve); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is already answered: approve by ann") {
+		t.Errorf("a second time: %v", err)
+	}
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for name, err := range map[string]error{"answer": e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: "Q-9"}), "feedback": e.Feedback(t.Context(), "demo", "well done", "me")} {
+		if !errors.Is(err, engine.ErrTerminal) || !strings.Contains(err.Error(), "already completed") {
+			t.Errorf("%s after the end: %v", name, err)
+		}
+	}
+}
+
+// U251: a resume that does not match the session's state is refused with that state.
+func TestInvalidResumes(t *testing.T) {
+	e, _ := pausedSession(t)
+	for name, tt := range map[string]struct {
+		o    engine.ResumeOptions
+		says string
+	}{
+		"no step has failed":      {engine.ResumeOptions{SkipFailedStep: true}, "has no failed step to skip: it is at stage plan"},
+		"another number of runs":  {engine.ResumeOptions{Runs: 3}, "was started to run its pipeline once, not 3 times"},
+		"a stage that is none":    {engine.ResumeOptions{Again: "nowhere"}, `has no stage "nowhere"`},
+		"a stage that is to come": {engine.ResumeOptions{Again: "build"}, "build cannot be run again"},
+	} {
+		tt.o.Session = "demo"
+		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Runs: 1}); err != nil || !r.Success {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// replaceByDirectory makes a file unreadable, also for root.
+func replaceByDirectory(t *testing.T, path string) {
+	t.Helper()
+	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An unreadable journal or lock is reported by name by every operation that needs it.
+func TestUnreadableFiles(t *testing.T) {
+	for _, tt := range []struct{ name, file string }{{"the journal", "events.jsonl"}, {"the lock", "../../locks/demo.lock"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, dir := pausedSession(t)
+			replaceByDirectory(t, filepath.Join(dir, tt.file))
+			for what, do := range map[string]func() error{
+				"status": func() error { _, err := e.Status("demo"); return err },
+				"pause":  func() error { return e.PauseSession(t.Context(), "demo", "", "") },
+				"abort":  func() error { return e.AbortSession(t.Context(), "demo", "", "") },
+				"run": func() error {
+					_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+					return err
+				},
+				"resume": func() error { _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); return err },
+			} {
+				if err := do(); err == nil || !strings.Contains(err.Error(), filepath.Base(tt.file)) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+// A list of sessions includes unreadable ones by name.
+func TestSessionsWithBrokenState(t *testing.T) {
+	e, dir := pausedSession(t)
+	rewriteFile(t, filepath.Join(dir, "state.json"), func([]byte) []byte { return []byte("{") })
+	sessions, err := e.Sessions()
+	if err != nil || len(sessions) != 1 || sessions[0].Session != "demo" || sessions[0].Status != "" {
+		t.Errorf("sessions %+v, %v", sessions, err)
+	}
+	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success { // state.json is derived
+		t.Errorf("resume: %+v, %v", result, err)
+	}
+}
+
+// Requests to a missing session and to one that never began are distinguished.
+func TestRequestsToMissingSessions(t *testing.T) {
+	root := project(t, onePipeline)
+	e := newEngine(t, root, agent{})
+	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		session string
+		want    error
+	}{{"gone", engine.ErrNoSession}, {"empty", engine.ErrNothingToResume}} {
+		if err := e.PauseSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
+			t.Errorf("pause %s: %v", tt.session, err)
+		}
+		if err := e.AbortSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
+			t.Errorf("abort %s: %v", tt.session, err)
+		}
+		if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: tt.session}); !errors.Is(err, tt.want) {
+			t.Errorf("resume %s: %v", tt.session, err)
+		}
+	}
+}
+
+// U301: unknown names are reported with the known ones, of all plugins.
+func TestUnknownNames(t *testing.T) {
+	e := probeEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agnt, termination: {type: curius}}]}`), agent{})
+	var faults engine.Diagnostics
+	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if !errors.As(err, &faults) || len(faults) != 2 {
+		t.Fatalf("error %v", err)
+	}
+	text := faults.Error()
+	for _, want := range []string{`did you mean "agent"?`, "available: agent, falling", `did you mean "curious"?`, "available: checks, curious, endless, fixed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}
+
+// A plan with unknown components is refused before anything is written.
+func TestPlanWithUnknownComponents(t *testing.T) {
+	e := plainEngine(t, project(t, onePipeline))
+	for _, tt := range []struct {
+		name, want string
+		node       plan.Node
+	}{
+		{"no such provider", `unknown provider: nobody`, plan.Node{Provider: &plan.Provider{Type: "nobody"}}},
+		{"no such strategy", `unknown termination: nothing`, plan.Node{Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "nothing"}}},
+		{"an environment that is none", "read policy.env", plan.Node{Provider: &plan.Provider{Type: "agent"}, Policy: &plan.Policy{Env: []byte("5")}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.node.Path, tt.node.ID, tt.node.Kind, tt.node.Prompt = "0", "a", plan.KindStage, "go"
+			_, err := e.Run(t.Context(), engine.RunOptions{Plan: &plan.Plan{Version: plan.Version, Nodes: []plan.Node{tt.node}}, Session: "demo"})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "stage a: ") {
+				t.Errorf("error %v", err)
+			}
+			if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
+				t.Errorf("status: %v", err)
+			}
+		})
+	}
+}
+
+// Plugins and Trust work without a session.
+func TestPluginsAndTrust(t *testing.T) {
+	root := t.TempDir()
+	e := probeEngine(t, root, agent{})
+	listing, err := e.Plugins(t.Context())
+	if err != nil || len(listing.Plugins) != 1 || listing.Plugins[0].Name != "probe" || string(listing.Plugins[0].Source) != engine.SourceBundled {
+		t.Errorf("%+v, %v", listing, err)
+	}
+	if err := e.Trust(root); err != nil {
+		t.Error(err)
+	}
+	off := probeEngine(t, root, agent{}, engine.WithoutBundled("a test"))
+	if listing, err := off.Plugins(t.Context()); err != nil || len(listing.Plugins) != 0 {
+		t.Errorf("turned off: %+v, %v", listing, err)
+	}
+}

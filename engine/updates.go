@@ -1,0 +1,346 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// Subscription receives the updates of an engine's sessions. Updates that a slow reader misses are dropped
+// and counted: the Missed of all updates sum up to [Subscription.Dropped].
+type Subscription struct {
+	// Updates is closed with the subscription or the engine. Buffered updates can still be read.
+	Updates <-chan Update
+
+	session string // "" for all sessions
+	buffer  int
+	updates chan Update
+	dropped atomic.Int64
+	close   func()
+
+	// The mutex of the subscribers guards:
+	sent   int // number of updates put into the channel
+	gap    int // value of sent after the last gap update, 0 for none
+	missed int // dropped updates not yet reported
+}
+
+// Dropped returns the number of updates dropped because the reader was slow. The journal holds all events.
+func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
+
+// Close ends the subscription. It may be called twice.
+func (s *Subscription) Close() { s.close() }
+
+// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
+// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
+//
+// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
+// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
+// subscription.
+func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
+
+// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
+func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
+	return e.subscribers.add(session, max(buffer, 1))
+}
+
+// subscribers distributes updates. It is safe for concurrent use.
+type subscribers struct {
+	mu     sync.Mutex
+	all    map[*Subscription]bool
+	closed bool
+}
+
+// gapSlots is the capacity beyond the buffer: one slot reports the first gap, one reports later drops at the
+// end.
+const gapSlots = 2
+
+func (s *subscribers) add(session string, buffer int) *Subscription {
+	updates := make(chan Update, buffer+gapSlots)
+	sub := &Subscription{Updates: updates, session: session, buffer: buffer, updates: updates}
+	sub.close = func() { s.remove(sub) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		close(updates)
+		return sub
+	}
+	if s.all == nil {
+		s.all = map[*Subscription]bool{}
+	}
+	s.all[sub] = true
+	return sub
+}
+
+func (s *subscribers) remove(sub *Subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[sub] {
+		delete(s.all, sub)
+		sub.finish()
+	}
+}
+
+func (s *subscribers) send(u Update) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sub := range s.all {
+		if sub.session == "" || sub.session == u.Session {
+			sub.deliver(u)
+		}
+	}
+}
+
+func (s *subscribers) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for sub := range s.all {
+		sub.finish()
+	}
+	s.all = nil
+}
+
+// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
+// sender it can rely on free slots.
+func (s *Subscription) deliver(u Update) {
+	waiting, limit := len(s.updates), s.buffer
+	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update
+	if gapUnread {
+		limit++
+	}
+	if waiting < limit {
+		u.Missed, s.missed = s.missed, 0
+		s.push(u)
+		return
+	}
+	s.dropped.Add(1)
+	s.missed++
+	if !gapUnread {
+		s.sendGap()
+		s.gap = s.sent
+	}
+}
+
+// finish closes the channel after reporting unreported drops.
+func (s *Subscription) finish() {
+	if s.missed > 0 {
+		s.sendGap()
+	}
+	close(s.updates)
+}
+
+func (s *Subscription) sendGap() {
+	s.push(Update{Session: s.session, Missed: s.missed})
+	s.missed = 0
+}
+
+func (s *Subscription) push(u Update) {
+	s.updates <- u
+	s.sent++
+}
+
+// Tail calls yield with the last lines events of a session (all, if lines is negative). With follow it
+// continues with every further event until ctx ends. It returns an error of yield at once.
+func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	ends := tailBuffer[event.Event]{size: lines}
+	log, err := journal.Read(dir, func(ev event.Event) error {
+		if lines < 0 {
+			return yield(ev)
+		}
+		ends.add(ev)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for ev := range ends.all() {
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	if !follow {
+		return nil
+	}
+	for ev, err := range journal.Follow(ctx, dir, log.Last.Seq) {
+		if err != nil {
+			return err
+		}
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockPoll is the interval at which a follower checks that the session is still held.
+const lockPoll = 250 * time.Millisecond
+
+// Follow calls observe with the last lines events of a session (all, if lines is negative), each with its
+// plan and the state after it. It then calls observe with further events while a kernel of any process holds
+// the session.
+//
+// Follow returns an error of observe, and ctx's. It takes no lock and writes nothing. Agents' reports are not
+// journaled and not included.
+func (e *Engine) Follow(ctx context.Context, session string, lines int, observe func(Update) error) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f := &follower{dir: dir, observe: observe}
+	last := tailBuffer[Update]{size: lines}
+	if lines >= 0 {
+		f.observe = last.observe
+	}
+	if _, err := journal.Read(dir, f.apply); err != nil {
+		return err
+	}
+	for u := range last.all() {
+		if err := observe(u); err != nil {
+			return err
+		}
+	}
+	f.observe = observe
+	return e.followHeld(ctx, f)
+}
+
+// tailBuffer keeps the last size elements of a sequence.
+type tailBuffer[T any] struct {
+	size int
+	kept []T
+	next int // index of the oldest element, once size are kept
+}
+
+func (e *tailBuffer[T]) add(v T) {
+	switch {
+	case len(e.kept) < e.size:
+		e.kept = append(e.kept, v)
+	case e.size > 0:
+		e.kept[e.next] = v
+		e.next = (e.next + 1) % e.size
+	}
+}
+
+// observe adds an element; it is an observer that never fails.
+func (e *tailBuffer[T]) observe(v T) error {
+	e.add(v)
+	return nil
+}
+
+// all yields the elements, oldest first.
+func (e *tailBuffer[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, part := range [][]T{e.kept[e.next:], e.kept[:e.next]} {
+			for _, v := range part {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// followHeld follows the journal until no kernel holds the session. It then reads the journal once more, so
+// that no event is missed.
+func (e *Engine) followHeld(ctx context.Context, f *follower) error {
+	held, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	defer cancel()
+	var lockErr error
+	watcher.Go(func() {
+		defer cancel()
+		lockErr = e.awaitUnlocked(held, f.dir.Session())
+	})
+	if err := f.follow(held); err != nil {
+		return err
+	}
+	watcher.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if lockErr != nil {
+		return lockErr
+	}
+	return f.follow(held) // held is done: this reads the remaining events
+}
+
+// awaitUnlocked returns nil when no kernel holds the session, or when ctx ends.
+func (e *Engine) awaitUnlocked(ctx context.Context, session string) error {
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for {
+		if _, held, err := lock.Holder(e.project, session); err != nil || !held {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// follower folds a growing journal.
+type follower struct {
+	dir     *store.Dir
+	observe func(Update) error
+
+	plan  *plan.Plan
+	state state.State
+	last  int64 // sequence number of the last event
+}
+
+func (f *follower) follow(ctx context.Context) error {
+	for ev, err := range journal.Follow(ctx, f.dir, f.last) {
+		if err != nil {
+			return err
+		}
+		if err := f.apply(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply folds an event and passes it to the observer.
+func (f *follower) apply(ev event.Event) error {
+	f.last = ev.Seq
+	if f.plan == nil || ev.Type == event.SessionStart { // each run has its own plan
+		if err := f.loadPlan(); err != nil {
+			return err
+		}
+	}
+	if next, err := schedule.Apply(f.plan, f.state, ev); err == nil { // late deliveries are invalid and ignored
+		f.state = next
+	}
+	st := f.state
+	return f.observe(Update{Session: f.dir.Session(), Event: &ev, State: &st, Plan: f.plan, Dir: f.dir.Path()})
+}
+
+func (f *follower) loadPlan() error {
+	p, err := loadPlan(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		p, err = &plan.Plan{}, nil
+	}
+	f.plan = p
+	return err
+}
