@@ -75,7 +75,7 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{dir + "/project/a", dir + "/project/a", dir + "/home/.agent", dir + "/home", dir + "/elsewhere", "/usr"}
+	want := []string{dir + "/project/a", dir + "/project/a", filepath.Join(dir, "home", ".agent"), dir + "/home", dir + "/elsewhere", "/usr"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -92,7 +92,7 @@ func TestGrants(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	p, dir := testResolver(t)
 	got := p.Needs([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
-	if diff := cmp.Diff([]string{dir + "/home/.agent", dir + "/elsewhere", "/usr"}, got); diff != "" {
+	if diff := cmp.Diff([]string{filepath.Join(dir, "home", ".agent"), dir + "/elsewhere", "/usr"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -166,6 +166,6 @@ func (b *bench) list(ctx context.Context) (sample.Series, error) {
 // history measures the processor time of writing state.json after a number of iterations, in
 // seconds. The engine writes such a file outside of iterations, so that no session shows it.
 func (b *bench) history(ctx context.Context, iterations string) (sample.Series, error) {
-	metrics, err := b.packageBenchmark(ctx, "./engine/internal/view", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
+	metrics, err := b.packageBenchmark(ctx, "./engine/internal/statefile", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
 	return nanoseconds(metrics["cpu-ns"]), err
 }
