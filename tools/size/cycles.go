@@ -29,29 +29,18 @@ type backSum struct {
 // Lin and Smyth, then moves of single nodes as long as they help.
 func (p *pkg) backReferences() backSum {
 	names, node := p.nodes()
-	used := make([]map[types.Object]bool, len(names))
 	declared := map[types.Object]int{}
 	for i, f := range p.files {
 		for _, o := range p.declarations(f) {
 			declared[o] = node[i]
 		}
 	}
+	used := make([]map[types.Object]bool, len(names))
+	for i := range used {
+		used[i] = map[types.Object]bool{}
+	}
 	for i, f := range p.files {
-		if used[node[i]] == nil {
-			used[node[i]] = map[types.Object]bool{}
-		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				o := p.info.Uses[id]
-				if fn, ok := o.(*types.Func); ok {
-					o = fn.Origin()
-				}
-				if _, ok := declared[o]; ok {
-					used[node[i]][o] = true
-				}
-			}
-			return true
-		})
+		p.addUses(used[node[i]], f, declared)
 	}
 	g := make(graph, len(names))
 	sum := backSum{pkg: p.path(), main: p.Name == "main"}
@@ -69,19 +58,41 @@ func (p *pkg) backReferences() backSum {
 		for _, b := range order[:i] {
 			if n := g[a][b]; n > 0 {
 				sum.total += n
-				var objects []string
-				for o := range used[a] {
-					if declared[o] == b {
-						objects = append(objects, o.Name())
-					}
-				}
-				slices.Sort(objects)
-				sum.edges = append(sum.edges, fmt.Sprintf("%s -> %s: %d %v", names[a], names[b], n, objects))
+				sum.edges = append(sum.edges, fmt.Sprintf("%s -> %s: %d %v", names[a], names[b], n, objectsOf(used[a], declared, b)))
 			}
 		}
 	}
 	slices.Sort(sum.edges)
 	return sum
+}
+
+// addUses adds the declared objects that a file uses.
+func (p *pkg) addUses(used map[types.Object]bool, f file, declared map[types.Object]int) {
+	for n := range ast.Preorder(f.syntax) {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		o := p.info.Uses[id]
+		if fn, ok := o.(*types.Func); ok {
+			o = fn.Origin()
+		}
+		if _, ok := declared[o]; ok {
+			used[o] = true
+		}
+	}
+}
+
+// objectsOf returns the names of the used objects that a node declares, sorted.
+func objectsOf(used map[types.Object]bool, declared map[types.Object]int, node int) []string {
+	var names []string
+	for o := range used {
+		if declared[o] == node {
+			names = append(names, o.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // declarations returns the package-level objects and methods that a file declares.
@@ -188,7 +199,7 @@ func (g graph) order() []int {
 		}
 	}
 	slices.Reverse(tail)
-	order := append(head, tail...)
+	order := slices.Concat(head, tail)
 	for g.improve(order) {
 	}
 	return order
@@ -210,7 +221,7 @@ func (g graph) surplus(a int, among []int) int {
 // improve moves each node to its best position and reports whether a move reduced the sum.
 func (g graph) improve(order []int) bool {
 	moved := false
-	for i := 0; i < len(order); i++ {
+	for i := range order {
 		a := order[i]
 		best, to := 0, i
 		gain := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path"
@@ -115,28 +117,33 @@ func eventSwitches(packages []*pkg) result {
 			continue
 		}
 		seen := map[string]bool{}
-		for _, f := range p.files {
-			for _, d := range f.syntax.Decls {
-				fn, ok := d.(*ast.FuncDecl)
-				if !ok || !f.product() || !p.switchesOnEvents(fn) {
-					continue
-				}
-				name := receiver(fn)
-				if name == "" {
-					name = fn.Name.Name + "()"
-				}
-				if !seen[name] {
-					seen[name] = true
-					if fn.Recv == nil {
-						functions++
-					}
-					r.add(fmt.Sprintf("%s: %s", f.fset.Position(fn.Pos()), name))
-				}
+		for f, fn := range p.productFunctions() {
+			name := cmp.Or(receiver(fn), fn.Name.Name+"()")
+			if seen[name] || !p.switchesOnEvents(fn) {
+				continue
 			}
+			seen[name] = true
+			if fn.Recv == nil {
+				functions++
+			}
+			r.add(fmt.Sprintf("%s: %s", f.fset.Position(fn.Pos()), name))
 		}
 	}
 	r.note = fmt.Sprintf("; %d of them functions", functions)
 	return r
+}
+
+// productFunctions returns the functions and methods of the product files.
+func (p *pkg) productFunctions() iter.Seq2[file, *ast.FuncDecl] {
+	return func(yield func(file, *ast.FuncDecl) bool) {
+		for _, f := range p.files {
+			for _, d := range f.syntax.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && f.product() && !yield(f, fn) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (p *pkg) switchesOnEvents(fn *ast.FuncDecl) bool {

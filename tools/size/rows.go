@@ -81,7 +81,7 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 		}
 		all.now += f.code
 		perPackage[path.Dir(f.name)] += f.code
-		if base := path.Base(f.name); shipped(f) && f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go" {
+		if shipped(f) && f.isSmall() {
 			small.add(f.name)
 		}
 	}
@@ -92,7 +92,23 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 		}
 	}
 	slices.SortFunc(large.places, func(a, b string) int { return cmp.Compare(b, a) })
-	inner, anywhere := result{note: "; worst: none"}, result{note: "; worst: none"}
+	inner, anywhere := backReferenceRows(packages)
+	methods, fields := widest(tree, shipped)
+	words, err := wordHits(root)
+	if err != nil {
+		return nil, err
+	}
+	return []result{
+		lines("kernel"), lines("engine", "sandbox"), lines("cmd"), all, tests,
+		{now: len(kernelPackages)},
+		small, large, inner, anywhere, methods, fields,
+		eventSwitches(packages), commandNames(tree), words, closure(packages),
+	}, nil
+}
+
+// backReferenceRows returns the worst package among kernel, engine and the main packages of cmd, and the worst of all.
+func backReferenceRows(packages []*pkg) (inner, anywhere result) {
+	inner, anywhere = result{note: "; worst: none"}, result{note: "; worst: none"}
 	var sums []backSum
 	for _, p := range packages {
 		if s := p.backReferences(); s.total > 0 {
@@ -106,16 +122,13 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 			inner.worst(s)
 		}
 	}
-	methods, fields := widest(tree, shipped)
-	words, err := wordHits(root)
-	if err != nil {
-		return nil, err
-	}
-	return []result{
-		lines("kernel"), lines("engine", "sandbox"), lines("cmd"), all, tests,
-		{now: len(kernelPackages)}, small, large, inner, anywhere, methods, fields,
-		eventSwitches(packages), commandNames(tree), words, closure(packages),
-	}, nil
+	return inner, anywhere
+}
+
+// isSmall reports whether a file has at most 30 code lines and no reason to be a file of its own.
+func (f file) isSmall() bool {
+	base := path.Base(f.name)
+	return f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go"
 }
 
 func (r *result) add(place string) {

@@ -70,7 +70,8 @@ func TestBackReferences(t *testing.T) {
 		},
 		"the lighter reference is the one back": {
 			map[string]string{"a.go": "package x\nfunc A() { B1(); B2() }\n", "b.go": "package x\nfunc B1() { A(); A() }\nfunc B2() {}\n"},
-			1, []string{"b.go -> a.go: 1 [A]"},
+			1,
+			[]string{"b.go -> a.go: 1 [A]"},
 		},
 		"files with methods of one type are one": {
 			map[string]string{"t.go": "package x\ntype T struct{}\nfunc (t T) A() { t.B() }\n", "m.go": "package x\nfunc (t T) B() { t.A() }\n"},
@@ -78,7 +79,8 @@ func TestBackReferences(t *testing.T) {
 		},
 		"a file with another declaration is not": {
 			map[string]string{"t.go": "package x\ntype T struct{}\nfunc (t T) A() { t.B() }\n", "m.go": "package x\nfunc (t T) B() { t.A() }\nvar other = T{}\n"},
-			1, []string{"t.go -> m.go: 1 [B]"},
+			1,
+			[]string{"t.go -> m.go: 1 [B]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

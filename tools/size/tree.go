@@ -120,30 +120,40 @@ func widest(tree []file, shipped func(file) bool) (methods, fields result) {
 		if !shipped(f) {
 			continue
 		}
-		for _, d := range f.syntax.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
-				name := path.Dir(f.name) + "." + receiver(fn)
-				if count[name] == nil {
-					count[name] = map[string]bool{}
-				}
-				count[name][fn.Name.Name] = true
+		for n := range ast.Preorder(f.syntax) {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				addMethod(count, f, n)
+			case *ast.TypeSpec:
+				fields.addStruct(f, n)
 			}
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok || strings.HasSuffix(spec.Name.Name, "Options") || strings.HasSuffix(spec.Name.Name, "Config") {
-				return true
-			}
-			if s, ok := spec.Type.(*ast.StructType); ok && !isGrammar(s) {
-				fields.largest(s.Fields.NumFields(), 15, path.Dir(f.name)+"."+spec.Name.Name)
-			}
-			return true
-		})
 	}
 	for name, m := range count {
 		methods.largest(len(m), 30, name)
 	}
 	return methods, fields
+}
+
+func addMethod(count map[string]map[string]bool, f file, fn *ast.FuncDecl) {
+	if fn.Recv == nil {
+		return
+	}
+	name := path.Dir(f.name) + "." + receiver(fn)
+	if count[name] == nil {
+		count[name] = map[string]bool{}
+	}
+	count[name][fn.Name.Name] = true
+}
+
+// addStruct adds a struct; options, configurations and grammars of verbs do not count.
+func (r *result) addStruct(f file, spec *ast.TypeSpec) {
+	if strings.HasSuffix(spec.Name.Name, "Options") || strings.HasSuffix(spec.Name.Name, "Config") {
+		return
+	}
+	if s, ok := spec.Type.(*ast.StructType); ok && !isGrammar(s) {
+		r.largest(s.Fields.NumFields(), 15, path.Dir(f.name)+"."+spec.Name.Name)
+	}
 }
 
 // isGrammar reports whether a struct lists the verbs of a command line: some field has the tag cmd.

@@ -114,14 +114,7 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 			return false
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
-				text := n.Value
-				if text[0] == '"' {
-					if s, err := strconv.Unquote(text); err == nil {
-						// One line of source, whatever it holds.
-						text = strings.ReplaceAll(s, "\n", " ")
-					}
-				}
-				hits = append(hits, l.find(name, fset.Position(n.Pos()).Line, strings.Trim(text, "`"), prose)...)
+				hits = append(hits, l.find(name, fset.Position(n.Pos()).Line, literalText(n.Value), prose)...)
 			}
 		}
 		names, kind := declared(n)
@@ -131,6 +124,14 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 		return true
 	})
 	return hits, nil
+}
+
+// literalText returns the text of a string literal; that of one in double quotes is one line.
+func literalText(literal string) string {
+	if s, err := strconv.Unquote(literal); err == nil && literal[0] == '"' {
+		return strings.ReplaceAll(s, "\n", " ")
+	}
+	return strings.Trim(literal, "`")
 }
 
 // declared returns the names that a node declares, and whether they are local.
