@@ -54,18 +54,6 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	shipped := func(f file) bool {
 		return f.product() && f.below("kernel", "engine", "sandbox", "cmd", "plugin-sdk", "plugins")
 	}
-	lines := func(dirs ...string) result {
-		var r result
-		found := false
-		for _, f := range tree {
-			if f.below(dirs...) && f.product() {
-				found = true
-				r.now += f.code
-			}
-		}
-		r.absent = !found
-		return r
-	}
 	all, tests := result{}, result{}
 	var small result
 	kernelPackages, perPackage := map[string]bool{}, map[string]int{}
@@ -99,7 +87,7 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 		return nil, err
 	}
 	return []result{
-		lines("kernel"), lines("engine", "sandbox"), lines("cmd"), all, tests,
+		codeLines(tree, "kernel"), codeLines(tree, "engine", "sandbox"), codeLines(tree, "cmd"), all, tests,
 		{now: len(kernelPackages)},
 		small, large, inner, anywhere, methods, fields,
 		eventSwitches(packages), commandNames(tree), words, closure(packages),
@@ -123,6 +111,18 @@ func backReferenceRows(packages []*pkg) (inner, anywhere result) {
 		}
 	}
 	return inner, anywhere
+}
+
+// codeLines sums the code lines of the product files below directories.
+func codeLines(tree []file, dirs ...string) result {
+	r := result{absent: true}
+	for _, f := range tree {
+		if f.below(dirs...) && f.product() {
+			r.absent = false
+			r.now += f.code
+		}
+	}
+	return r
 }
 
 // isSmall reports whether a file has at most 30 code lines and no reason to be a file of its own.
