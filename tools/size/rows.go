@@ -87,7 +87,7 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 		return nil, err
 	}
 	return []result{
-		codeLines(tree, "kernel"), codeLines(tree, "engine", "sandbox"), codeLines(tree, "cmd"), all, tests,
+		sumCodeLines(tree, "kernel"), sumCodeLines(tree, "engine", "sandbox"), sumCodeLines(tree, "cmd"), all, tests,
 		{now: len(kernelPackages)},
 		small, large, inner, anywhere, methods, fields,
 		eventSwitches(packages), commandNames(tree), words, closure(packages),
@@ -113,8 +113,8 @@ func backReferenceRows(packages []*pkg) (inner, anywhere result) {
 	return inner, anywhere
 }
 
-// codeLines sums the code lines of the product files below directories.
-func codeLines(tree []file, dirs ...string) result {
+// sumCodeLines sums the code lines of the product files below directories.
+func sumCodeLines(tree []file, dirs ...string) result {
 	r := result{absent: true}
 	for _, f := range tree {
 		if f.below(dirs...) && f.product() {
