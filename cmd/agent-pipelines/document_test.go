@@ -36,7 +36,7 @@ var withoutDocument = map[string]string{
 // A8, U294: each verb that tells something tells it to programs too. One that is added names its documents in
 // internal/document, or stands above with a reason.
 func TestEveryVerbHasADocument(t *testing.T) {
-	var l line
+	var l Commands
 	said := map[string]bool{}
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
@@ -214,7 +214,7 @@ func parses(command string) error {
 	if len(words) == 0 || words[0] != cli.Program {
 		return fmt.Errorf("it does not begin with %s", cli.Program)
 	}
-	var l line
+	var l Commands
 	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, words[1:])
 	if arranged.help {
@@ -226,7 +226,7 @@ func parses(command string) error {
 
 // verbOf is the verb of a line, as [leaves] calls it.
 func verbOf(args []string) string {
-	var l line
+	var l Commands
 	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, args)
 	if parsed, err := p.Parse(arranged.args); err == nil {
@@ -292,7 +292,7 @@ func TestScriptingPage(t *testing.T) {
 
 // documentTable has a row for each verb.
 func documentTable() string {
-	var l line
+	var l Commands
 	var b strings.Builder
 	b.WriteString("| verb | documents |\n|---|---|\n")
 	for _, verb := range leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node) {

@@ -72,7 +72,7 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 
 func parseEntry(t *testing.T, flags []string) run.EntryFlags {
 	t.Helper()
-	var l line
+	var l Commands
 	if _, err := newParser(&l, environmentOf(nil)).Parse(append([]string{"pipeline", "p", "s"}, flags...)); err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestExplanationsNameCommands(t *testing.T) {
 		t.Fatalf("only %d commands found", len(found))
 	}
 	for _, m := range found {
-		var l line
+		var l Commands
 		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
 		args := strings.Fields(strings.ReplaceAll(m[1], "'TEXT'", "TEXT"))
 		arranged := arrange(parser.Model, args)

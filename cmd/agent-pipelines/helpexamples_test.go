@@ -38,7 +38,7 @@ func TestHelpExamples(t *testing.T) {
 }
 
 func newTestParser() *kong.Kong {
-	return newParser(&line{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
+	return newParser(&Commands{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
 }
 
 // examplesOf are the lines below "Examples:".

@@ -142,7 +142,7 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l line
+	var l Commands
 	parser := newParser(&l, a.Console)
 	args := a.Foreground("loop", want.Arguments(o), []string{"-stage", "s", "3"})
 	if _, err := parser.Parse(arrange(parser.Model, args).args); err != nil {

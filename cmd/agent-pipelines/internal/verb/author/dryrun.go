@@ -12,25 +12,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// DryRun is `dry-run loop|pipeline <name> [session]`.
+// DryRun is the verb `dry-run loop|pipeline <name> [session]`.
 type DryRun struct {
 	Kind    string `arg:"" help:"loop or pipeline."`
-	Name    string `arg:"" complete:"pipeline" help:"The stage's name; the pipeline's name or file."`
-	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
+	Name    string `arg:"" complete:"pipeline" help:"A stage's name, or a pipeline's name or file."`
+	Session string `arg:"" optional:"" help:"Session name (default: as for the run)."`
 
-	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`
-	Runs     run.Runs          `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
-	Provider string            `help:"As the run's."`
-	Model    string            `help:"As the run's."`
-	Context  string            `help:"As the run's."`
-	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
-	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
+	Max      int               `default:"25" help:"Maximum iterations of a loop (default 25)."`
+	Runs     run.Runs          `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
+	Provider string            `help:"As for the run."`
+	Model    string            `help:"As for the run."`
+	Context  string            `help:"As for the run."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"As for the run."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As for the run."`
 	run.FlowFlags
 	run.EntryFlags
 
-	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error; where it has an artifact, checks, steps or transitions also reject or escalate. May be given several times."`
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"Assume this outcome of a node's iterations: success, fail, retry, stop or error; with an artifact, checks, steps or transitions also reject or escalate; repeatable."`
 }
 
+// Run implements [cli.Verb].
 func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 	o, err := v.options(ctx, a)
 	if err != nil {
@@ -54,7 +55,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 			return nil
 		}
 		target := targets[0]
-		for _, w := range d.Warnings { // of files of settings, which are not this target's
+		for _, w := range d.Warnings { // of settings files, which do not belong to this target
 			if !slices.Contains(target.Diagnostics, w) {
 				target.Diagnostics = append(target.Diagnostics, w)
 			}
@@ -85,7 +86,7 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 	case len(v.EntryFlags.Given()) > 0:
 		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.EntryFlags.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
 	case v.Runs > 1:
-		return o, cli.UsageError("a stage has no --runs", "--max says how many iterations it has at most")
+		return o, cli.UsageError("a stage has no --runs", "limit its iterations with --max")
 	case v.Max < 1:
 		return o, cli.UsageError(fmt.Sprintf("a loop cannot have %d iterations", v.Max), "give a number from 1, or leave it out")
 	default:

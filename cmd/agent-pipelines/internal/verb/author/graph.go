@@ -9,13 +9,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Graph is `graph <pipeline>`.
+// Graph is the verb `graph <pipeline>`.
 type Graph struct {
-	Name   string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
-	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"What it is drawn as: text, mermaid, dot or svg. Default: text."`
+	Name   string `arg:"" name:"pipeline" help:"The pipeline's name or file."`
+	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"Output format: text, mermaid, dot or svg (default text)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Graph) Help() string {
 	return `Examples:
   agent-pipelines graph implement
@@ -23,6 +23,7 @@ func (*Graph) Help() string {
   agent-pipelines graph implement --format dot | dot -Tpng > implement.png`
 }
 
+// Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		p, found, err := e.PipelinePlan(ctx, v.Name)
@@ -53,8 +54,7 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// withoutCommands are faults and warnings but for those of commands, which a project has to name before a run and a drawing
-// does not need.
+// withoutCommands drops the diagnostics on missing commands, which a project needs for a run but not for a drawing.
 func withoutCommands(found engine.Diagnostics) engine.Diagnostics {
 	var others engine.Diagnostics
 	for _, d := range found {

@@ -20,17 +20,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Stages is `stages list`, `stages show`, `stages lint` and `stages new`.
+// Stages is the verb `stages` with its subcommands list, show, lint and new.
 type Stages struct {
-	List stagesListVerb `cmd:"" help:"List all stages: the project's and what is shipped."`
-	Show stagesShowVerb `cmd:"" help:"Show a stage: its prompt's file and variables, what it comes to, the schema of what it makes."`
-	Lint stagesLintVerb `cmd:"" help:"Check stages with their prompts and schemas: the same as lint loop."`
-	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project: stage.yaml, prompt and schema, for you to change."`
+	List stagesListVerb `cmd:"" help:"List all stages: the project's and the shipped ones."`
+	Show stagesShowVerb `cmd:"" help:"Show a stage's prompt, termination and artifact schema."`
+	Lint stagesLintVerb `cmd:"" help:"Check stages (same as lint loop)."`
+	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project."`
 }
 
-// stagesListVerb is `stages list`.
+// stagesListVerb is the verb `stages list`.
 type stagesListVerb struct{}
 
+// Run implements [cli.Verb].
 func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		all, err := e.Stages(ctx)
@@ -50,7 +51,7 @@ func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// where is a file, and how many of the same name it goes before.
+// where returns a file and the files of the same name that it overrides.
 func where(file string, shadows []string) string {
 	if len(shadows) == 0 {
 		return screen.Clean(file)
@@ -58,7 +59,7 @@ func where(file string, shadows []string) string {
 	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
 }
 
-// described is a description, and a word on faults.
+// described returns a description with a note on faults.
 func described(text string, passed bool) string {
 	if passed {
 		return screen.Clean(text)
@@ -66,11 +67,12 @@ func described(text string, passed bool) string {
 	return strings.TrimSpace(screen.Clean(text) + " (has faults: lint shows them)")
 }
 
-// stagesShowVerb is `stages show <stage>`.
+// stagesShowVerb is the verb `stages show <stage>`.
 type stagesShowVerb struct {
 	Name string `arg:"" name:"stage" help:"The stage."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		s, err := e.Stage(ctx, v.Name)
@@ -90,9 +92,9 @@ func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeStageDetail writes what is known of a stage.
+// writeStageDetail writes the details of a stage.
 func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
-	end, err := json.Marshal(s.Node.Termination)
+	termination, err := json.Marshal(s.Node.Termination)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 		{"File", where(s.File, s.Shadows)},
 		{"Prompt", s.Prompt},
 		{"Variables", variables},
-		{"Termination", string(end)},
+		{"Termination", string(termination)},
 		{"Provider", provider},
 		{"Makes", makes},
 	} {
@@ -133,22 +135,24 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	return nil
 }
 
-// stagesLintVerb is `stages lint <stage>...`.
+// stagesLintVerb is the verb `stages lint <stage>...`.
 type stagesLintVerb struct {
-	Names []string `arg:"" optional:"" name:"stage" help:"The stages. Default: all of the project's."`
+	Names []string `arg:"" optional:"" name:"stage" help:"The stages (default all of the project)."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesLintVerb) Run(ctx context.Context, a *cli.App) error {
 	lint := Lint{What: append([]string{modeStage}, v.Names...)}
 	return lint.Run(ctx, a)
 }
 
-// stagesNewVerb is `stages new <stage>`.
+// stagesNewVerb is the verb `stages new <stage>`.
 type stagesNewVerb struct {
-	Name     string `arg:"" name:"stage" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
-	Artifact string `placeholder:"TYPE" help:"What the stage makes, in a word. Default: its name."`
+	Name     string `arg:"" name:"stage" help:"The stage's name in pipelines: lower case letters, digits, '-' and '_'."`
+	Artifact string `placeholder:"TYPE" help:"Type of the stage's artifact (default the stage's name)."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
@@ -181,7 +185,7 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// explainNewStage says what to do about a stage that was not written.
+// explainNewStage adds a hint to an error of [scaffold.WriteStage].
 func explainNewStage(err error) error {
 	switch {
 	case errors.Is(err, scaffold.ErrName):

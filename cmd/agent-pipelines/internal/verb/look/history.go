@@ -17,12 +17,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// sessionHistoryVerb is `session history <session>`.
+// sessionHistoryVerb is the verb `session history <session>`.
 type sessionHistoryVerb struct {
-	Session string `arg:"" help:"The session whose way is told."`
-	Cycles  bool   `help:"Only the returns to earlier stages."`
+	Session string `arg:"" help:"The session."`
+	Cycles  bool   `help:"Show only returns to earlier stages."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		h, err := e.History(v.Session)
@@ -46,7 +47,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reasonWidth is how much of a reason a table shows, in columns.
+// reasonWidth is the maximum width of a reason in a table, in columns.
 const reasonWidth = 100
 
 // writeHistory writes a row for every visit.
@@ -65,7 +66,7 @@ func writeHistory(to io.Writer, h *engine.History) error {
 	return table.Flush()
 }
 
-// outcomeOf is how a visit ended, or how it stands: one under way waits as long as its session does.
+// outcomeOf returns a visit's outcome or status. An unfinished visit has the status of its session.
 func outcomeOf(v engine.Visit, session state.Status) string {
 	if v.Status == string(state.NodeRunning) && session != state.Running {
 		return string(session)
@@ -73,7 +74,7 @@ func outcomeOf(v engine.Visit, session state.Status) string {
 	return cmp.Or(v.Outcome, v.Status)
 }
 
-// visitOf is the number of a visit, with the run of the pipeline from the second one on.
+// visitOf returns the number of a visit, with the number of the pipeline's run if it is not the first.
 func visitOf(v engine.Visit) string {
 	if v.Run > 1 {
 		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
@@ -81,7 +82,7 @@ func visitOf(v engine.Visit) string {
 	return fmt.Sprint(v.Visit)
 }
 
-// next is where the run went from a visit: "execute (cycle 1/3)".
+// next returns the node after a visit: "execute (cycle 1/3)".
 func next(v engine.Visit) string {
 	switch {
 	case v.Edge != "":
@@ -93,7 +94,7 @@ func next(v engine.Visit) string {
 	}
 }
 
-// writeReturns writes a row for every return over a counted edge.
+// writeReturns writes a row for every cycle.
 func writeReturns(to io.Writer, h *engine.History) error {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
@@ -108,20 +109,21 @@ func writeReturns(to io.Writer, h *engine.History) error {
 	return table.Flush()
 }
 
-// took is a time of so many milliseconds, for people.
+// took returns a duration in milliseconds as text.
 func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
-// Metrics is `metrics session` and `metrics --prometheus`.
+// Metrics is the verb `metrics` with `metrics session` and `metrics --prometheus`.
 type Metrics struct {
-	Session metricsSessionVerb    `cmd:"" help:"Show what a session took in all and stage by stage."`
-	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print what sessions took for a program: metrics --prometheus."`
+	Session metricsSessionVerb    `cmd:"" help:"Show a session's metrics, in total and per stage."`
+	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print metrics of sessions: metrics --prometheus."`
 }
 
-// metricsSessionVerb is `metrics session <session>`.
+// metricsSessionVerb is the verb `metrics session <session>`.
 type metricsSessionVerb struct {
 	Session string `arg:"" help:"The session."`
 }
 
+// Run implements [cli.Verb].
 func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		m, err := e.Metrics(v.Session)
@@ -137,7 +139,7 @@ func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeMetrics writes what a session took, for people.
+// writeMetrics writes a session's metrics as text.
 func writeMetrics(to io.Writer, m *engine.Metrics) {
 	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, cmp.Or(string(m.Status), "running"))
 	if m.Pipeline != "" {
@@ -182,7 +184,7 @@ func writeStage(to io.Writer, s *engine.StageMetrics) {
 	}
 }
 
-// writeWork writes what was consumed, beside what may be.
+// writeWork writes the consumption beside its limits; 0 means no limit.
 func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxUSD float64) {
 	width := 10
 	if indent != "" {
@@ -199,7 +201,7 @@ func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxU
 	row("Retries", retries)
 }
 
-// stepsText is "5/7, 1 failed, 1 blocked".
+// stepsText returns the counts of steps: "5/7, 1 failed, 1 blocked".
 func stepsText(s engine.StepCounts) string {
 	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Of)}
 	if s.Failed > 0 {
@@ -211,7 +213,7 @@ func stepsText(s engine.StepCounts) string {
 	return strings.Join(parts, ", ")
 }
 
-// tokensText is "2,450 / 4,000, unknown for 1 call". What nobody said is never 0.
+// tokensText returns the tokens used and their limit: "2,450 / 4,000, unknown for 1 call". An unknown number is not 0.
 func tokensText(used *int64, most int64, unknown int) string {
 	text := ""
 	if used != nil {
@@ -220,7 +222,7 @@ func tokensText(used *int64, most int64, unknown int) string {
 	return amount(text, limitText(most > 0, screen.Count(most)), unknown)
 }
 
-// costText is "$0.0213 / $2.0000, unknown for 1 call".
+// costText returns the cost and its limit: "$0.0213 / $2.0000, unknown for 1 call".
 func costText(used *float64, most float64, unknown int) string {
 	text := ""
 	if used != nil {
@@ -236,7 +238,7 @@ func limitText(limited bool, text string) string {
 	return " / " + text
 }
 
-// amount puts what is known beside what is not.
+// amount joins an amount, its limit and the number of calls that reported none.
 func amount(used, limit string, unknown int) string {
 	switch {
 	case used == "" && unknown > 0:

@@ -16,17 +16,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Questions is `questions list` and `questions show`.
+// Questions is the verb `questions` with its subcommands list and show.
 type Questions struct {
-	List questionsListVerb `cmd:"" help:"List the open questions of a session, or of all sessions."`
-	Show questionsShowVerb `cmd:"" help:"Show a question with what it is about, and how to answer it."`
+	List questionsListVerb `cmd:"" help:"List the open questions of one or all sessions."`
+	Show questionsShowVerb `cmd:"" help:"Show a question and how to answer it."`
 }
 
-// questionsListVerb is `questions list [session]`.
+// questionsListVerb is the verb `questions list [session]`.
 type questionsListVerb struct {
-	Session string `arg:"" optional:"" help:"The session. Default: all of the project."`
+	Session string `arg:"" optional:"" help:"The session (default all of the project)."`
 }
 
+// Run implements [cli.Verb].
 func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		all, err := v.questions(a, e)
@@ -56,7 +57,7 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 			continue
 		}
 		asked, err := e.Questions(s.Session)
-		if err != nil { // of the others it shall be known all the same
+		if err != nil { // the questions of other sessions are still listed
 			fmt.Fprintf(a.Stderr, "session '%s': %v\n", s.Session, err)
 			continue
 		}
@@ -65,7 +66,7 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 	return all, nil
 }
 
-// WriteQuestions writes a table of questions, with their ages at a time.
+// WriteQuestions writes a table of questions; now is the current time.
 func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	if len(all) == 0 {
 		fmt.Fprintln(to, "No questions are open.")
@@ -84,19 +85,20 @@ func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", cli.Program)
 }
 
-// PlaceOf is the stage of a question; in a parallel block stage and provider, in the format.
-func PlaceOf(q engine.Question, both string) string {
+// PlaceOf returns the stage of a question, or in a parallel block the stage and the provider, joined by format.
+func PlaceOf(q engine.Question, format string) string {
 	if q.Provider == "" {
 		return q.Stage
 	}
-	return fmt.Sprintf(both, q.Stage, q.Provider)
+	return fmt.Sprintf(format, q.Stage, q.Provider)
 }
 
-// questionsShowVerb is `questions show <session> [question]`.
+// questionsShowVerb is the verb `questions show <session> [question]`.
 type questionsShowVerb struct {
 	QuestionArgs
 }
 
+// Run implements [cli.Verb].
 func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(v.Session)
@@ -136,7 +138,7 @@ func notAsked(session, question string) error {
 	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", cli.Program, cli.Program, session)
 }
 
-// writeQuestion writes all of a question, as it stands at a time.
+// writeQuestion writes a question with its details; now is the current time.
 func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
@@ -182,7 +184,7 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	writeCommands(to, q)
 }
 
-// Due is by when a question is to be answered, and what happens then; "" without a limit.
+// Due returns the time limit of a question and the action after it; "" without a limit.
 func Due(q engine.Question) string {
 	if q.Due == nil {
 		return ""
@@ -194,11 +196,10 @@ func Due(q engine.Question) string {
 	return text
 }
 
-// aspect is something that is to be known of a call.
+// aspect is a named property of a tool call.
 type aspect struct{ Name, Text string }
 
-// AboutCall is what a person should know of a tool call beside its text, nothing for other questions. A text may be
-// empty.
+// AboutCall returns the properties of a tool call that the user needs for the decision, nil for nil. A text may be empty.
 func AboutCall(c *event.AskedCall) []aspect {
 	if c == nil {
 		return nil
@@ -213,23 +214,23 @@ func AboutCall(c *event.AskedCall) []aspect {
 	}
 }
 
-// writeCommands writes how to answer a question.
+// writeCommands writes the commands that answer a question.
 func writeCommands(to io.Writer, q engine.Question) {
 	reject, feedback := "To reject, which ends the session:", "To send it back:"
 	if q.Kind == event.QuestionTool {
 		reject, feedback = "To reject:", "To reject with a reason:"
 	}
-	approve, words, anew := "To approve:", "", ""
+	approve, withText, resetCycles := "To approve:", "", ""
 	if q.Kind == event.QuestionEscalation && q.Commands.Approve != "" {
-		approve, words = "To go on:", q.Commands.Approve+" --context TEXT"
+		approve, withText = "To go on:", q.Commands.Approve+" --context TEXT"
 	}
 	if q.Code == failure.CycleLimit.Code() {
-		anew = cli.Program + " resume " + q.Session + " --reset-cycles"
+		resetCycles = cli.Program + " resume " + q.Session + " --reset-cycles"
 	}
 	for _, c := range []struct{ name, line string }{
 		{approve, q.Commands.Approve},
-		{"To go on with words for the next prompt:", words},
-		{"To go on and count the cycles anew:", anew},
+		{"To go on with words for the next prompt:", withText},
+		{"To go on and count the cycles anew:", resetCycles},
 		{"To go on without what failed:", q.Commands.SkipFailedStep},
 		{reject, q.Commands.Reject},
 		{feedback, q.Commands.Feedback},
@@ -244,7 +245,7 @@ func writeCommands(to io.Writer, q engine.Question) {
 	}
 }
 
-// writeResolution writes how an escalation is answered by a file, and what became of that.
+// writeResolution writes how to answer an escalation by a file, and the state of that file.
 func writeResolution(to io.Writer, e engine.Escalation) {
 	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
 	if e.Resolved {
@@ -258,7 +259,7 @@ func writeResolution(to io.Writer, e engine.Escalation) {
 	}
 }
 
-// answered says how a question was answered.
+// answered describes the answer to a question.
 func answered(q engine.Question) string {
 	text := "answered: " + q.Answer.Word
 	if q.Answer.By != "" {
@@ -267,11 +268,11 @@ func answered(q engine.Question) string {
 	return screen.Clean(text)
 }
 
-// QuestionArgs name a question.
+// QuestionArgs holds the arguments that identify a question.
 type QuestionArgs struct {
 	Session  string `arg:"" help:"The session that asks."`
-	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
+	Question string `arg:"" optional:"" help:"The question's id (default the open one)."`
 }
 
-// Deny is what seed 002 calls the rejection of a tool call.
+// Deny is another word for the rejection of a tool call (seed 002).
 const Deny = "deny"

@@ -2,6 +2,7 @@ package look
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Session is `session history`, `session rm` and `session prune`.
+// Session is the verb `session` with its subcommands history, rm and prune.
 type Session struct {
-	History sessionHistoryVerb `cmd:"" help:"Show every visit of every stage in order, and the way from each to the next."`
+	History sessionHistoryVerb `cmd:"" help:"List the visits of all stages in order."`
 	Remove  sessionRemoveVerb  `cmd:"" name:"rm" help:"Remove sessions with all their files."`
 	Prune   sessionPruneVerb   `cmd:"" help:"Remove all sessions that ended long ago."`
 }
 
-// sessionRemoveVerb is `session rm <name>...`.
+// sessionRemoveVerb is the verb `session rm <name>...`.
 type sessionRemoveVerb struct {
 	Sessions []string `arg:"" name:"session" help:"The sessions to remove."`
 	Yes      bool     `short:"y" help:"Do not ask."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
@@ -38,9 +40,9 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 		var chosen []engine.SessionInfo
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(v.Sessions))) {
 			i := slices.IndexFunc(all, func(s engine.SessionInfo) bool { return s.Session == name })
-			if i < 0 { // says what is wrong with the name
-				_, err := e.Status(name)
-				return cli.OrError(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+			if i < 0 {
+				_, err := e.Status(name) // its error describes an invalid name better
+				return cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
 			}
 			chosen = append(chosen, all[i])
 		}
@@ -48,14 +50,15 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// sessionPruneVerb is `session prune`.
+// sessionPruneVerb is the verb `session prune`.
 type sessionPruneVerb struct {
-	Older  cli.Age  `default:"30d" placeholder:"AGE" help:"Only those that changed last longer ago than this, such as 30d, 2w or 36h. Default: 30d."`
-	Status []string `default:"completed,aborted" placeholder:"STATUS" help:"Only those with one of these statuses. Default: completed,aborted."`
-	DryRun bool     `help:"Only show which ones."`
+	Older  cli.Age  `default:"30d" placeholder:"AGE" help:"Remove only sessions unchanged for this time, such as 30d, 2w or 36h (default 30d)."`
+	Status []string `default:"completed,aborted" placeholder:"STATUS" help:"Remove only sessions with one of these statuses (default completed,aborted)."`
+	DryRun bool     `help:"List the sessions without removing them."`
 	Yes    bool     `short:"y" help:"Do not ask."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
@@ -77,13 +80,13 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// held says whether a process works on a session. Of one that cannot be read, its removal will tell.
+// held reports whether a process runs a session. It is false for an unreadable session, whose removal returns the error.
 func held(e *engine.Engine, session string) bool {
 	s, err := e.Status(session)
 	return err == nil && s.Held
 }
 
-// remove removes sessions, unless the person at the terminal says no.
+// remove removes sessions after a confirmation by the user.
 func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
 	if len(chosen) > 0 && !yes {
 		agreed, err := agree(a, chosen)
@@ -103,16 +106,16 @@ func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.S
 		}
 		removed = append(removed, s)
 	}
-	if len(errs) == 0 || len(removed) > 0 && !a.JSON { // one JSON object: the error wins
+	if len(errs) == 0 || len(removed) > 0 && !a.JSON { // with --json only one object: the error
 		reportRemoved(a, removed, nil)
 	}
 	return errors.Join(errs...)
 }
 
-// agree asks the person at the terminal. Without one, --yes is needed.
+// agree asks the user at the terminal for confirmation. Without a terminal it is an error.
 func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	if !a.Interactive() {
-		return false, cli.UsageError(fmt.Sprintf("removing %s needs to be confirmed, and nobody is there to ask", screen.Plural(len(chosen), "session")),
+		return false, cli.UsageError(fmt.Sprintf("removing %s needs a confirmation, and there is no terminal", screen.Plural(len(chosen), "session")),
 			"add --yes")
 	}
 	WriteSessions(a.Stderr, chosen, time.Now())
@@ -130,7 +133,7 @@ func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	}
 }
 
-// reportRemoved says what was removed, or what would be.
+// reportRemoved prints the removed sessions, and those that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	if a.JSON {
 		a.Document(document.Removed{Removed: names(removed), Would: names(would)})

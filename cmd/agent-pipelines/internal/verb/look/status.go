@@ -16,11 +16,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Status is `status <session>`.
+// Status is the verb `status <session>`.
 type Status struct {
 	Session string `arg:"" help:"The session to show."`
 }
 
+// Run implements [cli.Verb].
 func (v *Status) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
@@ -36,7 +37,7 @@ func (v *Status) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// WriteStatus writes a status for people, as it is at a time.
+// WriteStatus writes a status as text; now is the current time.
 func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
@@ -92,7 +93,7 @@ func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 	}
 }
 
-// leftBehind tells of a process that outlived what started it.
+// leftBehind describes a process that outlived its attempt.
 func leftBehind(p engine.Survivor) string {
 	end := "ended"
 	if !p.Ended {
@@ -101,7 +102,7 @@ func leftBehind(p engine.Survivor) string {
 	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
 }
 
-// writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.
+// writeFound writes the secrets that the run found, the processes left behind, and the superseded attempts.
 func writeFound(row func(name, text string), s *engine.Status) {
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
@@ -117,10 +118,10 @@ func writeFound(row func(name, text string), s *engine.Status) {
 	}
 }
 
-// reasonIndent is where the texts of the rows begin.
+// reasonIndent is the column at which the texts of the rows begin.
 const reasonIndent = 16
 
-// Condition is the status in words.
+// Condition describes a session's status.
 func Condition(s *engine.Status) string {
 	switch {
 	case s.Crashed:
@@ -139,12 +140,12 @@ func Condition(s *engine.Status) string {
 	}
 }
 
-// superseded says which attempt was made again, and what it changed.
+// superseded describes an attempt that was repeated, and its changes.
 func superseded(s *engine.Superseded) string {
 	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
-// OfRuns is which run of a pipeline a session is at, "" where it runs once.
+// OfRuns returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.
 func OfRuns(run, runs int) string {
 	if runs == 0 {
 		return ""
@@ -165,7 +166,7 @@ func node(s *engine.Status) string {
 
 func iteration(number, limit, attempt int) string {
 	text := fmt.Sprint(number)
-	if limit >= number { // retries of a stage go beyond it
+	if limit >= number { // retries of a stage may exceed the limit
 		text += fmt.Sprintf("/%d", limit)
 	}
 	if attempt > 1 {
@@ -174,7 +175,7 @@ func iteration(number, limit, attempt int) string {
 	return text
 }
 
-// provider is how a provider of a parallel block stands: "running, stage ideas, iteration 1/2".
+// provider describes a provider of a parallel block: "running, stage ideas, iteration 1/2".
 func provider(p *engine.ProviderStatus) string {
 	text := p.Status
 	if p.Stage != "" && p.Status != string(state.NodeComplete) {
@@ -186,7 +187,7 @@ func provider(p *engine.ProviderStatus) string {
 	return text
 }
 
-// health is the Bash engine's word for it, with the score where that tells more.
+// health returns the Bash engine's label, with the score if it is below 1.
 func health(s *engine.Status) string {
 	h := s.Health
 	switch {
@@ -201,7 +202,7 @@ func health(s *engine.Status) string {
 	}
 }
 
-// burden is what a score suffers from.
+// burden lists the causes of a low score.
 func burden(h engine.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
@@ -213,7 +214,7 @@ func burden(h engine.Health) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures is 1 for a run that failed: an error that no event of its own tells counts too.
+// failures returns 1 for a failed run, because not every failure has an error event.
 func failures(s *engine.Status) int {
 	if s.Failure == nil {
 		return 0
@@ -221,7 +222,7 @@ func failures(s *engine.Status) int {
 	return 1
 }
 
-// duration is from the start to the end, or to now.
+// duration returns the time from the start to the end, or to now.
 func duration(s *engine.Status, now time.Time) string {
 	if s.StartedAt.IsZero() {
 		return ""
@@ -233,7 +234,7 @@ func duration(s *engine.Status, now time.Time) string {
 	return screen.Age(end.Sub(s.StartedAt))
 }
 
-// Delivered is "specification of spec, <path>".
+// Delivered describes a deliverable: "specification of spec, <path>".
 func Delivered(d *engine.Deliverable) string {
 	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

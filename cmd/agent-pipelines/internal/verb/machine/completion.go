@@ -17,16 +17,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Completion is `completion <shell>`.
+// Completion is the verb `completion <shell>`.
 type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Completion) Help() string {
-	return `The tab key then completes verbs, flags and their values, and the names of the sessions, stages,
-pipelines, nodes, questions and plugins that there are at that moment. Nothing of the project is
-run for it. Put one of these where your shell reads it when it starts:
+	return `The script completes verbs, flags and their values, and the names of sessions, stages, pipelines,
+nodes, questions and plugins. It executes nothing of the project. Add one of these lines to the
+startup file of your shell:
 
   bash: source <(agent-pipelines completion bash)      in ~/.bashrc
   zsh:  source <(agent-pipelines completion zsh)       in ~/.zshrc, below compinit
@@ -38,6 +38,7 @@ Examples:
   agent-pipelines completion fish`
 }
 
+// Run implements [cli.Verb].
 func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	script, err := completion.Script(v.Shell)
 	if err != nil {
@@ -51,12 +52,13 @@ func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	return err
 }
 
-// Complete is `__complete -- <word>...`, which those scripts call with the words of the line up to the cursor: it prints what
-// may stand in place of the last one. It says nothing of what goes wrong, since nobody could read it.
+// Complete is the hidden verb `__complete -- <word>...`. The completion scripts call it with the words up to the cursor,
+// and it prints the candidates for the last word. It prints no errors, because the user cannot see them.
 type Complete struct {
-	Words []string `arg:"" optional:"" help:"The words of the line."`
+	Words []string `arg:"" optional:"" help:"The words of the command line."`
 }
 
+// Run implements [cli.Verb].
 func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	place := completion.At(a.Parser.Model.Node, cli.StageCommand, v.Words)
 	candidates := place.Candidates
@@ -81,7 +83,7 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// wordsFor are the names that there are of what a word stands for.
+// wordsFor returns the candidates for the kind of word at a place.
 func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
 	switch place.Kind {
 	case completion.Session:
@@ -135,7 +137,7 @@ func asWords(names []string) []completion.Candidate {
 	return all
 }
 
-// sessionWords are the sessions, the newest first.
+// sessionWords returns the sessions, the newest first.
 func sessionWords(e *engine.Engine) []completion.Candidate {
 	sessions, _ := e.Sessions()
 	var all []completion.Candidate
@@ -145,14 +147,14 @@ func sessionWords(e *engine.Engine) []completion.Candidate {
 	return all
 }
 
-// nodeWords are the nodes of the pipeline on the line, or of the session's.
+// nodeWords returns the nodes of the pipeline or session on the command line.
 func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
 	name := place.Args[0]
 	if len(place.Verb) > 0 && place.Verb[0] == "dry-run" && len(place.Args) > 1 {
-		name = place.Args[1] // behind "pipeline"
+		name = place.Args[1] // after "pipeline"
 	}
 	var all []completion.Candidate
 	if p, _, err := e.PipelinePlan(ctx, name); err == nil && p != nil {
@@ -169,7 +171,7 @@ func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []
 	return all
 }
 
-// questionWords are the questions that the session on the line has open.
+// questionWords returns the open questions of the session on the command line.
 func questionWords(e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
@@ -212,7 +214,7 @@ func pluginWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	return asWords(slices.Compact(names))
 }
 
-// settingWords are the settings that some file has.
+// settingWords returns the settings in the settings files.
 func settingWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	s, err := e.Settings(ctx)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Trust is `trust <dir>`, `trust --list` and `trust --remove <dir>`.
+// Trust is the verb `trust <dir>`, `trust --list` and `trust --remove <dir>`.
 type Trust struct {
-	Dir    string `arg:"" optional:"" type:"path" help:"The directory, for instance a project that brings its own plugins or settings."`
-	List   bool   `help:"Show the directories that you trust."`
-	Remove bool   `help:"Take the trust in the directory back."`
+	Dir    string `arg:"" optional:"" type:"path" help:"The directory, such as a project with its own plugins or settings."`
+	List   bool   `help:"List the trusted directories."`
+	Remove bool   `help:"Stop trusting the directory."`
 }
 
+// Run implements [cli.Verb].
 func (v *Trust) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Remove || v.Dir != ""):

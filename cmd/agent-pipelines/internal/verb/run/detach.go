@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// detached is a session's process without a terminal. It is used from one goroutine.
+// detached is a session's process without a terminal. It is not safe for concurrent use.
 type detached struct {
 	process *os.Process
 	log     *engine.BackgroundLog
@@ -22,8 +22,8 @@ type detached struct {
 	over    bool
 }
 
-// detach starts this program once more, in a session of processes of its own, so that the end of the
-// terminal does not reach it. What it prints goes to the session's log.
+// detach starts this program again in a new process session (setsid), so that it survives the terminal. Its output goes
+// to the session's log.
 func detach(e *engine.Engine, session string, args []string) (*detached, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -45,8 +45,8 @@ func detach(e *engine.Engine, session string, args []string) (*detached, error) 
 	return &detached{process: cmd.Process, log: log}, nil
 }
 
-// keepFiles lets no process that is started from now on have the files that this one was given beside its
-// standard ones, such as the terminal: whoever waits for their end would wait for the session's.
+// keepFiles sets close-on-exec on all inherited files except the standard ones. Otherwise a reader of such a file, for
+// example a pipe, would wait for the end of the session.
 func keepFiles() error {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
@@ -67,7 +67,7 @@ func keepFiles() error {
 
 func (d *detached) pid() int { return d.process.Pid }
 
-// ended asks without waiting: nobody shall have to wait for a process that is to live on.
+// ended polls the process: the caller must not wait for a process that outlives it.
 func (d *detached) ended(context.Context) (code int, over bool, err error) {
 	if d.over {
 		return d.code, true, nil

@@ -8,20 +8,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// EventLines prints events while a session runs, one in a line. The session does not wait for their reader: what is not
-// read yet waits in memory, and none is left out. A nil one prints nothing.
+// EventLines prints the events of a running session, one per line. The session never waits for the reader: unread events
+// are buffered in memory and none is dropped. A nil *EventLines prints nothing.
 type EventLines struct {
 	to      io.Writer
 	passing sync.WaitGroup
 
-	mu      sync.Mutex // guards:
-	more    *sync.Cond
-	waiting []byte
-	ended   bool
-	gone    bool // the reader is
+	mu      sync.Mutex // guards the fields below
+	more    *sync.Cond // signals a change of waiting or ended
+	waiting []byte     // lines not yet written
+	ended   bool       // Close was called
+	gone    bool       // the reader closed the output
 }
 
-// NewEventLines begins to print events, with --json; else it is nil. The caller closes it.
+// NewEventLines returns a printer of events with --json, else nil. The caller closes it.
 func NewEventLines(a *cli.App) *EventLines {
 	if !a.JSON {
 		return nil
@@ -32,7 +32,7 @@ func NewEventLines(a *cli.App) *EventLines {
 	return l
 }
 
-// Observe takes the event of an update, if it has one. An event that was journaled can be rendered.
+// Observe queues the event of an update, if it has one.
 func (l *EventLines) Observe(u engine.Update) {
 	if l == nil || u.Event == nil {
 		return
@@ -42,13 +42,13 @@ func (l *EventLines) Observe(u engine.Update) {
 	if l.gone {
 		return
 	}
-	if line, err := u.Event.AppendLine(l.waiting); err == nil {
+	if line, err := u.Event.AppendLine(l.waiting); err == nil { // always: the event is in the journal
 		l.waiting = line
 	}
 	l.more.Signal()
 }
 
-// Close waits until the reader has everything, or is gone.
+// Close waits until all events are written, or the reader has closed the output.
 func (l *EventLines) Close() {
 	if l == nil {
 		return
@@ -60,7 +60,7 @@ func (l *EventLines) Close() {
 	l.passing.Wait()
 }
 
-// pass writes what waits, until the end.
+// pass writes the queued lines until Close.
 func (l *EventLines) pass() {
 	for {
 		text, ok := l.next()
@@ -75,7 +75,7 @@ func (l *EventLines) pass() {
 	}
 }
 
-// next waits for something to be written; ok is false at the end.
+// next waits for queued lines; ok is false after the last.
 func (l *EventLines) next() (text []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,26 +16,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// view shows a session while it runs. What is logged is written through it too.
+// view shows a session while it runs. It is also the writer of the log.
 type view interface {
 	io.Writer
 	Show(u engine.Update)
 	Say(line string)
-	// Hold keeps back what is written, and Release lets it through: meanwhile the terminal is somebody else's.
+	// Hold buffers the output until Release, while a question uses the terminal.
 	Hold()
 	Release()
 	Close()
 }
 
-// work runs or resumes a session and reports all that happens to observe. With wait it waits for answers to questions,
-// instead of pausing.
+// work runs or resumes a session and reports its updates to observe. With wait it waits for answers to questions instead
+// of pausing.
 type work func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
 
-// perform runs a session in the foreground: with a view, with signals, with a prompt for questions where somebody is
-// there, and with the result printed at the end. wait waits for answers whoever is there; say are lines for the view
-// before anything else.
+// perform runs a session in the foreground: it shows progress, handles signals, prompts for answers if a user is at the
+// terminal, and prints the result. wait waits for answers even without a user. The view shows the lines say first.
 //
-// What is said while it runs never waits for a reader; the result does, after everything else has ended.
+// The output during the run never waits for a reader; the result does, after everything else has ended.
 func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string) error {
 	out := screen.NewRelay(a.Stderr)
 	defer out.Close()
@@ -49,7 +48,7 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	defer cancel(nil)
 	w := cli.WatchSignals(eng, v.Say, cancel)
 	defer w.Close()
-	if a.Mocked() { // what is told of providers and models below is the plan's
+	if a.Mocked() { // the view names the providers and models of the plan
 		v.Say("MOCK_MODE: the mock answers in the place of every provider.")
 	}
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
@@ -64,7 +63,7 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 		sent.Observe(u)
 		logged.observe(u)
 		lines.Observe(u)
-		if !a.JSON { // else the result has them
+		if !a.JSON { // JSON has the warnings in the result
 			cli.WriteDiagnostics(v, u.Warnings)
 		}
 		v.Show(u)
@@ -77,7 +76,7 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	}
 	v.Close()
 	w.Release()
-	lines.Close() // a signal ends the process, if their reader does not
+	lines.Close() // may wait for the reader; a signal ends the process, as w.Release was called
 	limit := lastWords(a)
 	out.Flush(limit)
 	if err != nil {
@@ -90,7 +89,7 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	return nil
 }
 
-// resumeOf is how to go on with a run, "" where there is none, or nothing to go on with.
+// resumeOf returns the command that resumes a run, "" for none.
 func resumeOf(r *engine.Result) string {
 	if r == nil {
 		return ""
@@ -98,26 +97,27 @@ func resumeOf(r *engine.Result) string {
 	return r.ResumeCommand
 }
 
-// flushing is a relay that has passed on what was written when the write ends, if its reader takes it within the limit.
+// flushing is a relay that flushes each write, for at most the limit.
 type flushing struct {
 	*screen.Relay
 	limit time.Duration
 }
 
+// Write implements [io.Writer].
 func (f flushing) Write(b []byte) (int, error) {
 	n, err := f.Relay.Write(b)
 	f.Flush(f.limit)
 	return n, err
 }
 
-// lastWordsLimit is how long the end of a run waits for a reader of standard error that takes nothing.
+// lastWordsLimit is how long the end of a run waits for a blocked reader of standard error.
 const lastWordsLimit = 2 * time.Second
 
-// lastWords is how long to wait for the reader of what was said: for as long as it takes where the same one reads the
-// result, which is written in full and not before the rest.
+// lastWords returns how long to wait for the reader of standard error: without a limit (0) if standard output is the same
+// file, because the result must follow the rest of the output.
 func lastWords(a *cli.App) time.Duration {
-	if said, ok := a.Stderr.(*os.File); ok {
-		if result, ok := a.OutFile(); ok && sameFile(said, result) {
+	if stderr, ok := a.Stderr.(*os.File); ok {
+		if stdout, ok := a.OutFile(); ok && sameFile(stderr, stdout) {
 			return 0
 		}
 	}
@@ -125,13 +125,13 @@ func lastWords(a *cli.App) time.Duration {
 }
 
 func sameFile(a, b *os.File) bool {
-	of, err := a.Stat()
-	other, otherErr := b.Stat()
-	return err == nil && otherErr == nil && os.SameFile(of, other)
+	infoA, errA := a.Stat()
+	infoB, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// ignoredDirs says in a line each which plugin directories are not used and why: what a repository
-// tried to bring must not be passed over in silence. Plugins that cannot be listed show in the run.
+// ignoredDirs returns one line per ignored plugin directory, so that the user learns of plugins in a repository. If the
+// plugins cannot be listed, it returns none: the run reports the error.
 func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	listing, err := e.Plugins(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	return lines
 }
 
-// stopped puts the signal that ended everything in the place of what it led to.
+// stopped replaces an error that a signal caused by the signal.
 func stopped(ctx context.Context, err error) error {
 	var signal *cli.Interrupted
 	if errors.As(context.Cause(ctx), &signal) && errors.Is(err, context.Canceled) {
@@ -157,7 +157,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// newView is what fits standard error: nothing with --quiet, live lines on a terminal, else plain ones.
+// newView returns the view for standard error: none with --quiet, live lines on a terminal, else plain lines.
 func newView(a *cli.App, out io.Writer) view {
 	if a.Quiet {
 		return silent{out}
@@ -181,7 +181,7 @@ func newView(a *cli.App, out io.Writer) view {
 	})
 }
 
-// silent shows nothing but what is logged.
+// silent is a view that writes only the log.
 type silent struct{ io.Writer }
 
 func (silent) Show(engine.Update) {}

@@ -21,8 +21,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// asker puts the questions of a session that runs here to the person at the terminal, one after the other. A nil one
-// asks nobody. It is safe for concurrent use.
+// asker prompts the user at the terminal for answers to the questions of a running session, one after the other. A nil
+// *asker does nothing. It is safe for concurrent use.
 type asker struct {
 	app    *cli.App
 	engine *engine.Engine
@@ -31,19 +31,19 @@ type asker struct {
 	watch  *cli.Watch
 	keys   *keyboard.Reader
 
-	changed chan struct{} // holds one
+	changed chan struct{} // capacity 1: the state has changed
 	end     context.CancelCauseFunc
 	asking  sync.WaitGroup
 
-	mu      sync.Mutex // guards:
+	mu      sync.Mutex // guards the fields below
 	session string
 	latest  *state.State
-	open    posed                   // the question that is on the terminal now
-	gone    context.CancelCauseFunc // takes it away
-	done    map[posed]bool          // those that were answered or skipped here
+	open    posed                   // the question on the terminal
+	gone    context.CancelCauseFunc // withdraws the open question; nil for none
+	done    map[posed]bool          // questions answered or skipped here
 }
 
-// posed is a question as it was shown.
+// posed identifies a question in the version that was shown.
 type posed struct{ id, digest string }
 
 var (
@@ -52,7 +52,7 @@ var (
 	errRunEnded  = errors.New("the run has ended")
 )
 
-// newAsker begins to ask, if somebody is there to be asked. The caller closes it.
+// newAsker starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
 func newAsker(a *cli.App, ctx context.Context, e *engine.Engine, out *screen.Relay, v view, w *cli.Watch, wait bool) *asker {
 	in := attended(a)
 	if in == nil || a.Quiet || a.Unattended && !wait {
@@ -67,8 +67,8 @@ func newAsker(a *cli.App, ctx context.Context, e *engine.Engine, out *screen.Rel
 	return ask
 }
 
-// attended is the keyboard of the person who sees standard error, nil if there is none. A job in the background of
-// its shell must not read from it.
+// attended returns standard input if it and standard error are terminals, else nil. A background job of the shell must not
+// read from it.
 func attended(a *cli.App) *os.File {
 	in, reads := a.Stdin.(*os.File)
 	out, writes := a.Stderr.(*os.File)
@@ -81,7 +81,7 @@ func attended(a *cli.App) *os.File {
 	return in
 }
 
-// observe follows the session.
+// observe records the session's state, and withdraws the open question if it needs no answer any more.
 func (k *asker) observe(u engine.Update) {
 	if k == nil || u.State == nil {
 		return
@@ -98,13 +98,13 @@ func (k *asker) observe(u engine.Update) {
 	}
 }
 
-// asks reports whether the session waits for the answer to a question.
+// asks reports whether the session waits for an answer to the question.
 func asks(st *state.State, q posed) bool {
 	open, found := st.Questions[q.id]
 	return found && open.Answer == nil && open.Digest == q.digest && st.Status == state.Running && st.Stop == nil
 }
 
-// whyGone says why a question is not asked here any more.
+// whyGone returns the reason why the terminal no longer shows a question.
 func whyGone(st *state.State, q posed) error {
 	open, found := st.Questions[q.id]
 	if found && open.Answer == nil && open.Digest == q.digest && !st.Status.Final() && (st.Stop == nil || st.Stop.Action != "abort") {
@@ -138,7 +138,7 @@ func (k *asker) run(ctx context.Context) {
 	}
 }
 
-// next is the question that has been open longest and was not settled here. The context ends when it is gone.
+// next returns the oldest open question that was not answered or skipped here. The context ends when it is withdrawn.
 func (k *asker) next(ctx context.Context) (context.Context, posed, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,15 +157,15 @@ func (k *asker) next(ctx context.Context) (context.Context, posed, bool) {
 	return ctx, first, true
 }
 
-// put asks one question, until it is settled here or elsewhere.
-func (k *asker) put(ctx context.Context, what posed) {
+// put prompts for one question until it is answered, skipped or withdrawn.
+func (k *asker) put(ctx context.Context, shown posed) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.gone(nil)
-		k.gone, k.done[what] = nil, true
+		k.gone, k.done[shown] = nil, true
 	}()
-	q, err := k.find(what)
+	q, err := k.find(shown)
 	if err != nil {
 		k.view.Say(err.Error())
 		return
@@ -174,7 +174,7 @@ func (k *asker) put(ctx context.Context, what posed) {
 	defer k.view.Release()
 	fmt.Fprintln(k.out)
 	writeAsked(k.out, q, time.Now())
-	for settled := false; !settled; {
+	for done := false; !done; {
 		fmt.Fprint(k.out, choices(q))
 		line, err := k.keys.Line(ctx)
 		switch {
@@ -186,30 +186,30 @@ func (k *asker) put(ctx context.Context, what posed) {
 			k.skip(q)
 			return
 		}
-		settled = k.heed(ctx, q, line)
+		done = k.heed(ctx, q, line)
 	}
 }
 
-// find is the question with what belongs to it.
-func (k *asker) find(what posed) (engine.Question, error) {
+// find returns the shown question with its details.
+func (k *asker) find(shown posed) (engine.Question, error) {
 	k.mu.Lock()
 	session := k.session
 	k.mu.Unlock()
 	all, err := k.engine.Questions(session)
 	for _, q := range all {
-		if q.ID == what.id && q.Digest == what.digest {
+		if q.ID == shown.id && q.Digest == shown.digest {
 			return q, nil
 		}
 	}
 	return engine.Question{}, err
 }
 
-// heed does what was typed and reports whether that settles the question.
+// heed executes the user's input and reports whether the question is done.
 func (k *asker) heed(ctx context.Context, q engine.Question, line string) bool {
 	switch word := strings.TrimSpace(line); {
 	case is(word, "a", "approve", "y", "yes"):
 		return k.answer(ctx, q, event.AnswerApprove, "")
-	case is(word, "s", "skip") && q.Kind == event.QuestionTool: // of a call, not of the question
+	case is(word, "s", "skip") && q.Kind == event.QuestionTool: // skips the call, not the question
 		return k.answer(ctx, q, event.AnswerSkip, "")
 	case is(word, "d", look.Deny) && q.Kind == event.QuestionTool:
 		return k.answer(ctx, q, event.AnswerReject, "")
@@ -222,7 +222,7 @@ func (k *asker) heed(ctx context.Context, q engine.Question, line string) bool {
 	case is(word, "v", "view"):
 		k.show(ctx, q)
 	case is(word, "f", "feedback") && q.AcceptFeedback:
-		fmt.Fprint(k.out, "What shall the agent know? (empty: nothing) ")
+		fmt.Fprint(k.out, "Feedback for the agent (empty: none): ")
 		text, err := k.keys.Line(ctx)
 		if text = strings.TrimSpace(text); err == nil && text != "" {
 			return k.answer(ctx, q, event.AnswerReject, text)
@@ -244,8 +244,8 @@ func is(word string, names ...string) bool {
 	return false
 }
 
-func (k *asker) yes(ctx context.Context, what string) bool {
-	fmt.Fprint(k.out, what+" Sure? [y/N] ")
+func (k *asker) yes(ctx context.Context, warning string) bool {
+	fmt.Fprint(k.out, warning+" Sure? [y/N] ")
 	line, err := k.keys.Line(ctx)
 	return err == nil && is(strings.TrimSpace(line), "y", "yes")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// writeAsked shows a question at the terminal, as it stands at a time.
+// writeAsked writes a question in a box; now is the current time.
 func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
 	if q.Stage != "" {
@@ -56,7 +56,7 @@ func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	}
 }
 
-// choices are what may be typed.
+// choices returns the prompt with the possible answers.
 func choices(q engine.Question) string {
 	if q.Kind == event.QuestionTool {
 		return "[A]pprove  [D]eny  [V]iew full  [S]kip: "
@@ -71,21 +71,21 @@ func choices(q engine.Question) string {
 	return strings.Join(append(words, "[s]kip"), ", ") + ": "
 }
 
-// maxShown is how many lines of a file are printed where there is no pager.
+// maxShown is the number of lines of a file that are printed without a pager.
 const maxShown = 500
 
 // show shows the files of a question: in the user's pager, else on the terminal.
 func (k *asker) show(ctx context.Context, q engine.Question) {
 	if len(q.Files) == 0 {
-		fmt.Fprintln(k.out, "There is no more of it than what is shown.")
+		fmt.Fprintln(k.out, "The question has no files.")
 		return
 	}
 	if pager := k.app.Getenv("PAGER"); pager != "" {
-		// The files come as arguments, not as a part of the command.
+		// The files are arguments of the shell, so that their names are not interpreted.
 		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, cli.Program}, q.Files...)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.Stdin, k.app.Stderr, k.app.Stderr
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it leaves the terminal as it was
-		k.watch.Leave(true)                                                      // Ctrl-C is the pager's
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets it restore the terminal
+		k.watch.Leave(true)                                                      // Ctrl-C is for the pager
 		err := cmd.Run()
 		k.watch.Leave(false)
 		if err == nil || ctx.Err() != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// printResult prints how a run ended: the result on standard output, a failure on standard error.
+// printResult prints the result of a run on standard output, and its failure on standard error.
 func printResult(a *cli.App, r *engine.Result) {
 	if a.JSON {
 		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextOfResult(r)...)
@@ -29,7 +29,7 @@ func printResult(a *cli.App, r *engine.Result) {
 	writeSecrets(a.Stderr, r)
 }
 
-// writeSecrets warns of secrets in files that agents wrote: somebody may be about to commit them.
+// writeSecrets warns of secrets in files that agents wrote, which the user may be about to commit.
 func writeSecrets(to io.Writer, r *engine.Result) {
 	if len(r.Secrets) == 0 {
 		return
@@ -40,7 +40,7 @@ func writeSecrets(to io.Writer, r *engine.Result) {
 	}
 }
 
-// WriteResult writes a result for people.
+// WriteResult writes a result as text.
 func WriteResult(to io.Writer, r *engine.Result) {
 	if r.Status == state.Completed && r.Mode != cli.ModeLoop {
 		facts := append([]string{"Session:  " + r.Session}, resultFacts(r)...)
@@ -70,14 +70,14 @@ func ending(r *engine.Result) string {
 	if r.Status == state.Paused && r.PauseKind != "" {
 		text += " (" + string(r.PauseKind) + ")"
 	}
-	told := slices.ContainsFunc(r.Questions, func(q engine.Question) bool { return q.Text == r.Reason && q.Answer == nil })
-	if r.Reason != "" && (!told || screen.Columns(r.Reason) <= cli.TextWidth) { // a long question follows, in lines
+	asked := slices.ContainsFunc(r.Questions, func(q engine.Question) bool { return q.Text == r.Reason && q.Answer == nil })
+	if r.Reason != "" && (!asked || screen.Columns(r.Reason) <= cli.TextWidth) { // the wrapped text of a long question follows
 		text += ": " + screen.Clean(r.Reason)
 	}
 	return text
 }
 
-// resultFacts are what a result says beside its ending.
+// resultFacts returns the lines of a result below its status.
 func resultFacts(r *engine.Result) []string {
 	var facts []string
 	if len(r.Completed) > 0 && r.Mode != cli.ModeLoop {

@@ -14,20 +14,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// pluginsInstallVerb is `plugins install <binary|archive>`.
+// pluginsInstallVerb is the verb `plugins install <binary|archive>`.
 type pluginsInstallVerb struct {
-	File   string `arg:"" help:"A plugin's binary, or a .tar.gz, .tgz or .zip archive that holds one for this platform."`
-	SHA256 string `name:"sha256" placeholder:"HEX" help:"Refuse a file that has not this SHA-256."`
+	File   string `arg:"" help:"A plugin's binary, or a .tar.gz, .tgz or .zip archive with one for this platform."`
+	SHA256 string `name:"sha256" placeholder:"HEX" help:"Refuse a file with another SHA-256."`
 	Force  bool   `help:"Replace another plugin or version of the same name."`
 }
 
+// Run implements [cli.Verb].
 func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	if strings.Contains(v.File, "://") {
-		return cli.UsageError("nothing is loaded from the network: "+v.File,
-			"load it first, `curl -fLO %s`, then `%s plugins install %s --sha256 <what its author publishes>`", v.File, cli.Program, path.Base(v.File))
+		return cli.UsageError("plugins install does not download: "+v.File,
+			"download it first: `curl -fLO %s`, then `%s plugins install %s --sha256 <published by its author>`", v.File, cli.Program, path.Base(v.File))
 	}
 	if _, err := os.Stat(v.File); err != nil {
-		return cli.UsageError(fmt.Sprintf("there is no file %s", v.File), "give the path of a plugin's binary, or of the archive that it was published in")
+		return cli.UsageError(fmt.Sprintf("there is no file %s", v.File), "give the path of a plugin's binary or archive")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -66,4 +67,30 @@ func writeInstalled(to io.Writer, done engine.Installed) {
 	if done.ShadowedBy != "" {
 		fmt.Fprintf(to, "It is not used as long as there is %s, which is found first\n", done.ShadowedBy)
 	}
+}
+
+// pluginsRemoveVerb is the verb `plugins remove <name>`.
+type pluginsRemoveVerb struct {
+	Name string `arg:"" complete:"plugin" help:"The name of a plugin in your plugin directory."`
+}
+
+// Run implements [cli.Verb].
+func (v *pluginsRemoveVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		r, err := e.RemovePlugin(ctx, v.Name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case a.JSON:
+			a.Document(r)
+		case r.Path == "":
+			fmt.Fprintf(a.Stdout, "Removed the entry of %s from plugins.lock; its file was gone already\n", r.Name)
+		case r.Unlocked:
+			fmt.Fprintf(a.Stdout, "Removed %s, and its entry from plugins.lock\n", r.Path)
+		default:
+			fmt.Fprintf(a.Stdout, "Removed %s\n", r.Path)
+		}
+		return nil
+	})
 }

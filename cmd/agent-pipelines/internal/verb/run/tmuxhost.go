@@ -18,25 +18,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// tmuxName is the name of a session's tmux session or window. Names of sessions have no character that
-// tmux would take for something else.
+// tmuxName returns the name of a session's tmux session or window. Session names contain no character that is special to
+// tmux.
 func tmuxName(session string) string { return "pipeline-" + session }
 
-// startingMark begins the mark of a pane whose kernel may not hold its session yet; the number of the
-// process that starts it follows.
+// startingMark is the prefix of a pane's mark while its process may not hold the session yet. The process id of the
+// starter follows.
 const startingMark = "starting-"
 
-// inPane is a session's process in a tmux pane. It is used from one goroutine.
+// inPane is a session's process in a tmux pane. It is not safe for concurrent use.
 type inPane struct {
 	client *tmux.Client
 	pane   tmux.Pane
 	name   string
-	window bool   // in the tmux session that it was started from
-	dir    string // of the handover
-	kept   bool
+	window bool   // a window of the user's tmux session, instead of a tmux session
+	dir    string // the directory of the handover
+	kept   bool   // keep was called
 }
 
-// findTmux finds the tmux command, or says what to do without it.
+// findTmux returns a tmux client, or an error with a hint if tmux is not installed.
 func findTmux() (*tmux.Client, error) {
 	client, err := tmux.Find()
 	if errors.Is(err, tmux.ErrMissing) {
@@ -47,7 +47,7 @@ func findTmux() (*tmux.Client, error) {
 	return client, err
 }
 
-// startInTmux starts the session in a tmux session of its own, or within tmux in a window.
+// startInTmux starts the session in a new tmux session, or inside tmux in a new window.
 func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job errand, session string) (*inPane, error) {
 	client, err := findTmux()
 	if err != nil {
@@ -79,7 +79,7 @@ func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job errand, 
 
 // startRefused explains why tmux did not start a session.
 func startRefused(session string, err error) error {
-	if tmux.Duplicate(err) { // since a moment ago
+	if tmux.Duplicate(err) { // started after cleanTmux
 		return beingStarted(session, 0)
 	}
 	return failure.New(failure.Internal, "%w", err).
@@ -89,23 +89,23 @@ func startRefused(session string, err error) error {
 func (h *inPane) pid() int { return h.pane.PID }
 
 func (h *inPane) ended(ctx context.Context) (code int, over bool, err error) {
-	there := syscall.Kill(h.pane.PID, 0) == nil // looked at first: tmux knows the status of those it has reaped
+	alive := syscall.Kill(h.pane.PID, 0) == nil // before Look: tmux knows the status only of reaped processes
 	p, ok, err := h.client.Look(ctx, h.pane.ID)
 	switch {
 	case err != nil:
 		return 0, false, err
-	case !ok && h.kept: // it went as panes do; what it left in the journal tells the rest
+	case !ok && h.kept: // the pane closed with its process; the journal has the result
 		return 0, false, nil
 	case !ok:
 		return 0, false, fmt.Errorf("tmux %s was ended from elsewhere before its session began", h.name)
-	case p.Dead && p.Status == tmux.Unknown && !there: // a signal, of which this tmux does not tell
+	case p.Dead && p.Status == tmux.Unknown && !alive: // a signal, which this version of tmux does not report
 		return killedBySignal, true, nil
 	default:
 		return p.Status, p.Dead && p.Status != tmux.Unknown, nil
 	}
 }
 
-// killedBySignal is the exit code of a process that some signal ended, as shells begin to count them.
+// killedBySignal is the exit code for an unknown signal: shells add its number to 128.
 const killedBySignal = 128
 
 func (h *inPane) printed(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
@@ -115,7 +115,7 @@ func (h *inPane) keep(ctx context.Context) error {
 	return h.client.Release(ctx, h.pane)
 }
 
-// close also ends a pane whose program has ended while tmux was told to keep it.
+// close also kills a dead pane that tmux keeps (remain-on-exit).
 func (h *inPane) close(ctx context.Context) error {
 	err := os.RemoveAll(h.dir)
 	p, ok, lookErr := h.client.Look(ctx, h.pane.ID)
@@ -133,7 +133,7 @@ func (h *inPane) place() document.Host {
 	return p
 }
 
-// hints are the Bash engine's five lines.
+// hints returns the five lines of the Bash engine.
 func (h *inPane) hints(session string) []string {
 	head, attach, kill := "Session started in tmux: "+h.name, "tmux attach -t "+h.name, "tmux kill-session -t "+h.name
 	if h.window {
@@ -149,7 +149,7 @@ func (h *inPane) hints(session string) []string {
 	}
 }
 
-// panesOf are the panes of a session, in a tmux session or a window of its name.
+// panesOf returns the panes of a session, in a tmux session or a window of its name.
 func panesOf(ctx context.Context, client *tmux.Client, session string) ([]tmux.Pane, error) {
 	all, err := client.Panes(ctx)
 	var named []tmux.Pane
@@ -161,8 +161,8 @@ func panesOf(ctx context.Context, client *tmux.Client, session string) ([]tmux.P
 	return named, err
 }
 
-// cleanTmux ends what lies where the session is to run and has no kernel any more, or one whose session is
-// taken by force. The result is what tells the new kernel of it: flags.
+// cleanTmux kills the session's old panes if no process holds the session any more, or if force takes it over. It
+// returns the flags that inform the new process.
 func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
 	panes, err := panesOf(ctx, client, session)
 	if err != nil || len(panes) == 0 {
@@ -173,7 +173,7 @@ func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.E
 			return nil, beingStarted(session, pid)
 		}
 	}
-	// The lock is looked at after the panes: of a kernel that has just begun, one of the two is seen.
+	// Read the lock after the panes: a process that just started shows in one of the two.
 	held, pid, err := kernelOf(ctx, e, session)
 	switch {
 	case err != nil:
@@ -195,21 +195,23 @@ func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.E
 	return []string{"--tmux-cleaned=" + strconv.Itoa(pid)}, nil
 }
 
-// starter is the process that starts a pane's session at this moment, if one does.
+// starter returns the process that is starting a pane's session, if one is.
 func starter(p tmux.Pane) (pid int, starting bool) {
 	number, marked := strings.CutPrefix(p.Mark, startingMark)
 	pid, err := strconv.Atoi(number)
 	return pid, marked && err == nil && !p.Dead && syscall.Kill(pid, 0) == nil
 }
 
-// kernelOf is the process that holds a session, or held it last, 0 if nobody did.
+// kernelOf returns the process that holds a session or held it last, 0 for none.
 func kernelOf(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
 	status, err := e.Status(session)
 	switch {
 	case errors.Is(err, engine.ErrNoSession):
 		return false, 0, nil
-	case err != nil || status.Held:
-		return err == nil, statusPID(status), err
+	case err != nil:
+		return false, 0, err
+	case status.Held:
+		return true, status.PID, nil
 	}
 	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
 		var d event.KernelStartData
@@ -221,13 +223,6 @@ func kernelOf(ctx context.Context, e *engine.Engine, session string) (held bool,
 	return false, pid, err
 }
 
-func statusPID(s *engine.Status) int {
-	if s == nil {
-		return 0
-	}
-	return s.PID
-}
-
 func locked(session string, pid int) *failure.Error {
 	e := failure.New(failure.LockContention, "session '%s' is already running (PID %d)", session, pid)
 	e.Cause = engine.ErrLocked
@@ -235,16 +230,16 @@ func locked(session string, pid int) *failure.Error {
 }
 
 func beingStarted(session string, pid int) error {
-	who := "another command"
+	by := "another command"
 	if pid > 0 {
-		who = fmt.Sprintf("process %d", pid)
+		by = fmt.Sprintf("process %d", pid)
 	}
-	e := failure.New(failure.LockContention, "session '%s' is being started by %s", session, who)
+	e := failure.New(failure.LockContention, "session '%s' is being started by %s", session, by)
 	e.Cause = engine.ErrLocked
 	return e.WithHint("%s attach %s shows it", cli.Program, session)
 }
 
-// inTmux adds to the refusal of a session that runs how to get at its pane.
+// inTmux adds a hint on the pane of a running session to an error.
 func inTmux(e *failure.Error, session string, p tmux.Pane) error {
 	show, end := "tmux attach -t "+p.Session, "tmux kill-session -t "+p.Session
 	if p.Session != tmuxName(session) {
@@ -254,7 +249,7 @@ func inTmux(e *failure.Error, session string, p tmux.Pane) error {
 		tmuxName(session), show, cli.Program, session, end)
 }
 
-// whereItRuns adds to a refusal, where it is that the session runs in tmux already, how to get there.
+// whereItRuns adds a hint on the session's pane to an error if the session runs in tmux already.
 func whereItRuns(ctx context.Context, err error, job errand) error {
 	var f *failure.Error
 	if job.at != engine.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
@@ -264,7 +259,7 @@ func whereItRuns(ctx context.Context, err error, job errand) error {
 	if missing != nil {
 		return err
 	}
-	panes, _ := panesOf(ctx, client, job.session) // what cannot be asked is no reason to say less
+	panes, _ := panesOf(ctx, client, job.session) // without the panes the hint is missing
 	if len(panes) == 0 {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// pluginsLockVerb is `plugins lock [name]...`.
+// pluginsLockVerb is the verb `plugins lock [name]...`.
 type pluginsLockVerb struct {
-	Names   []string `arg:"" optional:"" name:"name" complete:"plugin" help:"The plugins to lock. Default: all that are files; one that the command carries only by its name."`
-	Check   bool     `help:"Compare and write nothing; it fails where a plugin differs from what is locked, or one that you named is not locked."`
-	Project bool     `help:"The project's .claude/plugins.lock, which binds all who work on it, and adds to your own alone."`
+	Names   []string `arg:"" optional:"" name:"name" complete:"plugin" help:"The plugins to lock (default all except bundled ones)."`
+	Check   bool     `help:"Write nothing; fail if a plugin differs from its lock, or a named one is not locked."`
+	Project bool     `help:"Lock in the project's .claude/plugins.lock, which applies to all its users, instead of your own."`
 }
 
+// Run implements [cli.Verb].
 func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.Use(ctx, func(e *engine.Engine) error {
 		r, err := e.LockPlugins(engine.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
@@ -32,7 +33,7 @@ func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// write says what was found, or what was done.
+// write writes the lock status of each plugin, or the changes.
 func (v *pluginsLockVerb) write(to io.Writer, r engine.LockReport) {
 	for _, p := range r.Plugins {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
-// calmText tells of the undisturbed runs.
+// calmText describes the undisturbed runs.
 func calmText(r crashtest.Report) string {
 	text := fmt.Sprintf("Undisturbed: %s, %s of the journal.", r.Undisturbed.Round(10*time.Millisecond), screen.Plural(r.Lines, "line"))
 	if r.Approvals > 0 {
@@ -18,16 +18,16 @@ func calmText(r crashtest.Report) string {
 	return text
 }
 
-// trialText tells of a trial in a line.
-func trialText(t crashtest.Trial, of int) string {
-	came := "the same end"
+// trialText describes one trial on one line.
+func trialText(t crashtest.Trial, total int) string {
+	result := "the same end"
 	if !t.Same() {
-		came = screen.Plural(len(t.Differences), "difference")
+		result = screen.Plural(len(t.Differences), "difference")
 		if len(t.Left) > 0 {
-			came += fmt.Sprintf(", processes left: %d", len(t.Left))
+			result += fmt.Sprintf(", processes left: %d", len(t.Left))
 		}
 	}
-	return fmt.Sprintf("Trial %d of %d: %s; %s.", t.N, of, killsText(t), came)
+	return fmt.Sprintf("Trial %d of %d: %s; %s.", t.N, total, killsText(t), result)
 }
 
 func killsText(t crashtest.Trial) string {
@@ -37,10 +37,10 @@ func killsText(t crashtest.Trial) string {
 	return "killed " + strings.Join(t.At, ", and ")
 }
 
-// maxDifferences is how many differences of a trial are shown; --json has all.
+// maxDifferences is the number of differences of a trial that are printed; --json has all.
 const maxDifferences = 5
 
-// reportText tells what came of all trials. again makes a trial once more, with its number.
+// reportText describes the results of all trials. The command again, followed by a trial's number, repeats a trial.
 func reportText(name string, r crashtest.Report, again string) string {
 	var b strings.Builder
 	kills, resumes, other := 0, 0, 0

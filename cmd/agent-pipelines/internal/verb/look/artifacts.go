@@ -19,17 +19,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Artifacts is `artifacts <session>`.
+// Artifacts is the verb `artifacts <session>`.
 type Artifacts struct {
-	Session string `arg:"" help:"The session whose artifacts are shown: running, paused or ended."`
-	Stage   string `placeholder:"NODE" help:"Print the newest artifact of this node; input is what the run was started with. One of more than 64 KiB is only named."`
-	Output  string `placeholder:"FILE" help:"Write it to this file, as large as it is, for --artifact of another run say. Needs --stage."`
-	All     bool   `help:"List every version, not only the newest of each node."`
+	Session string `arg:"" help:"The session: running, paused or ended."`
+	Stage   string `placeholder:"NODE" help:"Print the newest artifact of this node, if at most 64 KiB; input names the run's input."`
+	Output  string `placeholder:"FILE" help:"With --stage: write the artifact to this file, whatever its size."`
+	All     bool   `help:"List all versions, not only the newest of each node."`
 }
 
-// shownBytes is the largest artifact that is printed.
+// shownBytes is the size of the largest artifact that is printed.
 const shownBytes = 64 << 10
 
+// Run implements [cli.Verb].
 func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.Output != "" && v.Stage == "":
@@ -64,7 +65,7 @@ func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInf
 	return writeArtifacts(a.Stdout, v.Session, e.WorkDir(), list)
 }
 
-// writeArtifacts writes a row for each artifact, and below it what is wrong with it.
+// writeArtifacts writes a table of artifacts, and below it their faults.
 func writeArtifacts(to io.Writer, session, project string, list []engine.ArtifactInfo) error {
 	if len(list) == 0 {
 		fmt.Fprintf(to, "Session '%s' has no artifacts.\n", session)
@@ -98,8 +99,8 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 	return nil
 }
 
-// nameOf is how a list calls the node of an artifact: by its id, in a block with the provider, in an embedded pipeline
-// with its place.
+// nameOf returns the name of an artifact's node: its id, in a block with the provider, in an embedded pipeline with its
+// path.
 func nameOf(i engine.ArtifactInfo) string {
 	name := screen.Clean(i.Node)
 	if i.Provider != "" {
@@ -111,10 +112,10 @@ func nameOf(i engine.ArtifactInfo) string {
 	return name
 }
 
-// ChooseArtifact finds the newest artifact of the node that is called so: by its id or its place.
-func ChooseArtifact(session string, list []engine.ArtifactInfo, said string) (engine.ArtifactInfo, error) {
-	if said == "input" {
-		said = plan.RequiresStart
+// ChooseArtifact returns the newest artifact of a node, named by its id or path. The name "input" is the run's input.
+func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (engine.ArtifactInfo, error) {
+	if name == "input" {
+		name = plan.RequiresStart
 	}
 	var found []engine.ArtifactInfo
 	var names []string
@@ -123,32 +124,32 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, said string) (en
 			continue
 		}
 		names = append(names, i.Node)
-		switch said {
+		switch name {
 		case i.Node, i.Path, i.Node + "@" + i.Provider, i.Path + "@" + i.Provider:
 			found = append(found, i)
 		}
 	}
-	if said == plan.RequiresStart && len(found) > 1 { // that of the run comes first
+	if name == plan.RequiresStart && len(found) > 1 { // the input of the whole run is the first
 		found = found[:1]
 	}
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		var other []string
+		var stages []string
 		for _, i := range found {
-			other = append(other, strings.TrimSuffix(i.Path+"@"+i.Provider, "@"))
+			stages = append(stages, strings.TrimSuffix(i.Path+"@"+i.Provider, "@"))
 		}
-		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' stands for several artifacts", said), "say which one: --stage %s", strings.Join(other, ", or --stage "))
+		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' stands for several artifacts", name), "say which one: --stage %s", strings.Join(stages, ", or --stage "))
 	}
 	hint := fmt.Sprintf("`%s artifacts %s` lists those that there are", cli.Program, session)
-	if near := nearest.Name(said, names); near != "" {
+	if near := nearest.Name(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
 	}
-	return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, said), "%s", hint)
+	return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, name), "%s", hint)
 }
 
-// show prints an artifact, writes it to a file, or only names one that is too large to be printed.
+// show prints an artifact or writes it to a file. It prints only the path of an artifact larger than shownBytes.
 func (v *Artifacts) show(a *cli.App, e *engine.Engine, i engine.ArtifactInfo) error {
 	if v.Output == "" && i.Size > shownBytes {
 		if a.JSON {

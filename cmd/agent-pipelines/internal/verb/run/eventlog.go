@@ -10,13 +10,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// records logs the events of a session where at least level info is wanted: errors as such, what only informs at level
-// debug, all else at level info.
+// records logs the events of a session if the log level is info or lower: errors at level error, informative events at
+// level debug, all others at level info.
 type records struct{ log hclog.Logger }
 
-// observe logs what happened. The texts of agents are not logged.
+// observe logs the event of an update without the texts of agents.
 func (r records) observe(u engine.Update) {
-	if u.Event == nil || r.log.GetLevel() > hclog.Info { // people are told in other words
+	if u.Event == nil || r.log.GetLevel() > hclog.Info { // the view shows the events to the user
 		return
 	}
 	level := hclog.Info
@@ -32,12 +32,12 @@ func (r records) observe(u engine.Update) {
 	r.log.Log(level, string(u.Event.Type), fieldsOf(u.Plan, *u.Event)...)
 }
 
-// fieldsOf are the fields of an event (REQUIREMENTS U229), as far as it has them.
+// fieldsOf returns the log fields of an event (REQUIREMENTS U229).
 func fieldsOf(p *plan.Plan, e event.Event) []any {
 	fields := []any{"event_type", string(e.Type), "session", e.Session, "seq", e.Seq}
 	path, provider, iteration := "", "", 0
-	if _, at, _, ok := e.Key.Parse(); ok {
-		path, iteration = at.Node, at.Iteration
+	if _, loc, _, ok := e.Key.Parse(); ok {
+		path, iteration = loc.Node, loc.Iteration
 	}
 	if e.Cursor != nil {
 		if path == "" {

@@ -18,24 +18,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// pluginsVerifyVerb is `plugins verify <binary>`.
+// pluginsVerifyVerb is the verb `plugins verify <binary>`.
 type pluginsVerifyVerb struct {
-	Plugin string   `arg:"" help:"The plugin's binary, or the name of a plugin that plugins list knows."`
-	Only   []string `placeholder:"ROW" help:"Try these rows alone, and what they need. May be given several times."`
-	Cases  string   `type:"path" placeholder:"FILE" help:"The author's cases. Default: <binary>.verify.json or verify.json beside the binary."`
-	Prompt string   `placeholder:"TEXT" help:"A prompt that must succeed: makes attempts with a provider for which the cases have none."`
-	Model  string   `placeholder:"NAME" help:"The model for --prompt."`
-	Config string   `placeholder:"JSON" help:"The configuration for --prompt, an object."`
-	JUnit  string   `name:"junit" type:"path" placeholder:"FILE" help:"Also write the report as JUnit XML, for a CI server."`
+	Plugin string   `arg:"" help:"The plugin's binary, or the name of a plugin in plugins list."`
+	Only   []string `placeholder:"ROW" help:"Check only these rows and the rows that they need; repeatable."`
+	Cases  string   `type:"path" placeholder:"FILE" help:"File of the author's cases (default <binary>.verify.json or verify.json beside the binary)."`
+	Prompt string   `placeholder:"TEXT" help:"A prompt that must succeed, for a provider without cases."`
+	Model  string   `placeholder:"NAME" help:"Model for --prompt."`
+	Config string   `placeholder:"JSON" help:"Configuration for --prompt, a JSON object."`
+	JUnit  string   `name:"junit" type:"path" placeholder:"FILE" help:"Also write the report as JUnit XML."`
 }
 
-// Help says what running the verb means.
+// Help returns the text below the usage.
 func (pluginsVerifyVerb) Help() string {
-	return "Starts the plugin as a run would, and holds it to the plugin protocol, row by row. It runs the binary: that is your own act, " +
-		"and needs neither lock nor trust. No attempt is made and no action runs unless the cases or --prompt say how. " +
-		"Exit code 0: no row failed; 1: a row failed. docs/writing-a-plugin.md says what the cases are, docs/plugins.md what --json prints."
+	return "The command starts the plugin as a run would, and checks it against the plugin protocol, row by row. It executes the binary " +
+		"without a lock and without trust. It makes attempts and runs actions only if the cases or --prompt describe them. " +
+		"Exit code 0: no row failed; 1: a row failed. See docs/writing-a-plugin.md for the cases and docs/plugins.md for --json."
 }
 
+// Run implements [cli.Verb].
 func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	target, err := v.target(ctx, a)
 	if err != nil {
@@ -57,7 +58,7 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	untilTerm, stop := signal.NotifyContext(untilInt, syscall.SIGTERM)
 	defer stop()
 	report, err := verify.Run(untilTerm, target, options)
-	switch { // whichever it was, everything that was started has ended
+	switch { // every process that Run started has ended
 	case untilInt.Err() != nil:
 		return &cli.Interrupted{Signal: syscall.SIGINT}
 	case untilTerm.Err() != nil:
@@ -79,7 +80,7 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// target is the plugin that is meant: a file, or a plugin by its name.
+// target returns the plugin to verify: a file, or an installed plugin by its name.
 func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target verify.Target, err error) {
 	if info, err := os.Stat(v.Plugin); err == nil && !info.IsDir() || strings.ContainsRune(v.Plugin, os.PathSeparator) {
 		return verify.Target{Path: v.Plugin}, nil
@@ -103,7 +104,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 	return target, err
 }
 
-// options are the author's cases and what the line says.
+// options returns the options from the author's cases and the flags.
 func (v *pluginsVerifyVerb) options(target verify.Target) (verify.Options, error) {
 	options := verify.Options{Only: v.Only, Host: hostCommand}
 	file := v.Cases
@@ -113,7 +114,7 @@ func (v *pluginsVerifyVerb) options(target verify.Target) (verify.Options, error
 	if file != "" {
 		cases, err := verify.ReadCases(file)
 		if err != nil {
-			return options, cli.UsageError(err.Error(), "docs/writing-a-plugin.md says what the file may hold")
+			return options, cli.UsageError(err.Error(), "see docs/writing-a-plugin.md for the format")
 		}
 		options.Cases = cases
 	}
@@ -130,7 +131,7 @@ func (v *pluginsVerifyVerb) options(target verify.Target) (verify.Options, error
 	return options, nil
 }
 
-// hostCommand starts this program as a host that can be killed.
+// hostCommand returns the command that starts this program as a plugin host, which the verification kills.
 func hostCommand() *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,9 +140,10 @@ func hostCommand() *exec.Cmd {
 	return exec.Command(self, "plugin", "host")
 }
 
-// pluginHostVerb is `plugin host`, as which the command starts itself to be killed.
+// pluginHostVerb is the hidden verb `plugin host`, which hostCommand starts.
 type pluginHostVerb struct{}
 
+// Run implements [cli.Verb].
 func (pluginHostVerb) Run(ctx context.Context, a *cli.App) error {
 	if a.Stdin == nil {
 		return errors.New("the command starts this itself")
@@ -149,16 +151,16 @@ func (pluginHostVerb) Run(ctx context.Context, a *cli.App) error {
 	return verify.ServeHost(ctx, a.Stdin, a.Stdout)
 }
 
-// verifyWidth is how many columns the table has where nobody says how many there are.
+// verifyWidth is the width of the table in columns if the terminal's is unknown.
 const verifyWidth = 80
 
-// verifyPage writes rows as they end, and what they amount to.
+// verifyPage writes each row when it ends, and a summary.
 type verifyPage struct {
 	cli.InfoPage
 	verbose bool
 }
 
-// words are the results as the table has them.
+// words maps the results to their text in the table.
 var words = map[verify.Result]string{verify.Pass: "pass", verify.Fail: "FAIL", verify.NotApplicable: "-"}
 
 func (p verifyPage) row(r verify.Row) {
@@ -180,7 +182,7 @@ func (p verifyPage) row(r verify.Row) {
 	}
 }
 
-// summary counts the rows; alone, it stands by itself.
+// summary writes the counts of rows. alone means that no rows precede it.
 func (p verifyPage) summary(r verify.Report, alone bool) {
 	if !alone {
 		fmt.Fprintln(p.To)

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// writeDryRun writes a run before it is one as Markdown, under the Bash engine's headings where it had any.
+// writeDryRun writes the preview of a run as Markdown, under the headings of the Bash engine where it had any.
 func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	title := "Pipeline"
 	if d.Mode == cli.ModeLoop {
@@ -53,7 +53,7 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	writeWay(to, d.Way)
 }
 
-// writeRows writes a table of two columns, without the rows that have no text.
+// writeRows writes a table of two columns and omits rows without text.
 func writeRows(to io.Writer, first string, rows [][2]string) {
 	second := "Value"
 	if first == "Purpose" {
@@ -67,14 +67,14 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 	}
 }
 
-// inPlan is where a node stands: in the list of a plan that the node at the path outer embeds in the whole.
+// inPlan locates a node: it is in plan, which the node at the path outer of the whole plan embeds.
 type inPlan struct {
 	whole, plan *plan.Plan
-	outer       string // with a dot behind it, "" for the whole itself
-	leftOut     map[string]string
+	outer       string            // ends with a dot; "" for the whole plan itself
+	leftOut     map[string]string // reasons by node path
 }
 
-// writeNode says what a node of a plan is; number is its position, from 1, after those of what it is in.
+// writeNode describes a node of a plan. The number is its position from 1, prefixed with those of its parents.
 func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
 	item := func(name, text string) {
@@ -131,7 +131,7 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 	}
 }
 
-// writeFlow says what the newer keys say of a node, and of the stages of a block.
+// writeFlow writes the facts of a node, and of the stages of a block, that the Bash engine did not have.
 func writeFlow(in inPlan, n *plan.Node, item func(name, text string)) {
 	full := *n
 	full.Path = in.outer + n.Path
@@ -147,7 +147,7 @@ func writeFlow(in inPlan, n *plan.Node, item func(name, text string)) {
 	}
 }
 
-// repeats is how often a pipeline runs, "" for once.
+// repeats returns the number of runs as text, "" for one.
 func repeats(runs int) string {
 	if runs < 2 {
 		return ""
@@ -155,7 +155,7 @@ func repeats(runs int) string {
 	return fmt.Sprint(runs)
 }
 
-// separator stands before the run that begins with the i-th step.
+// separator returns the text before the run that begins with the i-th step.
 func separator(i int) string {
 	if i == 0 {
 		return ""
@@ -163,7 +163,7 @@ func separator(i int) string {
 	return "\n"
 }
 
-// stageInBlock is a stage of a block.
+// stageInBlock describes a stage of a block.
 func stageInBlock(n *plan.Node) string {
 	if limit := timeLimit(n.Guardrails); limit != "" {
 		return n.ID + " (" + limit + ")"
@@ -171,7 +171,7 @@ func stageInBlock(n *plan.Node) string {
 	return n.ID
 }
 
-// timeLimit is how long something may run, "" for ever.
+// timeLimit describes the time limit in the guardrails, "" for none.
 func timeLimit(g *plan.Guardrails) string {
 	if g == nil {
 		return ""
@@ -186,22 +186,22 @@ func iterations(most int) string {
 	return fmt.Sprint(most)
 }
 
-// writePrompt writes what a stage's first iteration would get.
+// writePrompt writes the prompt and the files of a stage's first iteration.
 func writePrompt(to io.Writer, s *engine.DryRunStage) {
-	who := s.ID
+	id := s.ID
 	if s.Branch != "" {
-		who += " by " + s.Branch
+		id += " by " + s.Branch
 	}
-	title, what, of, text := "Resolved Prompt (Iteration 1)", "Prompt", cmp.Or(s.PromptPath, "inline"), s.Prompt
+	title, label, path, text := "Resolved Prompt (Iteration 1)", "Prompt", cmp.Or(s.PromptPath, "inline"), s.Prompt
 	if s.Wraps != "" {
-		title, what, of, text = "Command", "", "", s.Wraps
+		title, label, path, text = "Command", "", "", s.Wraps
 	}
-	fmt.Fprintf(to, "## %s: %s\n\n", title, who)
+	fmt.Fprintf(to, "## %s: %s\n\n", title, id)
 	writeRows(to, "Purpose", [][2]string{
 		{"Provider", s.Provider},
 		{"Model", s.Model},
 		{"Sandbox", cli.Demanded(s.Sandbox)},
-		{what, of},
+		{label, path},
 		{"Iteration dir", s.Files.Dir + "/"},
 		{"Context file", s.Files.Context},
 		{"Result file", s.Files.Result},
@@ -224,7 +224,7 @@ func writePrompt(to io.Writer, s *engine.DryRunStage) {
 	fmt.Fprintf(to, "\n%s%s\n%s\n%s\n\n", fence, language, text, fence)
 }
 
-// writeWay writes the way that the scheduler takes.
+// writeWay writes the path that the scheduler takes.
 func writeWay(to io.Writer, w engine.DryRunPath) {
 	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, every check to pass, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
 	run := 0
@@ -234,7 +234,7 @@ func writeWay(to io.Writer, w engine.DryRunPath) {
 			fmt.Fprintf(to, "%sRun %d:\n\n", separator(i), run)
 		}
 		fmt.Fprintf(to, "%d. %s", i+1, s.ID)
-		if s.Iterations > 0 { // an embedded pipeline has none of its own: its nodes follow
+		if s.Iterations > 0 { // 0 for an embedded pipeline, whose nodes follow
 			fmt.Fprintf(to, ": %s, %s", screen.Plural(s.Iterations, "iteration"), screen.Plural(s.Attempts, "attempt"))
 		}
 		if s.Waiting > 0 {

@@ -14,20 +14,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// handover is what a command becomes in a tmux pane. A tmux server gives its panes the environment that
-// it was itself started with, and takes command lines of 16 KB at most; so the pane is only told where
-// this lies.
+// handover is the command line, environment and directory of the process in a tmux pane. It is passed in a file, because
+// a tmux server gives its panes its own environment and accepts command lines of at most 16 KB.
 type handover struct {
 	Args []string `json:"args"` // without the program
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
 }
 
-// paneVariables describe the terminal. They are the pane's, not the starter's.
+// paneVariables lists the variables that describe the terminal, which the pane does not inherit from the starter.
 var paneVariables = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "LINES", "COLUMNS"}
 
-// handOver writes a handover where nobody else can read it: in memory, where the user has a directory
-// there. The caller removes the directory, the pane the file.
+// handOver writes a handover file that only the user can read, in memory if XDG_RUNTIME_DIR exists. The caller removes
+// the directory, the pane the file.
 func handOver(args []string) (dir, file string, err error) {
 	work, err := os.Getwd()
 	if err != nil {
@@ -37,7 +36,7 @@ func handOver(args []string) (dir, file string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("hand over to tmux: %w", err)
 	}
-	if dir, err = os.MkdirTemp(runtimeDir(), "agent-pipelines-tmux-*"); err != nil { // for the user alone
+	if dir, err = os.MkdirTemp(runtimeDir(), "agent-pipelines-tmux-*"); err != nil { // mode 0700
 		return "", "", fmt.Errorf("hand over to tmux: %w", err)
 	}
 	file = filepath.Join(dir, "handover.json")
@@ -47,7 +46,7 @@ func handOver(args []string) (dir, file string, err error) {
 	return dir, file, nil
 }
 
-// runtimeDir is $XDG_RUNTIME_DIR, which lies in memory, if it is there; "" is the one for temporary files.
+// runtimeDir returns $XDG_RUNTIME_DIR, which is in memory, if it exists; "" means the directory for temporary files.
 func runtimeDir() string {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
@@ -56,18 +55,20 @@ func runtimeDir() string {
 	return dir
 }
 
-// TmuxStart is what runs first in a tmux pane: it takes the handover and becomes the command.
+// TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it reads the handover and executes the
+// command in it.
 type TmuxStart struct {
-	File string `arg:"" help:"Where the handover lies."`
+	File string `arg:"" help:"The handover file."`
 }
 
+// Run implements [cli.Verb].
 func (v *TmuxStart) Run(context.Context, *cli.App) error {
 	text, err := os.ReadFile(v.File)
 	if err != nil {
-		return fmt.Errorf("take over from the command that started this pane: %w", err)
+		return fmt.Errorf("read the command of this pane: %w", err)
 	}
 	if err := os.Remove(v.File); err != nil {
-		return fmt.Errorf("take over from the command that started this pane: %w", err)
+		return fmt.Errorf("remove the command of this pane: %w", err)
 	}
 	var h handover
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -84,7 +85,7 @@ func (v *TmuxStart) Run(context.Context, *cli.App) error {
 	return fmt.Errorf("start %s: %w", self, err)
 }
 
-// paneEnvironment is the starter's environment with the pane's terminal.
+// paneEnvironment returns the starter's environment with the terminal variables of the pane.
 func paneEnvironment(starter, pane []string) []string {
 	isPane := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Age is a length of time on the command line: "30d", "2w", or as Go has it, "36h" or "1h30m".
+// Age is a duration flag: "30d", "2w", or in Go's syntax "36h" or "1h30m".
 type Age time.Duration
 
 const day = 24 * time.Hour
 
-// MaxAge is the longest age that is understood: a hundred years.
+// MaxAge is the longest age that UnmarshalText accepts: 100 years.
 const MaxAge = 100 * 365 * day
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements [encoding.TextUnmarshaler].
 func (a *Age) UnmarshalText(text []byte) error {
 	d, err := parseAge(string(text))
 	if err != nil || d < 0 || d > MaxAge {

@@ -32,7 +32,7 @@ func TestArrange(t *testing.T) {
 		{"--log-level debug plugins list", "plugins --log-level debug list"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
-			var l line
+			var l Commands
 			got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(tt.line))
 			if diff := cmp.Diff(tt.want, strings.Join(got.args, " ")); diff != "" {
 				t.Error(diff)
@@ -45,7 +45,7 @@ func TestArrangeHelp(t *testing.T) {
 	for text, want := range map[string]bool{
 		"loop -h": true, "--help": true, "tail s --help": true, "loop -- --help": false, "loop --context --help": false, "loop x": false,
 	} {
-		var l line
+		var l Commands
 		if got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text)); got.help != want {
 			t.Errorf("%q asks for help: %v, want %v", text, got.help, want)
 		}
@@ -54,7 +54,7 @@ func TestArrangeHelp(t *testing.T) {
 
 // No flag may be a switch in one verb and take a value in another: arrange could not know then.
 func TestFlagsMeanTheSameEverywhere(t *testing.T) {
-	var l line
+	var l Commands
 	model := newParser(&l, cli.Console{}).Model
 	switches := map[string]bool{}
 	for _, verb := range model.Children {
@@ -73,7 +73,7 @@ func FuzzArrange(f *testing.F) {
 	f.Add("--provider\x00mock\x00loop\x00x\x00--\x00y")
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\x00")
-		var l line
+		var l Commands
 		a := arrange(newParser(&l, cli.Console{}).Model, args)
 		count := map[string]int{}
 		for _, arg := range args {

@@ -14,11 +14,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// fact is one thing that is said of a node.
+// fact is one property of a node.
 type fact struct{ name, text string }
 
-// flowOf says where the outcomes of a node lead, what its work must come to, and within which limits. n has its path in
-// the whole plan.
+// flowOf returns the transitions of a node, its contract and its limits. n has its path in the whole plan.
 func flowOf(p *plan.Plan, n *plan.Node) []fact {
 	var facts []fact
 	add := func(name, text string) {
@@ -51,7 +50,7 @@ func flowOf(p *plan.Plan, n *plan.Node) []fact {
 	return facts
 }
 
-// edgeText is "fail → execute, at most 3 times, then pause".
+// edgeText describes the edge of an outcome: "fail → execute, at most 3 times, then pause".
 func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
 	r := p.RouteOf(n, outcome)
 	text := fmt.Sprintf("%s → %s", outcome, r.Edge.To)
@@ -85,16 +84,16 @@ func stepsSaid(s *plan.Steps) string {
 	return text + ", on return the " + map[string]string{"all": "whole list", "": "failed ones", "failed": "failed ones"}[s.Rerun]
 }
 
-// checkText is "tests: tests by go test ./..., before the work".
+// checkText describes a check: "tests: tests by go test ./..., before the work".
 func checkText(c plan.Check) string {
 	if c.LeftOut != "" {
 		return c.ID + ": left out, " + c.LeftOut
 	}
 	var config struct{ Type, Command, Path string }
-	_ = json.Unmarshal(c.Config, &config) // other shapes are the action's own
+	_ = json.Unmarshal(c.Config, &config) // the action may define other shapes
 	text := c.ID + ": " + cmp.Or(config.Type, "of no type")
-	if of := cmp.Or(config.Command, config.Path); of != "" {
-		text += " by " + of
+	if subject := cmp.Or(config.Command, config.Path); subject != "" {
+		text += " by " + subject
 	}
 	if c.At == plan.AtEnter {
 		text += ", before the work"
@@ -108,19 +107,19 @@ func checkText(c plan.Check) string {
 	return text
 }
 
-// requiresText is "spec_id, components of the artifact of spec".
+// requiresText describes required fields: "spec_id, components of the artifact of spec".
 func requiresText(source string, fields []string) string {
-	of := "the artifact of " + source
+	artifact := "the artifact of " + source
 	switch source {
 	case plan.RequiresAny:
-		of = "whatever artifact it is handed"
+		artifact = "whatever artifact it is handed"
 	case plan.RequiresStart:
-		of = "what the run starts with, where it begins here"
+		artifact = "what the run starts with, where it begins here"
 	}
-	return strings.Join(fields, ", ") + " of " + of
+	return strings.Join(fields, ", ") + " of " + artifact
 }
 
-// healText is how often a bad artifact is asked for again.
+// healText describes how many times an invalid artifact is requested again.
 func healText(a *plan.Artifact) string {
 	if a.Heals() == 0 {
 		return "none: a bad artifact is not asked for again"
@@ -158,21 +157,21 @@ func artifactText(a *plan.Artifact) string {
 	return strings.Join(parts, "; ")
 }
 
-// policyText are the limits that hold for a node, wherever they are said.
+// policyText describes the effective limits of a node, whether the node or the pipeline sets them.
 func policyText(p *plan.Plan, n *plan.Node) string {
-	of := p.PolicyOf(n)
+	policy := p.PolicyOf(n)
 	var parts []string
-	add := func(said bool, format string, args ...any) {
-		if said {
+	add := func(set bool, format string, args ...any) {
+		if set {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	add(of.Required, "required")
-	add(of.Context != "", "context %s", of.Context)
-	add(of.Timeout > 0, "an attempt within %s", cli.SecondsText(of.Timeout))
-	add(of.Timeout == 0 && of.StageTimeout > 0, "an attempt within %s", cli.SecondsText(of.StageTimeout))
-	add(of.IdleTimeout > 0, "a sign of life every %s", cli.SecondsText(of.IdleTimeout))
-	if r := of.Retry; r != nil {
+	add(policy.Required, "required")
+	add(policy.Context != "", "context %s", policy.Context)
+	add(policy.Timeout > 0, "an attempt within %s", cli.SecondsText(policy.Timeout))
+	add(policy.Timeout == 0 && policy.StageTimeout > 0, "an attempt within %s", cli.SecondsText(policy.StageTimeout))
+	add(policy.IdleTimeout > 0, "a sign of life every %s", cli.SecondsText(policy.IdleTimeout))
+	if r := policy.Retry; r != nil {
 		add(r.Attempts > 0, "%s", screen.Plural(r.Attempts, "attempt"))
 		add(n.Steps != nil && r.Step > 0, "%s of a step", retries(r.Step))
 		add(r.Stage > 0 && n.Kind != plan.KindPipeline, "%s of the stage", retries(r.Stage))
@@ -180,15 +179,15 @@ func policyText(p *plan.Plan, n *plan.Node) string {
 	if b := p.Pipeline.Policy; b != nil && b.Budget != nil && b.Budget.Shares[n.ID] > 0 {
 		add(true, "%d percent of the budget", b.Budget.Shares[n.ID])
 	}
-	if c := of.Cost; c != nil {
+	if c := policy.Cost; c != nil {
 		add(c.MaxUSD > 0, "at most %s USD", strconv.FormatFloat(c.MaxUSD, 'f', -1, 64))
 		add(c.MaxTokens > 0, "at most %d tokens", c.MaxTokens)
 	}
-	add(of.Escalation.Waits(), "waits for a person, %s", waitText(of.Escalation))
+	add(policy.Escalation.Waits(), "waits for a person, %s", waitText(policy.Escalation))
 	return strings.Join(parts, ", ")
 }
 
-// waitText is how long a session waits for a person, and what happens then.
+// waitText describes how long a session waits for an answer, and the action after that.
 func waitText(e *plan.Escalation) string {
 	if !e.Waits() {
 		return ""
@@ -206,3 +205,81 @@ func retries(n int) string {
 	}
 	return fmt.Sprintf("%d retries", n)
 }
+
+// hooksOf describes the hooks of a node and of the stages of a block; for nil, the hooks of the whole pipeline.
+func hooksOf(p *plan.Plan, n *plan.Node) []string {
+	var texts []string
+	for i := range p.Pipeline.Hooks {
+		h := &p.Pipeline.Hooks[i]
+		switch {
+		case n == nil && h.Stage == "", n != nil && h.Stage == n.ID:
+			texts = append(texts, hookText(h))
+		case n != nil && h.Stage != "" && slices.ContainsFunc(n.Stages, func(s plan.Node) bool { return s.ID == h.Stage }):
+			texts = append(texts, hookText(h)+", of stage "+h.Stage)
+		}
+	}
+	return texts
+}
+
+// hookText describes a hook: its point, action, message and condition.
+func hookText(h *plan.Hook) string {
+	text := string(h.Point) + " " + h.Action
+	if h.Message != "" {
+		text += fmt.Sprintf(" %q", h.Message)
+	}
+	if h.AcceptFeedback {
+		text += ", with feedback"
+	}
+	if h.Condition != "" {
+		text += " when " + h.Condition
+	}
+	if h.Supervise {
+		text += " (" + h.At + ")"
+	}
+	return text
+}
+
+// wrapsFacts returns the command that a node wraps, its inputs and its outputs.
+func wrapsFacts(w *plan.Wraps) []fact {
+	if w == nil {
+		return nil
+	}
+	var facts []fact
+	if w.Run != "" {
+		facts = append(facts, fact{"Command", inline(w.Run)})
+	}
+	return append(facts, fact{"Hands in", handsIn(w)}, fact{"Hands out", handsOut(w)})
+}
+
+// handsIn describes the inputs: "who from name, by default lang".
+func handsIn(w *plan.Wraps) string {
+	var parts []string
+	if len(w.Inputs) == 0 {
+		parts = append(parts, "all fields of the input artifact")
+	}
+	for _, theirs := range slices.Sorted(maps.Keys(w.Inputs)) {
+		parts = append(parts, theirs+" from "+w.Inputs[theirs])
+	}
+	if len(w.Defaults) > 0 {
+		parts = append(parts, "by default "+strings.Join(slices.Sorted(maps.Keys(w.Defaults)), ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// handsOut describes the outputs: "text as greeting, record".
+func handsOut(w *plan.Wraps) string {
+	if len(w.Outputs) == 0 {
+		return "all that it prints or comes to, over the input artifact"
+	}
+	var parts []string
+	for _, theirs := range slices.Sorted(maps.Keys(w.Outputs)) {
+		if ours := w.Outputs[theirs]; ours != "" && ours != theirs {
+			theirs += " as " + ours
+		}
+		parts = append(parts, theirs)
+	}
+	return strings.Join(parts, ", ") + ", over the input artifact"
+}
+
+// inline returns a command on one line.
+func inline(command string) string { return strings.Join(strings.Fields(command), " ") }

@@ -9,20 +9,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// arrangement is a command line put in the order that the grammar has.
+// arrangement is a command line in the order of the grammar.
 type arrangement struct {
 	args []string // the verb first
-	verb string   // "" where the line has no word at all
-	help bool     // the line asks for help
+	verb string   // "" for a command line without words
+	help bool     // --help or -h is set
 }
 
-// arrange puts the verb in front, wherever on the line it stood, so that flags may stand anywhere. A
-// first word that is no verb is a stage. What follows "--" is words only and stays where it is.
+// arrange moves the verb to the front, so that flags may precede it. A first word that is not a verb is a stage. The
+// arguments after "--" are never flags and keep their positions.
 func arrange(model *kong.Application, args []string) arrangement {
 	first, help := scan(valueFlags(model.Node), args)
 	a := arrangement{args: args, help: help}
 	switch {
-	case first < 0 && slices.Contains(args, "--version"): // what nearly every command understands
+	case first < 0 && slices.Contains(args, "--version"): // as in most commands
 		a.verb = "version"
 		a.args = append([]string{a.verb}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--version" })...)
 	case first < 0 && !wordsAfterDashes(args):
@@ -37,7 +37,7 @@ func arrange(model *kong.Application, args []string) arrangement {
 	return a
 }
 
-// scan finds the index of the first word, -1 for none, and whether help is asked for.
+// scan returns the index of the first word, -1 for none, and whether a flag requests help.
 func scan(takesValue map[string]bool, args []string) (first int, help bool) {
 	first = -1
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -46,7 +46,7 @@ func scan(takesValue map[string]bool, args []string) (first int, help bool) {
 			help = true
 		case strings.HasPrefix(arg, "-") && arg != "-":
 			if takesValue[strings.TrimLeft(arg, "-")] {
-				i++ // the next argument is its value
+				i++ // skip the flag's value
 			}
 		case first < 0:
 			first = i
@@ -60,7 +60,7 @@ func wordsAfterDashes(args []string) bool {
 	return i >= 0 && i+1 < len(args)
 }
 
-// deepen is the verb of the line with the word that says more, as in "plugins lock", if the line has one.
+// deepen returns the verb with its subcommand, if any, as in "plugins lock".
 func deepen(root *kong.Node, a arrangement) string {
 	for _, child := range root.Children {
 		if child.Type != kong.CommandNode || child.Name != a.verb {
@@ -73,8 +73,8 @@ func deepen(root *kong.Node, a arrangement) string {
 	return a.verb
 }
 
-// valueFlags are the names of all flags whose value may be the next argument. No name is a switch in
-// one verb and takes a value in another.
+// valueFlags returns the names of all flags whose value may be the next argument. A name that is a switch in one verb
+// takes no value in any other.
 func valueFlags(node *kong.Node) map[string]bool {
 	names := map[string]bool{}
 	for _, flag := range node.Flags {

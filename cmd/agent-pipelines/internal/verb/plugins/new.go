@@ -12,15 +12,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 )
 
-// pluginsNewVerb is `plugins new <kind> <name>`.
+// pluginsNewVerb is the verb `plugins new <kind> <name>`.
 type pluginsNewVerb struct {
-	Kind   string `arg:"" enum:"provider,termination,hook" help:"What it serves: a provider, a termination strategy or a hook action: provider, termination or hook."`
-	Name   string `arg:"" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
-	Dir    string `type:"path" placeholder:"DIR" help:"Where to write it. Default: a directory of its name."`
-	Module string `placeholder:"PATH" help:"The path of its Go module. Default: example.com/agent-plugin-<name>."`
-	SDK    string `name:"sdk" type:"path" placeholder:"DIR" help:"Build it with the plugin-sdk of a checkout, instead of the published one of this version."`
+	Kind   string `arg:"" enum:"provider,termination,hook" help:"The plugin's kind: provider, termination (a strategy) or hook (an action)."`
+	Name   string `arg:"" help:"The plugin's name in pipelines: lower case letters, digits, '-' and '_'."`
+	Dir    string `type:"path" placeholder:"DIR" help:"Directory to write into (default the plugin's name)."`
+	Module string `placeholder:"PATH" help:"Path of the Go module (default example.com/agent-plugin-<name>)."`
+	SDK    string `name:"sdk" type:"path" placeholder:"DIR" help:"Use the plugin-sdk of a checkout instead of the published one."`
 }
 
+// Run implements [cli.Verb].
 func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 	m := scaffold.Module{Kind: scaffold.Kind(v.Kind), Name: v.Name, Path: v.Module, SDKDir: v.SDK}
 	if b := cli.CurrentBuild(); b.Released() {
@@ -53,7 +54,7 @@ func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 	return nil
 }
 
-// explain says what to do about a module that was not written.
+// explain adds a hint to an error of [scaffold.Write].
 func (v *pluginsNewVerb) explain(err error) error {
 	for fault, hint := range map[error]string{
 		scaffold.ErrName:  "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them",
