@@ -47,7 +47,7 @@ func dispatch(a *cli.App, ctx context.Context, l *Commands, args []string) error
 		a.Code = cli.ExitUsage
 		return a.Usage(a.Stderr, "")
 	}
-	if err := a.Ambiguous(arranged.verb); err != nil {
+	if err := a.CheckAmbiguous(arranged.verb); err != nil {
 		return err
 	}
 	parsed, err := a.Parser.Parse(arranged.args)

@@ -341,7 +341,7 @@ func TestNextLines(t *testing.T) {
 		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":    {},
 		"`rm -r x`": {},
 	} {
-		if got := (cli.Fault{Hint: hint}).Next(); !slices.Equal(got, want) {
+		if got := (cli.Fault{Hint: hint}).NextCommands(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", hint, got)
 		}
 	}

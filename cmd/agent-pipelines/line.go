@@ -51,14 +51,14 @@ type Commands struct {
 	Pipelines  author.Pipelines   `cmd:"" name:"pipelines" help:"List, show and copy pipelines."`
 	DryRun     author.DryRun      `cmd:"" help:"Preview a run without running it."`
 	Graph      author.Graph       `cmd:"" help:"Draw a pipeline."`
-	CrashTest  author.Crashtest   `cmd:"" name:"crashtest" help:"Crash-test a pipeline: kill and resume mock runs."`
+	CrashTest  author.CrashTest   `cmd:"" name:"crashtest" help:"Crash-test a pipeline: kill and resume mock runs."`
 	Config     machine.Config     `cmd:"" help:"Show or change the settings of config.yaml."`
 	Schema     author.Schema      `cmd:"" help:"Print JSON Schemas of files and --json output."`
 	Plugins    plugins.Plugins    `cmd:"" help:"List, install, lock, verify and remove plugins."`
 	Plugin     plugins.Plugin     `cmd:"" hidden:"" help:"Serve a bundled plugin."`
 	TmuxStart  run.TmuxStart      `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in a tmux pane."`
 	Doctor     machine.Doctor     `cmd:"" help:"Check whether runs can start."`
-	MCP        machine.Mcp        `cmd:"" name:"mcp" help:"Serve the verbs as MCP tools for agents."`
+	MCP        machine.MCP        `cmd:"" name:"mcp" help:"Serve the verbs as MCP tools for agents."`
 	Trust      machine.Trust      `cmd:"" help:"Trust the plugins and settings of a directory."`
 	Explain    machine.Explain    `cmd:"" help:"Explain an error code and its remedy."`
 	Completion machine.Completion `cmd:"" name:"completion" help:"Print the completion script of a shell."`

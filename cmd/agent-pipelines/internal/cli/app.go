@@ -51,13 +51,13 @@ type App struct {
 	OfSession bool
 	// Unattended says that no user watches the terminal of the session.
 	Unattended bool
-	// sent exports the running session's telemetry; nil: none. It is set before the run begins.
-	sent *telemetry.Session
+	// telemetry exports the running session's telemetry; nil: none. It is set before the run begins.
+	telemetry *telemetry.Session
 }
 
 // Engine opens an engine configured by the environment and the flags, which logs to logs. The caller closes it.
 func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
-	options, err := a.bundle()
+	options, err := a.bundledOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +73,17 @@ func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
 		engine.WithDefaultProvider("claude"), // as the Bash engine
 		engine.WithLibrary(library.Files()),
 	)
-	options = append(options, confining()...)
-	options = append(options, a.skipped()...)
-	options = append(options, a.traced()...)
+	options = append(options, confineOptions()...)
+	options = append(options, a.hookOptions()...)
+	options = append(options, a.traceOptions()...)
 	if a.Mocked() {
 		options = append(options, engine.WithProviderOverride("mock"))
 	}
 	return engine.NewEngine(options...)
 }
 
-// skipped returns the options for AGENT_PIPELINES_SKIP_HOOKS: names of hook actions, "all", and "notify".
-func (a *App) skipped() []engine.Option {
+// hookOptions returns the options for AGENT_PIPELINES_SKIP_HOOKS: names of hook actions, "all", and "notify".
+func (a *App) hookOptions() []engine.Option {
 	names := strings.FieldsFunc(a.Getenv("AGENT_PIPELINES_SKIP_HOOKS"), func(r rune) bool { return r == ',' || r == ' ' })
 	options := []engine.Option{engine.WithoutHooks(names...)}
 	if slices.Contains(names, "notify") {
@@ -98,17 +98,17 @@ func (a *App) Mocked() bool { return a.Getenv("MOCK_MODE") == "true" }
 // closeLimit bounds the shutdown of the plugin processes.
 const closeLimit = 15 * time.Second
 
-// Use calls do with an engine that logs to standard error, and closes the engine.
-func (a *App) Use(ctx context.Context, do func(*engine.Engine) error) error {
+// WithEngine calls do with an engine that logs to standard error, and closes the engine.
+func (a *App) WithEngine(ctx context.Context, do func(*engine.Engine) error) error {
 	eng, err := a.Engine(a.Stderr)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(eng), Shut(ctx, eng))
+	return errors.Join(do(eng), CloseEngine(ctx, eng))
 }
 
-// Shut closes an engine within closeLimit, even if ctx is done.
-func Shut(ctx context.Context, eng *engine.Engine) error {
+// CloseEngine closes an engine within closeLimit, even if ctx is done.
+func CloseEngine(ctx context.Context, eng *engine.Engine) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	return eng.Close(ctx)
@@ -117,14 +117,14 @@ func Shut(ctx context.Context, eng *engine.Engine) error {
 // Terminal returns the descriptor of standard error; ok if it is a terminal that can redraw lines.
 func (a *App) Terminal() (fd int, ok bool) {
 	f, isFile := a.Stderr.(*os.File)
-	if !isFile || !a.redraws() {
+	if !isFile || !a.canRedraw() {
 		return 0, false
 	}
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// redraws reports whether lines can be redrawn: not on a dumb terminal, and not in CI, where the log keeps every write.
-func (a *App) redraws() bool {
+// canRedraw reports whether lines can be redrawn: not on a dumb terminal, and not in CI, where the log keeps every write.
+func (a *App) canRedraw() bool {
 	ci := a.Getenv("CI")
 	return a.FullScreen() && ci != "true" && ci != "1"
 }
@@ -166,9 +166,9 @@ const Program = "agent-pipelines"
 // builds the grammar, which costs time.
 const Confine = "__sandbox"
 
-// confining returns the option that confines plugins with the running executable itself, because an agent may be able
+// confineOptions returns the option that confines plugins with the running executable itself, because an agent may be able
 // to replace the file at the program's path.
-func confining() []engine.Option {
+func confineOptions() []engine.Option {
 	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", Confine)}
 }
 
@@ -176,9 +176,9 @@ func confining() []engine.Option {
 // which `agent-pipelines <stage>` started.
 var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", "test", "status", "tail", "help"}
 
-// Ambiguous returns an error if the first word is a verb and also the name of one of the user's stages, because the Bash
+// CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages, because the Bash
 // engine ran the stage. The flag --verb selects the verb.
-func (a *App) Ambiguous(verb string) error {
+func (a *App) CheckAmbiguous(verb string) error {
 	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(a.Parser.Model.Node), verb) || verb == StageCommand {
 		return nil
 	}
@@ -235,21 +235,21 @@ func (s GlobalFlags) Arguments() []string {
 	return args
 }
 
-// Foreground returns the arguments of an unattended child process that runs a verb in its foreground. The words follow
+// ForegroundArguments returns the arguments of an unattended child process that runs a verb in its foreground. The words follow
 // "--", because they may look like flags.
-func (s GlobalFlags) Foreground(verb string, flags, words []string) []string {
+func (s GlobalFlags) ForegroundArguments(verb string, flags, words []string) []string {
 	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.Arguments(), flags, []string{"--"}, words)
 }
 
 // BundledVariable is the environment variable that turns the bundled plugins on (1) or off (0).
 const BundledVariable = "AGENT_PIPELINES_BUNDLED"
 
-// bundle returns the options for the bundled plugins, which --no-bundled or BundledVariable turns off.
-func (a *App) bundle() ([]engine.Option, error) {
+// bundledOptions returns the options for the bundled plugins, which --no-bundled or BundledVariable turns off.
+func (a *App) bundledOptions() ([]engine.Option, error) {
 	list := make([]engine.Bundled, 0, len(a.Bundled))
 	for _, b := range a.Bundled {
 		list = append(list, engine.Bundled{
-			Name: b.Name, Args: Serving(b.Name),
+			Name: b.Name, Args: ServeArguments(b.Name),
 			Describe: func() (sdk.Description, error) { return serve.Describe(b.Plugin(CurrentBuild().Version)) },
 		})
 	}
@@ -269,8 +269,8 @@ func (a *App) bundle() ([]engine.Option, error) {
 	}
 }
 
-// Serving returns the arguments that make the command serve a bundled plugin.
-func Serving(name string) []string { return []string{"plugin", "serve", name} }
+// ServeArguments returns the arguments that make the command serve a bundled plugin.
+func ServeArguments(name string) []string { return []string{"plugin", "serve", name} }
 
 // The pipelines that have a verb of their own. A pipeline of the same name in the project takes precedence.
 const (
@@ -286,10 +286,10 @@ func (a *App) Interactive() bool {
 	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
-// traced returns the option that tells plugins whether the spans of a run are exported: telemetry follows the session and
+// traceOptions returns the option that tells plugins whether the spans of a run are exported: telemetry follows the session and
 // the sampler selects the run.
-func (a *App) traced() []engine.Option {
-	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.sent.Sampled(run) })}
+func (a *App) traceOptions() []engine.Option {
+	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) })}
 }
 
 // Telemetry starts to export traces and metrics of the running session if the standard OpenTelemetry variables request it.
@@ -308,6 +308,6 @@ func (a *App) Telemetry(ctx context.Context, e *engine.Engine, say func(string))
 	if err != nil {
 		say("Warning: no telemetry is sent: " + err.Error())
 	}
-	a.sent = session
+	a.telemetry = session
 	return session
 }

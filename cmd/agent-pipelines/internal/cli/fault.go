@@ -57,7 +57,7 @@ func FaultOf(err error) Fault {
 	case errors.As(err, &usage):
 		f.ErrorType, f.Hint = WordUsage, usage.hint
 	case errors.As(err, &diagnostics):
-		f.ErrorType, f.Diagnostics, f.Message = WordCompile, diagnostics, counted(diagnostics)
+		f.ErrorType, f.Diagnostics, f.Message = WordCompile, diagnostics, countDiagnostics(diagnostics)
 	case errors.As(err, &missing):
 		f.ErrorType, f.Searched = WordNotFound, missing.Searched
 		f.Message, f.Hint = notFound(err, missing)
@@ -80,8 +80,8 @@ func FaultOf(err error) Fault {
 	return f
 }
 
-// counted returns the number of errors and warnings as text.
-func counted(ds engine.Diagnostics) string {
+// countDiagnostics returns the number of errors and warnings as text.
+func countDiagnostics(ds engine.Diagnostics) string {
 	faults := 0
 	for _, d := range ds {
 		if d.Severity.String() == "error" {
@@ -103,7 +103,7 @@ func (a *App) PrintError(err error) {
 // PrintFault prints a fault. As JSON it is one line, because events may precede it.
 func (a *App) PrintFault(f Fault) {
 	if a.JSON {
-		a.DocumentLine(document.Error{Error: document.Fault(f)}, f.Next()...)
+		a.DocumentLine(document.Error{Error: document.Fault(f)}, f.NextCommands()...)
 		return
 	}
 	f.Print(a.Stderr)
@@ -128,12 +128,12 @@ func (f Fault) Print(to io.Writer) {
 		indent(to, text)
 	}
 	if f.Code != "" {
-		fmt.Fprintf(to, "  code: %s (%s); more: %s explain %s\n", f.Code, f.ErrorType, Program, f.subject())
+		fmt.Fprintf(to, "  code: %s (%s); more: %s explain %s\n", f.Code, f.ErrorType, Program, f.explainArgument())
 	}
 }
 
-// subject returns the argument for `explain`: the fault's error_type, or its code if a plugin made up the type.
-func (f Fault) subject() string {
+// explainArgument returns the argument for `explain`: the fault's error_type, or its code if a plugin made up the type.
+func (f Fault) explainArgument() string {
 	if _, known := explain.Find(f.ErrorType); known {
 		return f.ErrorType
 	}
@@ -152,8 +152,8 @@ func WritePrintable(to io.Writer, text string) {
 	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
 }
 
-// FailureOf returns the error record of a failed run as a fault.
-func FailureOf(d *event.FailureData) Fault {
+// FailureFault returns the error record of a failed run as a fault.
+func FailureFault(d *event.FailureData) Fault {
 	detail := strings.Join(slices.DeleteFunc([]string{d.Cause, d.Detail}, func(s string) bool { return s == "" || s == d.Message }), "\n")
 	return Fault{Code: d.Code, ErrorType: d.ErrorType, Message: d.Message, Hint: d.Remedy, Detail: detail}
 }

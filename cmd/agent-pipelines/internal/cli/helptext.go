@@ -24,11 +24,11 @@ func (a *App) Usage(to io.Writer, verb string) error {
 
 // Help prints the usage of a verb, or of the whole command for "".
 func (a *App) Help(verb string) error {
-	return a.ExplainOn(verb, func(to io.Writer) error { return a.Usage(to, verb) })
+	return a.PrintHelp(verb, func(to io.Writer) error { return a.Usage(to, verb) })
 }
 
-// ExplainOn prints the text that write produces on a subject, with --json as one object.
-func (a *App) ExplainOn(subject string, write func(io.Writer) error) error {
+// PrintHelp prints the text that write produces on a subject, with --json as one object.
+func (a *App) PrintHelp(subject string, write func(io.Writer) error) error {
 	if !a.JSON {
 		return write(a.Stdout)
 	}

@@ -16,24 +16,24 @@ func NewLogger(s GlobalFlags, to io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:              Program,
 		Level:             hclog.LevelFromString(s.LogLevel),
-		Output:            &cleaned{to: to, redactor: redact.New(os.Environ()), json: s.LogFormat == "json"},
+		Output:            &redactingWriter{to: to, redactor: redact.New(os.Environ()), json: s.LogFormat == "json"},
 		JSONFormat:        s.LogFormat == "json",
 		IndependentLevels: true,
 	})
 }
 
-// cleaned is a writer that removes secrets from log entries. Each Write is one entry.
-type cleaned struct {
+// redactingWriter is a writer that removes secrets from log entries. Each Write is one entry.
+type redactingWriter struct {
 	to       io.Writer
 	redactor *redact.Redactor
 	json     bool
 }
 
 // Write implements [io.Writer].
-func (c *cleaned) Write(entry []byte) (int, error) {
+func (c *redactingWriter) Write(entry []byte) (int, error) {
 	clean := entry
 	if c.json {
-		clean = Renamed(c.redactor.JSON(entry))
+		clean = renameFields(c.redactor.JSON(entry))
 	} else if text := c.redactor.Text(string(entry)); text != string(entry) {
 		clean = []byte(text)
 	}
@@ -43,9 +43,9 @@ func (c *cleaned) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// Renamed returns a JSON entry with the field names that log collectors know: level, msg, time and logger instead of
+// renameFields returns a JSON entry with the field names that log collectors know: level, msg, time and logger instead of
 // hclog's own.
-func Renamed(entry []byte) []byte {
+func renameFields(entry []byte) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(entry, &fields) != nil {
 		return entry

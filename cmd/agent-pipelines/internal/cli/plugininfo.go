@@ -25,8 +25,8 @@ type InfoPage struct {
 	Width int
 }
 
-// Least is the minimum number of columns for a value beside its name; with fewer, the value is on the next line.
-const Least = 20
+// MinValueWidth is the minimum number of columns for a value beside its name; with fewer, the value is on the next line.
+const MinValueWidth = 20
 
 // Width returns the number of columns of standard output: the terminal's, else COLUMNS, else 0.
 func (a *App) Width() int {
@@ -52,7 +52,7 @@ func (p InfoPage) Plugin(r PluginReport) {
 		rows = append(rows, capability.Row{Name: "SHA-256", Value: r.SHA256})
 	}
 	if r.Locked != "" {
-		rows = append(rows, capability.Row{Name: "Locked", Value: r.locked()})
+		rows = append(rows, capability.Row{Name: "Locked", Value: r.lockText()})
 	}
 	if len(r.Protocols) > 0 {
 		rows = append(
@@ -73,8 +73,8 @@ func (p InfoPage) Plugin(r PluginReport) {
 	}
 }
 
-// locked returns the plugin's lock status as text.
-func (p PluginReport) locked() string {
+// lockText returns the plugin's lock status as text.
+func (p PluginReport) lockText() string {
 	switch p.Locked {
 	case "yes":
 		return "yes, by " + p.Lock
@@ -120,12 +120,12 @@ func (p InfoPage) rows(margin string, rows []capability.Row) {
 	}
 	beside := len(margin) + longest + len(": ")
 	for _, r := range rows {
-		if p.Width > 0 && p.Width < beside+Least {
+		if p.Width > 0 && p.Width < beside+MinValueWidth {
 			p.Text(margin, r.Name+":")
 			p.Text(margin+"  ", r.Value)
 			continue
 		}
-		p.Hanging(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
+		p.HangingText(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
 	}
 }
 
@@ -138,7 +138,7 @@ func (p InfoPage) key(k capability.Key) {
 	if k.Default != "" {
 		about += ", default " + k.Default
 	}
-	p.Hanging("    "+screen.Clean(k.Name)+": ", "      ", about)
+	p.HangingText("    "+screen.Clean(k.Name)+": ", "      ", about)
 	if k.Description != "" {
 		p.Text("      ", k.Description)
 	}
@@ -148,10 +148,10 @@ func (p InfoPage) key(k capability.Key) {
 }
 
 // Text writes a wrapped text with a margin on each line.
-func (p InfoPage) Text(margin, text string) { p.Hanging(margin, margin, text) }
+func (p InfoPage) Text(margin, text string) { p.HangingText(margin, margin, text) }
 
-// Hanging writes a wrapped text: the first line after begin, the others after margin.
-func (p InfoPage) Hanging(begin, margin, text string) {
+// HangingText writes a wrapped text: the first line after begin, the others after margin.
+func (p InfoPage) HangingText(begin, margin, text string) {
 	first, rest := 0, 0
 	if p.Width > 0 {
 		first, rest = max(p.Width-screen.Columns(begin), 1), max(p.Width-screen.Columns(margin), 1)
@@ -169,8 +169,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// NoProvider returns the error for an unknown provider; it suggests the nearest of names.
-func NoProvider(name string, names []string) error {
+// UnknownProvider returns the error for an unknown provider; it suggests the nearest of names.
+func UnknownProvider(name string, names []string) error {
 	return UsageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", DidYouMean(name, names), Program)
 }
 
@@ -187,16 +187,16 @@ func (p PluginReport) Offers(name string) bool {
 	})
 }
 
-// Place returns the plugin's path. It marks bundled plugins, which share one file.
-func (p PluginReport) Place() string {
+// Location returns the plugin's path. It marks bundled plugins, which share one file.
+func (p PluginReport) Location() string {
 	if p.Source == engine.SourceBundled {
 		return p.Path + " (" + p.Source + ")"
 	}
 	return p.Path
 }
 
-// Standing returns the plugin's lock status in one or two words; "" for an unlocked bundled plugin.
-func (p PluginReport) Standing() string {
+// LockState returns the plugin's lock status in one or two words; "" for an unlocked bundled plugin.
+func (p PluginReport) LockState() string {
 	switch {
 	case p.Locked == "mismatch":
 		return "not as locked"

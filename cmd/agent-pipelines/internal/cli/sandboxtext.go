@@ -10,24 +10,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Isolation returns one line per distinct isolation of the plugin processes. Processes whose isolation was not requested
+// IsolationLines returns one line per distinct isolation of the plugin processes. Processes whose isolation was not requested
 // are listed only if the system lacks a mechanism.
-func Isolation(processes []event.PluginData) []string {
+func IsolationLines(processes []event.PluginData) []string {
 	var lines []string
 	for _, p := range processes {
 		s := p.Sandbox
 		if s == nil || s.Unasked && len(s.Lacks) == 0 {
 			continue
 		}
-		if line := pluginName(p.Plugin) + ": " + obtained(s); !slices.Contains(lines, line) {
+		if line := pluginName(p.Plugin) + ": " + isolationText(s); !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// Demanded describes the requested isolation; "" for none.
-func Demanded(s *plan.Sandbox) string {
+// RequestedIsolation describes the requested isolation; "" for none.
+func RequestedIsolation(s *plan.Sandbox) string {
 	if !s.Asks() {
 		return ""
 	}
@@ -56,8 +56,8 @@ func pluginName(command string) string {
 	return strings.TrimPrefix(filepath.Base(command), "agent-plugin-")
 }
 
-// obtained describes an isolation: "strict, network off (Landlock 7, seccomp, bubblewrap 0.8.0)".
-func obtained(s *event.SandboxData) string {
+// isolationText describes an isolation: "strict, network off (Landlock 7, seccomp, bubblewrap 0.8.0)".
+func isolationText(s *event.SandboxData) string {
 	var means, limits []string
 	if s.Landlock > 0 {
 		means = append(means, fmt.Sprint("Landlock ", s.Landlock))

@@ -16,9 +16,9 @@ type stopper interface {
 	Stop(session string, kind state.PauseKind, reason string)
 }
 
-// Watch handles the signals of a running session: the first one pauses it, any later one stops it.
+// SignalWatcher handles the signals of a running session: the first one pauses it, any later one stops it.
 // It is safe for concurrent use.
-type Watch struct {
+type SignalWatcher struct {
 	engine stopper
 	say    func(string)
 	cancel context.CancelCauseFunc
@@ -29,17 +29,17 @@ type Watch struct {
 	reader   sync.WaitGroup
 	Release  func() // restores the default action of signals: each ends the process
 
-	mu      sync.Mutex // guards the fields below
-	session string     // "" until it is known
-	first   os.Signal  // nil before the first signal
-	left    bool       // another program reads the keyboard: ignore SIGINT
+	mu              sync.Mutex // guards the fields below
+	session         string     // "" until it is known
+	first           os.Signal  // nil before the first signal
+	ignoreInterrupt bool       // another program reads the keyboard: ignore SIGINT
 }
 
 // WatchSignals starts to handle SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
 // It also keeps SIGPIPE from ending the process: with `| tee log`, the first Ctrl-C ends tee, but the iteration must
 // still finish. The caller closes the watch.
-func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *Watch {
-	w := &Watch{
+func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *SignalWatcher {
+	w := &SignalWatcher{
 		engine: engine, say: say, cancel: cancel,
 		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
 	}
@@ -57,21 +57,21 @@ func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFu
 	return w
 }
 
-func (w *Watch) read() {
+func (w *SignalWatcher) read() {
 	for {
 		select {
 		case <-w.done:
 			return
 		case s := <-w.incoming:
-			w.Take(s)
+			w.handle(s)
 		}
 	}
 }
 
-// Take handles one signal.
-func (w *Watch) Take(s os.Signal) {
+// handle handles one signal.
+func (w *SignalWatcher) handle(s os.Signal) {
 	w.mu.Lock()
-	if w.left && s == syscall.SIGINT {
+	if w.ignoreInterrupt && s == syscall.SIGINT {
 		w.mu.Unlock()
 		return
 	}
@@ -89,29 +89,29 @@ func (w *Watch) Take(s os.Signal) {
 	w.engine.Stop(session, state.PauseSignal, SignalName(s))
 }
 
-// Runs sets the session that the first signal pauses.
-func (w *Watch) Runs(session string) {
+// SetSession sets the session that the first signal pauses.
+func (w *SignalWatcher) SetSession(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
 }
 
-// Leave sets whether SIGINT is ignored because another program reads the keyboard.
-func (w *Watch) Leave(left bool) {
+// IgnoreInterrupt sets whether SIGINT is ignored because another program reads the keyboard.
+func (w *SignalWatcher) IgnoreInterrupt(left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.left = left
+	w.ignoreInterrupt = left
 }
 
 // Signal returns the first signal received, nil for none.
-func (w *Watch) Signal() os.Signal {
+func (w *SignalWatcher) Signal() os.Signal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.first
 }
 
 // Close stops handling signals.
-func (w *Watch) Close() {
+func (w *SignalWatcher) Close() {
 	w.Release()
 	signal.Stop(w.pipes)
 }

@@ -20,8 +20,8 @@ func DidYouMean(word string, names []string) string {
 	return ""
 }
 
-// Within returns file relative to dir if it is inside dir, else file.
-func Within(dir, file string) string {
+// RelativePath returns file relative to dir if it is inside dir, else file.
+func RelativePath(dir, file string) string {
 	if relative, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(relative) {
 		return relative
 	}
@@ -49,8 +49,8 @@ func NameWidth[T any](rows []T, name func(T) string) int {
 	return width
 }
 
-// Wrapped returns the lines of a question's text, wrapped at TextWidth columns.
-func Wrapped(text string) []string {
+// WrapText returns the lines of a question's text, wrapped at TextWidth columns.
+func WrapText(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, screen.Wrap(line, TextWidth, TextWidth)...)
@@ -58,8 +58,8 @@ func Wrapped(text string) []string {
 	return lines
 }
 
-// Placed returns "file:line:column", or file alone if line is 0, as for a value from a flag or a variable.
-func Placed(file string, line, column int) string {
+// Position returns "file:line:column", or file alone if line is 0, as for a value from a flag or a variable.
+func Position(file string, line, column int) string {
 	if line == 0 {
 		return file
 	}

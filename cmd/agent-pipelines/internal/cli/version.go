@@ -51,16 +51,16 @@ func CurrentBuild() BuildInfo {
 }
 
 var (
-	canonical = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
-	// ofCommit matches Go's pseudo-version of a commit, which `go install` uses.
-	ofCommit = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
-	// between matches a version from git describe between two tags, and one with local changes.
-	between = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
+	releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+	// pseudoVersion matches Go's pseudo-version of a commit, which `go install` uses.
+	pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
+	// untaggedVersion matches a version from git describe between two tags, and one with local changes.
+	untaggedVersion = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
 )
 
 // Released reports whether a module proxy serves this build's modules at its version. A pseudo-version together with a
 // commit means that Go built a checkout, which is not released.
 func (b BuildInfo) Released() bool {
-	local := b.Commit != "" && ofCommit.MatchString(b.Version)
-	return canonical.MatchString(b.Version) && !between.MatchString(b.Version) && !local
+	local := b.Commit != "" && pseudoVersion.MatchString(b.Version)
+	return releaseVersion.MatchString(b.Version) && !untaggedVersion.MatchString(b.Version) && !local
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Crashtest is the verb `crashtest <pipeline|stage>`.
-type Crashtest struct {
+// CrashTest is the verb `crashtest <pipeline|stage>`.
+type CrashTest struct {
 	Name string `arg:"" complete:"pipeline" help:"A pipeline's name or file, or a stage's name."`
 
 	Kills    int      `default:"20" placeholder:"N" help:"Number of sessions to kill (default 20)."`
@@ -36,7 +36,7 @@ type Crashtest struct {
 
 	Runs run.Runs `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
 	Max  int      `placeholder:"N" help:"Maximum iterations of a stage (default 25)."`
-	run.GivenFlags
+	run.InputFlags
 	run.FlowFlags
 	run.EntryFlags
 	run.ModeFlag
@@ -44,7 +44,7 @@ type Crashtest struct {
 }
 
 // Help returns the text below the usage.
-func (*Crashtest) Help() string {
+func (*CrashTest) Help() string {
 	return `Each trial runs in a copy of the project, and the mock replaces every provider. Scripts, checks, queues and
 wrapped commands really run in the copy: --sandbox workspace confines them to it.
 
@@ -58,8 +58,8 @@ Examples:
 const trialSession = "crashtest"
 
 // Run implements [cli.Verb].
-func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
-	trials, err := v.trials(ctx, a)
+func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
+	trials, err := v.newTrials(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
 			cli.WritePrintable(a.Stderr, line)
 		}
 	}
-	trials.Begun = func(r crashtest.Report) { say(calmText(r)) }
+	trials.Begun = func(r crashtest.Report) { say(baselineText(r)) }
 	trials.Observe = func(t crashtest.Trial) { say(trialText(t, v.Kills)) }
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
 	var ended *crashtest.EndError
 	switch {
 	case errors.As(err, &ended):
-		notComparable(a, ended)
+		printUncomparable(a, ended)
 		return nil
 	case err != nil:
 		return err
@@ -90,23 +90,23 @@ func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
 		a.Document(report)
 		return nil
 	}
-	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.again(a)))
+	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.repeatCommand(a)))
 	return nil
 }
 
-// trials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an
+// newTrials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an
 // error of each trial.
-func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, error) {
-	if err := v.numbers(); err != nil {
+func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trials, error) {
+	if err := v.checkNumbers(); err != nil {
 		return nil, err
 	}
-	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
 	if err := flags.Check(); err != nil {
 		return nil, err
 	}
 	o, err := flags.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return nil, err
@@ -118,10 +118,10 @@ func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, 
 	if t.Parallel == 0 {
 		t.Parallel = min(max(runtime.NumCPU()/2, 1), 4)
 	}
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		t.Project = e.WorkDir()
-		verb, err := v.kind(ctx, e, o)
-		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.words(verb))
+		verb, err := v.runVerb(ctx, e, o)
+		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.arguments(verb))
 		return err
 	})
 	if err != nil {
@@ -131,8 +131,8 @@ func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, 
 	return t, err
 }
 
-// numbers returns an error for a number flag that is out of range.
-func (v *Crashtest) numbers() error {
+// checkNumbers returns an error for a number flag that is out of range.
+func (v *CrashTest) checkNumbers() error {
 	var wrong string
 	switch {
 	case v.Kills < 1:
@@ -149,8 +149,8 @@ func (v *Crashtest) numbers() error {
 	return cli.UsageError(wrong, "`%s help crashtest` shows examples", cli.Program)
 }
 
-// kind returns the verb that runs v.Name: pipeline or loop. The name must compile.
-func (v *Crashtest) kind(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
+// runVerb returns the verb that runs v.Name: pipeline or loop. The name must compile.
+func (v *CrashTest) runVerb(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
 	o.Session = trialSession
 	asPipeline, asStage := o, o
 	asPipeline.Pipeline, asStage.Stage = v.Name, v.Name
@@ -165,10 +165,10 @@ func (v *Crashtest) kind(ctx context.Context, e *engine.Engine, o engine.RunOpti
 	return "", err
 }
 
-// words returns the arguments of the verb.
-func (v *Crashtest) words(verb string) []string {
+// arguments returns the arguments of the verb.
+func (v *CrashTest) arguments(verb string) []string {
 	if verb != cli.ModeLoop {
-		return append([]string{v.Name, trialSession}, v.Runs.Word()...)
+		return append([]string{v.Name, trialSession}, v.Runs.Arguments()...)
 	}
 	if v.Max > 0 {
 		return []string{v.Name, trialSession, strconv.Itoa(v.Max)}
@@ -177,7 +177,7 @@ func (v *Crashtest) words(verb string) []string {
 }
 
 // command returns a function that starts this program with the global flags of this process and the mock's replies.
-func (v *Crashtest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
+func (v *CrashTest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -205,17 +205,17 @@ func (v *Crashtest) command(a *cli.App, project string) (func(context.Context, .
 // mockFile is the default file of the mock's replies, relative to the project.
 const mockFile = ".claude/mock.json"
 
-// again returns the command that repeats a trial, without the trial's number at its end.
-func (v *Crashtest) again(a *cli.App) string {
+// repeatCommand returns the command that repeats a trial, without the trial's number at its end.
+func (v *CrashTest) repeatCommand(a *cli.App) string {
 	words := []string{cli.Program, "crashtest", v.Name, fmt.Sprintf("--kills=%d", v.Kills), fmt.Sprintf("--seed=%d", v.Seed)}
-	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
-	if o, err := flags.Options(a); err == nil && v.EntryFlags.Over(&o) == nil {
+	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	if o, err := flags.Options(a); err == nil && v.EntryFlags.Apply(&o) == nil {
 		words = append(words, flags.Arguments(o)...)
 	}
 	for _, flag := range []struct {
 		name   string
 		values []string
-	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Word()}} {
+	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Arguments()}} {
 		for _, value := range flag.values {
 			if value != "" {
 				words = append(words, flag.name+"="+value)
@@ -236,8 +236,8 @@ func (v *Crashtest) again(a *cli.App) string {
 	return strings.Join(words, " ") + " --only="
 }
 
-// notComparable prints that the undisturbed run did not complete, and sets its exit code.
-func notComparable(a *cli.App, e *crashtest.EndError) {
+// printUncomparable prints that the undisturbed run did not complete, and sets its exit code.
+func printUncomparable(a *cli.App, e *crashtest.EndError) {
 	a.Code = cli.Exit(e.Code)
 	if e.Code <= 0 {
 		a.Code = cli.ExitFailed

@@ -37,7 +37,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		d, err := e.DryRun(ctx, engine.DryRunOptions{Run: o, Assume: v.Assume})
 		if err != nil {
 			return err
@@ -68,8 +68,8 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
-	given := run.GivenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
-	flags := run.RunFlags{GivenFlags: given, FlowFlags: v.FlowFlags}
+	given := run.InputFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	flags := run.RunFlags{InputFlags: given, FlowFlags: v.FlowFlags}
 	o, err := flags.Options(a)
 	if err != nil {
 		return o, err
@@ -80,7 +80,7 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 		return o, cli.UsageError("the name is empty", "give the name of a stage or a pipeline")
 	case v.Kind == modePipeline:
 		o.Pipeline, o.Runs = v.Name, int(v.Runs)
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
 		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
 	case len(v.EntryFlags.Given()) > 0:

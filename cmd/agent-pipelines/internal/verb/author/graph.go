@@ -25,12 +25,12 @@ func (*Graph) Help() string {
 
 // Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		p, found, err := e.PipelinePlan(ctx, v.Name)
 		if err != nil {
 			return err
 		}
-		if found = withoutCommands(found); p == nil || found.HasErrors() {
+		if found = dropCommandDiagnostics(found); p == nil || found.HasErrors() {
 			return found
 		}
 		g := graph.Of(p)
@@ -54,8 +54,8 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// withoutCommands drops the diagnostics on missing commands, which a project needs for a run but not for a drawing.
-func withoutCommands(found engine.Diagnostics) engine.Diagnostics {
+// dropCommandDiagnostics drops the diagnostics on missing commands, which a project needs for a run but not for a drawing.
+func dropCommandDiagnostics(found engine.Diagnostics) engine.Diagnostics {
 	var others engine.Diagnostics
 	for _, d := range found {
 		if d.Code != "AP-YAML-217" && d.Code != "AP-YAML-310" {

@@ -51,7 +51,7 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	case v.Example != "" && (v.Name != "" || v.Provider != ""):
 		return cli.UsageError("an example has its name and its providers already", "leave --name and --provider out; the pipeline's file can be changed afterwards")
 	}
-	done, files, err := v.project(ctx, a)
+	done, files, err := v.newProject(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -60,21 +60,21 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	}
 	placed, err := scaffold.Place(done.Dir, files)
 	if err != nil {
-		return v.explain(err)
+		return v.explainError(err)
 	}
-	done.Written, done.Kept = plugins.List(placed.Written), plugins.List(placed.Kept)
+	done.Written, done.Kept = plugins.NonNil(placed.Written), plugins.NonNil(placed.Kept)
 	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Check whether your agents are ready", Line: cli.Program + " doctor"})
 	if a.JSON {
-		a.Document(done, linesHere(a, done)...)
+		a.Document(done, nextCommands(a, done)...)
 		return nil
 	}
 	return writeInitialized(a, done)
 }
 
-// project returns the project, its next commands, and the files to write.
-func (v *Init) project(ctx context.Context, a *cli.App) (document.Project, map[string][]byte, error) {
+// newProject returns the project, its next commands, and the files to write.
+func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, map[string][]byte, error) {
 	if v.Example != "" {
-		return example(v.Example)
+		return exampleProject(v.Example)
 	}
 	p := scaffold.Project{Name: cmp.Or(v.Name, "first"), Provider: v.Provider}
 	files, err := p.Files()
@@ -102,8 +102,8 @@ func lintCommand(pipeline string) document.Step {
 	return document.Step{Does: "lint", About: "Check it before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", cli.Program, pipeline)}
 }
 
-// example returns the project and the files of an example of the gallery.
-func example(name string) (document.Project, map[string][]byte, error) {
+// exampleProject returns the project and the files of an example of the gallery.
+func exampleProject(name string) (document.Project, map[string][]byte, error) {
 	all := gallery.Examples()
 	i := slices.IndexFunc(all, func(e gallery.Example) bool { return e.Name == name })
 	if i < 0 {
@@ -136,7 +136,7 @@ func checkProvider(a *cli.App, ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -152,12 +152,12 @@ func checkProvider(a *cli.App, ctx context.Context, name string) error {
 		if slices.Contains(names, name) {
 			return nil
 		}
-		return cli.NoProvider(name, names)
+		return cli.UnknownProvider(name, names)
 	})
 }
 
-// explain adds a hint to an error of [scaffold.Place].
-func (v *Init) explain(err error) error {
+// explainError adds a hint to an error of [scaffold.Place].
+func (v *Init) explainError(err error) error {
 	var exists *scaffold.ExistsError
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -186,7 +186,7 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	if done.Before != "" {
 		page.Text("", "The pipeline goes before "+done.Before+".")
 	}
-	if hidden := a.Ambiguous(done.Pipeline); hidden != nil {
+	if hidden := a.CheckAmbiguous(done.Pipeline); hidden != nil {
 		page.Text("", hidden.Error())
 	}
 	fmt.Fprintln(a.Stdout, "\nNext:")
@@ -201,8 +201,8 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	return nil
 }
 
-// linesHere returns the next commands without placeholders, if the project is the current directory.
-func linesHere(a *cli.App, done document.Project) []string {
+// nextCommands returns the next commands without placeholders, if the project is the current directory.
+func nextCommands(a *cli.App, done document.Project) []string {
 	var lines []string
 	if here, err := filepath.Abs(a.Getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
 		return lines
@@ -227,7 +227,7 @@ func listExamples(a *cli.App) error {
 	}
 	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
 	for _, r := range rows {
-		page.Hanging(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
+		page.HangingText(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
 	}
 	page.Text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", cli.Program))
 	return nil

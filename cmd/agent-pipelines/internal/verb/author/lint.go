@@ -25,7 +25,7 @@ const (
 
 // Run implements [cli.Verb].
 func (v *Lint) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		targets, err := e.Lint(ctx, v.options())
 		if err != nil {
 			return err
@@ -110,13 +110,13 @@ func writeTarget(to io.Writer, t engine.LintTarget) {
 	for _, part := range []struct{ severity, mark string }{{"error", "[ERROR]"}, {"warning", "[WARN]"}} {
 		for _, d := range t.Diagnostics {
 			if d.Severity.String() == part.severity {
-				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, cli.Placed(d.File, d.Line, d.Column), d.Message, hinted(d.Hint), d.Code)
+				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, cli.Position(d.File, d.Line, d.Column), d.Message, hintSuffix(d.Hint), d.Code)
 			}
 		}
 	}
 }
 
-func hinted(hint string) string {
+func hintSuffix(hint string) string {
 	if hint == "" {
 		return ""
 	}

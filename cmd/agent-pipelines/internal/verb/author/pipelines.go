@@ -33,19 +33,19 @@ type pipelinesListVerb struct{}
 
 // Run implements [cli.Verb].
 func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Pipelines(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Pipelines{Pipelines: plugins.List(all)})
+			a.Document(document.Pipelines{Pipelines: plugins.NonNil(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
 		for _, p := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), where(p.File, p.Shadows), described(p.Description, p.Passed))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
 		}
 		return table.Flush()
 	})
@@ -58,7 +58,7 @@ type pipelinesShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		file, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (*pipelinesCopyVerb) Help() string {
 
 // Run implements [cli.Verb].
 func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		from, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	writeRows(to, "Field", [][2]string{
 		{"name", d.Name},
 		{"description", d.Description},
-		{"runs", repeats(d.Runs)},
+		{"runs", runsText(d.Runs)},
 		{"nodes", fmt.Sprint(len(d.Plan.Nodes))},
 		{"session", d.Session},
 		{"source", d.File},
@@ -35,7 +35,7 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 		{"begins with", look.StartText(d.Plan)},
 		{"complete after", look.ExitText(d.Plan)},
 		{"from the command line", look.OverridesText(d.Plan.Pipeline.Overrides)},
-		{"hooks", strings.Join(hooksOf(d.Plan, nil), "; ")},
+		{"hooks", strings.Join(hookTexts(d.Plan, nil), "; ")},
 	})
 	fmt.Fprint(to, "\n## Files\n\n")
 	writeRows(to, "Purpose", [][2]string{
@@ -45,12 +45,12 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	})
 	fmt.Fprint(to, "\n## Nodes\n\n")
 	for i := range d.Plan.Nodes {
-		writeNode(to, inPlan{d.Plan, d.Plan, "", d.LeftOut}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
+		writeNode(to, nodeContext{d.Plan, d.Plan, "", d.LeftOut}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
 	}
 	for i := range d.Stages {
 		writePrompt(to, &d.Stages[i])
 	}
-	writeWay(to, d.Way)
+	writePath(to, d.Way)
 }
 
 // writeRows writes a table of two columns and omits rows without text.
@@ -67,15 +67,15 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 	}
 }
 
-// inPlan locates a node: it is in plan, which the node at the path outer of the whole plan embeds.
-type inPlan struct {
+// nodeContext locates a node: it is in plan, which the node at the path outer of the whole plan embeds.
+type nodeContext struct {
 	whole, plan *plan.Plan
 	outer       string            // ends with a dot; "" for the whole plan itself
 	leftOut     map[string]string // reasons by node path
 }
 
 // writeNode describes a node of a plan. The number is its position from 1, prefixed with those of its parents.
-func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
+func writeNode(to io.Writer, in nodeContext, number string, n *plan.Node) {
 	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
 	item := func(name, text string) {
 		if text != "" {
@@ -89,7 +89,7 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 			providers = append(providers, n.Providers[i].ID())
 		}
 		for i := range n.Stages {
-			stages = append(stages, stageInBlock(&n.Stages[i]))
+			stages = append(stages, blockStageText(&n.Stages[i]))
 		}
 		fmt.Fprintln(to, "- **Parallel block**")
 		item("Providers", strings.Join(providers, ", "))
@@ -113,42 +113,42 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 		item("Ends", "the pipeline is complete when this ends with success or skip")
 	}
 	writeFlow(in, n, item)
-	for _, hook := range hooksOf(in.plan, n) {
+	for _, hook := range hookTexts(in.plan, n) {
 		item("Hook", hook)
 	}
 	item("Description", n.Description)
 	if n.Plan != nil {
 		item("Time limit of a run", timeLimit(n.Plan.Pipeline.Guardrails))
-		for _, hook := range hooksOf(n.Plan, nil) {
+		for _, hook := range hookTexts(n.Plan, nil) {
 			item("Hook inside", hook)
 		}
 	}
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
-			writeNode(to, inPlan{in.whole, n.Plan, in.outer + n.Path + ".", in.leftOut}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+			writeNode(to, nodeContext{in.whole, n.Plan, in.outer + n.Path + ".", in.leftOut}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
 		}
 	}
 }
 
 // writeFlow writes the facts of a node, and of the stages of a block, that the Bash engine did not have.
-func writeFlow(in inPlan, n *plan.Node, item func(name, text string)) {
+func writeFlow(in nodeContext, n *plan.Node, item func(name, text string)) {
 	full := *n
 	full.Path = in.outer + n.Path
-	for _, f := range flowOf(in.whole, &full) {
+	for _, f := range nodeFacts(in.whole, &full) {
 		item(f.name, f.text)
 	}
 	for i := range n.Stages {
 		stage := n.Stages[i]
 		stage.Path = in.outer + stage.Path
-		for _, f := range flowOf(in.whole, &stage) {
+		for _, f := range nodeFacts(in.whole, &stage) {
 			item(f.name+" of "+stage.ID, f.text)
 		}
 	}
 }
 
-// repeats returns the number of runs as text, "" for one.
-func repeats(runs int) string {
+// runsText returns the number of runs as text, "" for one.
+func runsText(runs int) string {
 	if runs < 2 {
 		return ""
 	}
@@ -163,8 +163,8 @@ func separator(i int) string {
 	return "\n"
 }
 
-// stageInBlock describes a stage of a block.
-func stageInBlock(n *plan.Node) string {
+// blockStageText describes a stage of a block.
+func blockStageText(n *plan.Node) string {
 	if limit := timeLimit(n.Guardrails); limit != "" {
 		return n.ID + " (" + limit + ")"
 	}
@@ -200,7 +200,7 @@ func writePrompt(to io.Writer, s *engine.DryRunStage) {
 	writeRows(to, "Purpose", [][2]string{
 		{"Provider", s.Provider},
 		{"Model", s.Model},
-		{"Sandbox", cli.Demanded(s.Sandbox)},
+		{"Sandbox", cli.RequestedIsolation(s.Sandbox)},
 		{label, path},
 		{"Iteration dir", s.Files.Dir + "/"},
 		{"Context file", s.Files.Context},
@@ -224,8 +224,8 @@ func writePrompt(to io.Writer, s *engine.DryRunStage) {
 	fmt.Fprintf(to, "\n%s%s\n%s\n%s\n\n", fence, language, text, fence)
 }
 
-// writeWay writes the path that the scheduler takes.
-func writeWay(to io.Writer, w engine.DryRunPath) {
+// writePath writes the path that the scheduler takes.
+func writePath(to io.Writer, w engine.DryRunPath) {
 	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, every check to pass, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
 	run := 0
 	for i, s := range w.Steps {

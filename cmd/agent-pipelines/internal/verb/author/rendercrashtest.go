@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
-// calmText describes the undisturbed runs.
-func calmText(r crashtest.Report) string {
+// baselineText describes the undisturbed runs.
+func baselineText(r crashtest.Report) string {
 	text := fmt.Sprintf("Undisturbed: %s, %s of the journal.", r.Undisturbed.Round(10*time.Millisecond), screen.Plural(r.Lines, "line"))
 	if r.Approvals > 0 {
 		text += fmt.Sprintf(" %s of a person: approved.", screen.Plural(r.Approvals, "question"))

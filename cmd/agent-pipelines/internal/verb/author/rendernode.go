@@ -17,8 +17,8 @@ import (
 // fact is one property of a node.
 type fact struct{ name, text string }
 
-// flowOf returns the transitions of a node, its contract and its limits. n has its path in the whole plan.
-func flowOf(p *plan.Plan, n *plan.Node) []fact {
+// nodeFacts returns the transitions of a node, its contract and its limits. n has its path in the whole plan.
+func nodeFacts(p *plan.Plan, n *plan.Node) []fact {
 	var facts []fact
 	add := func(name, text string) {
 		if text != "" {
@@ -37,7 +37,7 @@ func flowOf(p *plan.Plan, n *plan.Node) []fact {
 	for _, outcome := range slices.Sorted(maps.Keys(n.Transitions)) {
 		add("Edge", edgeText(p, n, outcome))
 	}
-	add("Steps", stepsSaid(n.Steps))
+	add("Steps", stepsText(n.Steps))
 	facts = append(facts, wrapsFacts(n.Wraps)...)
 	for _, c := range n.Checks {
 		add("Check", checkText(c))
@@ -67,7 +67,7 @@ func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
 	return text
 }
 
-func stepsSaid(s *plan.Steps) string {
+func stepsText(s *plan.Steps) string {
 	if s == nil {
 		return ""
 	}
@@ -206,8 +206,8 @@ func retries(n int) string {
 	return fmt.Sprintf("%d retries", n)
 }
 
-// hooksOf describes the hooks of a node and of the stages of a block; for nil, the hooks of the whole pipeline.
-func hooksOf(p *plan.Plan, n *plan.Node) []string {
+// hookTexts describes the hooks of a node and of the stages of a block; for nil, the hooks of the whole pipeline.
+func hookTexts(p *plan.Plan, n *plan.Node) []string {
 	var texts []string
 	for i := range p.Pipeline.Hooks {
 		h := &p.Pipeline.Hooks[i]
@@ -246,13 +246,13 @@ func wrapsFacts(w *plan.Wraps) []fact {
 	}
 	var facts []fact
 	if w.Run != "" {
-		facts = append(facts, fact{"Command", inline(w.Run)})
+		facts = append(facts, fact{"Command", oneLine(w.Run)})
 	}
-	return append(facts, fact{"Hands in", handsIn(w)}, fact{"Hands out", handsOut(w)})
+	return append(facts, fact{"Hands in", inputsText(w)}, fact{"Hands out", outputsText(w)})
 }
 
-// handsIn describes the inputs: "who from name, by default lang".
-func handsIn(w *plan.Wraps) string {
+// inputsText describes the inputs: "who from name, by default lang".
+func inputsText(w *plan.Wraps) string {
 	var parts []string
 	if len(w.Inputs) == 0 {
 		parts = append(parts, "all fields of the input artifact")
@@ -266,8 +266,8 @@ func handsIn(w *plan.Wraps) string {
 	return strings.Join(parts, ", ")
 }
 
-// handsOut describes the outputs: "text as greeting, record".
-func handsOut(w *plan.Wraps) string {
+// outputsText describes the outputs: "text as greeting, record".
+func outputsText(w *plan.Wraps) string {
 	if len(w.Outputs) == 0 {
 		return "all that it prints or comes to, over the input artifact"
 	}
@@ -281,5 +281,5 @@ func handsOut(w *plan.Wraps) string {
 	return strings.Join(parts, ", ") + ", over the input artifact"
 }
 
-// inline returns a command on one line.
-func inline(command string) string { return strings.Join(strings.Fields(command), " ") }
+// oneLine returns a command on one line.
+func oneLine(command string) string { return strings.Join(strings.Fields(command), " ") }

@@ -85,7 +85,7 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, er
 	if v.NoPlugins {
 		return engine.DialectSchema(v.File)
 	}
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var leftOut []string
 		if text, leftOut, err = e.DialectSchema(ctx, v.File); len(leftOut) > 0 {
 			fmt.Fprintf(a.Stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))

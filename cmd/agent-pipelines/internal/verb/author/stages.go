@@ -33,34 +33,34 @@ type stagesListVerb struct{}
 
 // Run implements [cli.Verb].
 func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Stages(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Stages{Stages: plugins.List(all)})
+			a.Document(document.Stages{Stages: plugins.NonNil(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
 		for _, s := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
 		}
 		return table.Flush()
 	})
 }
 
-// where returns a file and the files of the same name that it overrides.
-func where(file string, shadows []string) string {
+// fileText returns a file and the files of the same name that it overrides.
+func fileText(file string, shadows []string) string {
 	if len(shadows) == 0 {
 		return screen.Clean(file)
 	}
 	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
 }
 
-// described returns a description with a note on faults.
-func described(text string, passed bool) string {
+// descriptionText returns a description with a note on faults.
+func descriptionText(text string, passed bool) string {
 	if passed {
 		return screen.Clean(text)
 	}
@@ -74,7 +74,7 @@ type stagesShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Stage(ctx, v.Name)
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	for _, row := range []struct{ name, text string }{
 		{"Stage", s.Name},
 		{"Description", s.Description},
-		{"File", where(s.File, s.Shadows)},
+		{"File", fileText(s.File, s.Shadows)},
 		{"Prompt", s.Prompt},
 		{"Variables", variables},
 		{"Termination", string(termination)},
@@ -154,7 +154,7 @@ type stagesNewVerb struct {
 
 // Run implements [cli.Verb].
 func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
 		if other, err := e.Stage(ctx, v.Name); err == nil {
 			done.Before = other.File
@@ -167,14 +167,14 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 			a.Document(done, cli.Program+" stages lint "+v.Name, cli.Program+" dry-run loop "+v.Name)
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.Within(e.WorkDir(), done.Dir))
+		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.RelativePath(e.WorkDir(), done.Dir))
 		for _, file := range done.Files {
 			fmt.Fprintf(a.Stdout, "  %s\n", file)
 		}
 		if done.Before != "" {
 			fmt.Fprintf(a.Stdout, "It goes before %s.\n", done.Before)
 		}
-		if hidden := a.Ambiguous(v.Name); hidden != nil {
+		if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
 			fmt.Fprintf(a.Stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
 				"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
 		}

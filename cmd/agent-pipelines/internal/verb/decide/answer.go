@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// goOnFlags holds the flags that resume the session after the answer.
-type goOnFlags struct {
+// resumeFlags holds the flags that resume the session after the answer.
+type resumeFlags struct {
 	Resume bool `help:"Resume the session in this terminal, if no process runs it."`
 	Wait   bool `help:"With --resume: wait for answers to later questions instead of pausing."`
 }
@@ -25,32 +25,32 @@ type goOnFlags struct {
 type Approve struct {
 	look.QuestionArgs
 	Context *string `placeholder:"STRING" help:"Text for the next prompts, appended to $${CONTEXT} or, without it, to the prompt."`
-	goOnFlags
+	resumeFlags
 }
 
 // Run implements [cli.Verb].
 func (v *Approve) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--context", v.Context)
+	text, err := textArgument("--context", v.Context)
 	if err != nil {
 		return err
 	}
-	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
+	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.resumeFlags)
 }
 
 // Reject is the verb `reject <session> [question]`.
 type Reject struct {
 	look.QuestionArgs
 	Feedback *string `placeholder:"STRING" help:"Send the stage back with this text. Without it, the session ends."`
-	goOnFlags
+	resumeFlags
 }
 
 // Run implements [cli.Verb].
 func (v *Reject) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--feedback", v.Feedback)
+	text, err := textArgument("--feedback", v.Feedback)
 	if err != nil {
 		return err
 	}
-	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
+	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.resumeFlags)
 }
 
 // Answer is the verb `answer <session> [question] <answer>`.
@@ -59,12 +59,12 @@ type Answer struct {
 	Question string  `arg:"" help:"The question's id; optional if only one is open."`
 	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), for a tool call also skip; any other text is feedback if the question accepts it, or for an escalation text for the next prompt."`
 	Text     *string `placeholder:"STRING" help:"With an approval text for the next prompts, with a rejection feedback; for a tool call the message to the agent."`
-	goOnFlags
+	resumeFlags
 }
 
 // Run implements [cli.Verb].
 func (v *Answer) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--text", v.Text)
+	text, err := textArgument("--text", v.Text)
 	if err != nil {
 		return err
 	}
@@ -80,12 +80,12 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 	o := engine.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
 	switch {
 	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
-	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && takesSkip(a, ctx, v.Session, question):
+	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && acceptsSkip(a, ctx, v.Session, question):
 		if word == look.Deny {
 			o.Answer = event.AnswerReject
 		}
 	default:
-		if _, err := said("the answer", &word); err != nil {
+		if _, err := textArgument("the answer", &word); err != nil {
 			return err
 		}
 		if v.Text != nil {
@@ -93,28 +93,28 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 		}
 		o.Answer, o.Text = "", word // the kind of the question determines the answer
 	}
-	return answer(a, ctx, o, v.goOnFlags)
+	return submitAnswer(a, ctx, o, v.resumeFlags)
 }
 
 // questionID matches a question's id, which cannot be an answer.
 var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
 
-// takesSkip reports whether a question accepts skip, as one about a tool call. For others deny and skip are feedback.
-func takesSkip(a *cli.App, ctx context.Context, session, question string) bool {
-	takes := false
-	err := a.Use(ctx, func(e *engine.Engine) error {
+// acceptsSkip reports whether a question accepts skip, as one about a tool call. For others deny and skip are feedback.
+func acceptsSkip(a *cli.App, ctx context.Context, session, question string) bool {
+	accepts := false
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(session)
-		takes = slices.ContainsFunc(all, func(q engine.Question) bool {
+		accepts = slices.ContainsFunc(all, func(q engine.Question) bool {
 			return (q.ID == question || question == "") && slices.Contains(q.Options, event.AnswerSkip)
 		})
 		return err
 	})
-	return err == nil && takes // the answer itself reports an error of the session
+	return err == nil && accepts // the answer itself reports an error of the session
 }
 
-// said returns the text of a flag or an argument, "" if it is absent. An empty text is an error, as it may be an unset
+// textArgument returns the text of a flag or an argument, "" if it is absent. An empty text is an error, as it may be an unset
 // variable of a script: a rejection without a text ends the session.
-func said(what string, text *string) (string, error) {
+func textArgument(what string, text *string) (string, error) {
 	if text == nil {
 		return "", nil
 	}
@@ -132,7 +132,7 @@ type Feedback struct {
 
 // Run implements [cli.Verb].
 func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		if err := e.Feedback(ctx, v.Session, v.Text, a.User()); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextOf(s)...)
+			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
 			return nil
 		}
 		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' will contain it.\n", v.Session)
@@ -150,12 +150,12 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// answer answers a question, and resumes the session if then.Resume is set.
-func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFlags) error {
+// submitAnswer answers a question, and resumes the session if then.Resume is set.
+func submitAnswer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then resumeFlags) error {
 	o.By = a.User()
 	var s *engine.Status
 	var q engine.Question
-	err := a.Use(ctx, func(e *engine.Engine) error {
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		asked, err := e.Questions(o.Session)
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFl
 			o.Question = q.ID
 		}
 		if o.Answer == "" {
-			o.Answer = meant(q)
+			o.Answer = impliedAnswer(q)
 		}
 		if err := e.Answer(ctx, o); err != nil {
 			return err
@@ -179,7 +179,7 @@ func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFl
 	}
 	if then.Resume && !s.Held && !s.Status.Final() {
 		if !a.JSON { // standard output holds only the result
-			fmt.Fprintln(a.Stderr, outcome(q, o, s))
+			fmt.Fprintln(a.Stderr, answerText(q, o, s))
 		}
 		return run.ResumeSession(a, ctx, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
@@ -187,25 +187,25 @@ func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFl
 		a.Document(document.Taken{
 			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
 			ResumeCommand: s.ResumeCommand,
-		}, cli.NextOf(s)...)
+		}, cli.NextCommands(s)...)
 		return nil
 	}
-	fmt.Fprintln(a.Stdout, outcome(q, o, s))
+	fmt.Fprintln(a.Stdout, answerText(q, o, s))
 	look.WriteResume(a.Stdout, s.ResumeCommand)
 	return nil
 }
 
-// meant returns the answer that a bare text implies: for an escalation an approval with text for the next prompt, for
+// impliedAnswer returns the answer that a bare text implies: for an escalation an approval with text for the next prompt, for
 // other questions a rejection with feedback.
-func meant(q engine.Question) string {
+func impliedAnswer(q engine.Question) string {
 	if q.Kind == event.QuestionEscalation && !q.AcceptFeedback {
 		return event.AnswerApprove
 	}
 	return event.AnswerReject
 }
 
-// outcome describes the effect of an answer.
-func outcome(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
+// answerText describes the effect of an answer.
+func answerText(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
 	effect := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
 	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
 		effect = "is sent back with your feedback"

@@ -17,16 +17,16 @@ type Pause struct {
 
 // Run implements [cli.Verb].
 func (v *Pause) Run(ctx context.Context, a *cli.App) error {
-	err := a.Use(ctx, func(e *engine.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.User()) })
+	err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.User()) })
 	if err != nil {
 		return err
 	}
-	confirm(a, "pause", v.Session, fmt.Sprintf("Session '%s' pauses after the iteration that runs now.", v.Session))
+	printRequest(a, "pause", v.Session, fmt.Sprintf("Session '%s' pauses after the iteration that runs now.", v.Session))
 	return nil
 }
 
-// confirm prints that a request was accepted.
-func confirm(a *cli.App, action, session, text string) {
+// printRequest prints that a request was accepted.
+func printRequest(a *cli.App, action, session, text string) {
 	if a.JSON {
 		a.Document(document.Request{Session: session, Requested: action}, cli.Program+" status "+session)
 		return
@@ -42,10 +42,10 @@ type Abort struct {
 
 // Run implements [cli.Verb].
 func (v *Abort) Run(ctx context.Context, a *cli.App) error {
-	err := a.Use(ctx, func(e *engine.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.User()) })
+	err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.User()) })
 	if err != nil {
 		return err
 	}
-	confirm(a, "abort", v.Session, fmt.Sprintf("Session '%s' ends.", v.Session))
+	printRequest(a, "abort", v.Session, fmt.Sprintf("Session '%s' ends.", v.Session))
 	return nil
 }

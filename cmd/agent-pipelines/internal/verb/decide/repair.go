@@ -21,7 +21,7 @@ type Repair struct {
 
 // Run implements [cli.Verb].
 func (v *Repair) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		r, err := e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 	fmt.Fprintln(to, "Status:    "+string(r.Status))
 	if !r.Status.Final() {
-		fmt.Fprintln(to, "Goes on:   "+goesOn(r))
+		fmt.Fprintln(to, "Goes on:   "+resumePoint(r))
 	}
 	switch {
 	case r.DryRun:
@@ -68,16 +68,16 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 }
 
-// goesOn describes the node at which a resume continues.
-func goesOn(r *engine.Repair) string {
-	text := nodeOf(r)
-	if runs := look.OfRuns(r.Run, r.Runs); runs != "" {
+// resumePoint describes the node at which a resume continues.
+func resumePoint(r *engine.Repair) string {
+	text := nodeText(r)
+	if runs := look.RunText(r.Run, r.Runs); runs != "" {
 		text += " (run " + runs + ")"
 	}
 	return text
 }
 
-func nodeOf(r *engine.Repair) string {
+func nodeText(r *engine.Repair) string {
 	switch {
 	case r.Stage == "":
 		return "past the last node"

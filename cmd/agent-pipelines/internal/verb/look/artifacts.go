@@ -38,7 +38,7 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 	case v.All && v.Stage != "":
 		return cli.UsageError("--stage shows the newest artifact, and --all lists every version", "leave one of them out: the list names the file of each version")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		list, err := e.Artifacts(v.Session)
 		if err != nil {
 			return err
@@ -79,18 +79,18 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 		switch {
 		case i.Problem != "":
 			valid = "unreadable"
-			fmt.Fprintf(&faults, "%s: %s\n", nameOf(i), screen.Clean(i.Problem))
+			fmt.Fprintf(&faults, "%s: %s\n", artifactName(i), screen.Clean(i.Problem))
 		case !i.Valid:
 			valid = "no"
 			for _, f := range i.Faults {
-				fmt.Fprintf(&faults, "%s: %s\n", nameOf(i), screen.Clean(fmt.Sprintf("%s: %s %s", f.Path, f.Code, f.Message)))
+				fmt.Fprintf(&faults, "%s: %s\n", artifactName(i), screen.Clean(fmt.Sprintf("%s: %s %s", f.Path, f.Code, f.Message)))
 			}
 		}
 		visit := "given"
 		if i.Visit > 0 {
 			visit = fmt.Sprint(i.Visit)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", nameOf(i), cmp.Or(screen.Clean(i.Type), "-"), cmp.Or(screen.Clean(i.Version), "-"), visit, valid, i.Size, cli.Within(project, i.File))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", artifactName(i), cmp.Or(screen.Clean(i.Type), "-"), cmp.Or(screen.Clean(i.Version), "-"), visit, valid, i.Size, cli.RelativePath(project, i.File))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -99,9 +99,9 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 	return nil
 }
 
-// nameOf returns the name of an artifact's node: its id, in a block with the provider, in an embedded pipeline with its
+// artifactName returns the name of an artifact's node: its id, in a block with the provider, in an embedded pipeline with its
 // path.
-func nameOf(i engine.ArtifactInfo) string {
+func artifactName(i engine.ArtifactInfo) string {
 	name := screen.Clean(i.Node)
 	if i.Provider != "" {
 		name += "@" + screen.Clean(i.Provider)
@@ -156,7 +156,7 @@ func (v *Artifacts) show(a *cli.App, e *engine.Engine, i engine.ArtifactInfo) er
 			a.Document(document.Artifact{ArtifactInfo: i}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", cli.Program, v.Session, cli.ShellWord(v.Stage), cli.ShellWord(filepath.Base(i.File))))
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "The artifact of %s has %d bytes, too many to be printed: %s\n", nameOf(i), i.Size, cli.Within(e.WorkDir(), i.File))
+		fmt.Fprintf(a.Stdout, "The artifact of %s has %d bytes, too many to be printed: %s\n", artifactName(i), i.Size, cli.RelativePath(e.WorkDir(), i.File))
 		fmt.Fprintf(a.Stdout, "%s artifacts %s --stage %s --output FILE writes it to a file.\n", cli.Program, v.Session, v.Stage)
 		return nil
 	}
@@ -184,6 +184,6 @@ func (v *Artifacts) write(a *cli.App, content *engine.ArtifactContent) error {
 		a.Document(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file})
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "Wrote the artifact of %s, %d bytes, to %s\n", nameOf(content.ArtifactInfo), len(content.Text), v.Output)
+	fmt.Fprintf(a.Stdout, "Wrote the artifact of %s, %d bytes, to %s\n", artifactName(content.ArtifactInfo), len(content.Text), v.Output)
 	return nil
 }

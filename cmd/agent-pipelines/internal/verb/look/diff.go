@@ -38,7 +38,7 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 	if v.Limit < 0 {
 		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		c, err := v.compare(e)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 	if !v.Exact {
 		return &c, nil
 	}
-	exact, err := exactly(e.WorkDir(), sides, agents.Text)
+	exact, err := compareFiles(e.WorkDir(), sides, agents.Text)
 	c.AddExact(exact)
 	return &c, err
 }
@@ -96,8 +96,8 @@ func readWithin(dir, path string, most int64) (text string, whole bool, err erro
 	return readSome(root, path, most)
 }
 
-// exactly compares all events and files of two sessions.
-func exactly(root string, sides [2]*compare.Side, clean func(string) string) ([]compare.Exact, error) {
+// compareFiles compares all events and files of two sessions.
+func compareFiles(root string, sides [2]*compare.Side, clean func(string) string) ([]compare.Exact, error) {
 	var outcomes [2]crashtest.Outcome
 	var errs [2]error
 	for i, s := range sides {

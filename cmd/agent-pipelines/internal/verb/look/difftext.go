@@ -79,7 +79,7 @@ func sessionRows(a, b *compare.Session) [][3]string {
 		}),
 		row("Tokens", func(s *compare.Session) string { return tokensText(s.Tokens, 0, 0) }),
 		row("Cost", func(s *compare.Session) string { return costText(s.CostUSD, 0, 0) }),
-		row("Duration", func(s *compare.Session) string { return took(s.DurationMS) }),
+		row("Duration", func(s *compare.Session) string { return durationText(s.DurationMS) }),
 	}
 }
 
@@ -146,7 +146,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 				continue
 			}
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, cmp.Or(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
-				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), took(f.DurationMS), differs)
+				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), durationText(f.DurationMS), differs)
 		}
 	}
 	if err := table.Flush(); err != nil {

@@ -36,7 +36,7 @@ Examples:
 
 // Run implements [cli.Verb].
 func (v *Export) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
@@ -50,13 +50,13 @@ func (v *Export) Run(ctx context.Context, a *cli.App) error {
 			a.Document(document.Export{Output: file, Bytes: size, Manifest: m})
 			return nil
 		}
-		v.say(a, file, size, &m)
+		v.printSummary(a, file, size, &m)
 		return nil
 	})
 }
 
-// say prints a summary of an archive.
-func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
+// printSummary prints a summary of an archive.
+func (v *Export) printSummary(a *cli.App, file string, size int64, m *bundle.Manifest) {
 	redacted, binary := 0, 0
 	for _, f := range m.Files {
 		if f.Redacted {
@@ -71,7 +71,7 @@ func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
 		fmt.Fprintf(a.Stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
 	}
 	if binary > 0 {
-		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", are(binary))
+		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", filesAre(binary))
 	}
 	for _, l := range m.LeftOut {
 		fmt.Fprintf(a.Stdout, "  Left out: %s, %s\n", l.Path, l.Reason)
@@ -81,7 +81,7 @@ func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
 	}
 }
 
-func are(n int) string {
+func filesAre(n int) string {
 	if n == 1 {
 		return "1 file is"
 	}

@@ -25,7 +25,7 @@ type sessionHistoryVerb struct {
 
 // Run implements [cli.Verb].
 func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		h, err := e.History(v.Session)
 		if err != nil {
 			return err
@@ -60,30 +60,30 @@ func writeHistory(to io.Writer, h *engine.History) error {
 	fmt.Fprintln(table, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitOf(v), outcomeOf(v, h.Status), took(v.DurationMS),
-			v.Attempts, v.Retries, v.StageRetries, next(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
+			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
 	return table.Flush()
 }
 
-// outcomeOf returns a visit's outcome or status. An unfinished visit has the status of its session.
-func outcomeOf(v engine.Visit, session state.Status) string {
+// outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
+func outcomeText(v engine.Visit, session state.Status) string {
 	if v.Status == string(state.NodeRunning) && session != state.Running {
 		return string(session)
 	}
 	return cmp.Or(v.Outcome, v.Status)
 }
 
-// visitOf returns the number of a visit, with the number of the pipeline's run if it is not the first.
-func visitOf(v engine.Visit) string {
+// visitText returns the number of a visit, with the number of the pipeline's run if it is not the first.
+func visitText(v engine.Visit) string {
 	if v.Run > 1 {
 		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
 	}
 	return fmt.Sprint(v.Visit)
 }
 
-// next returns the node after a visit: "execute (cycle 1/3)".
-func next(v engine.Visit) string {
+// nextText returns the node after a visit: "execute (cycle 1/3)".
+func nextText(v engine.Visit) string {
 	switch {
 	case v.Edge != "":
 		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
@@ -109,8 +109,8 @@ func writeReturns(to io.Writer, h *engine.History) error {
 	return table.Flush()
 }
 
-// took returns a duration in milliseconds as text.
-func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
+// durationText returns a duration in milliseconds as text.
+func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
 // Metrics is the verb `metrics` with `metrics session` and `metrics --prometheus`.
 type Metrics struct {
@@ -125,7 +125,7 @@ type metricsSessionVerb struct {
 
 // Run implements [cli.Verb].
 func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		m, err := e.Metrics(v.Session)
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func writeMetrics(to io.Writer, m *engine.Metrics) {
 	if m.Pipeline != "" {
 		fmt.Fprintf(to, "Pipeline:  %s\n", screen.Clean(m.Pipeline))
 	}
-	fmt.Fprintf(to, "Duration:  %s\n", took(m.DurationMS))
+	fmt.Fprintf(to, "Duration:  %s\n", durationText(m.DurationMS))
 	writeWork(to, "", m.Work, 0, 0)
 	for _, c := range m.Cycles {
 		fmt.Fprintf(to, "Cycle:     %s %d/%d\n", screen.Clean(c.Edge), c.Count, c.Limit)
@@ -168,7 +168,7 @@ func writeStage(to io.Writer, s *engine.StageMetrics) {
 		}
 	}
 	row("Outcome", s.Outcome)
-	row("Duration", took(s.DurationMS))
+	row("Duration", durationText(s.DurationMS))
 	if s.Visits > 1 {
 		row("Visits", fmt.Sprint(s.Visits))
 	}
@@ -219,7 +219,7 @@ func tokensText(used *int64, most int64, unknown int) string {
 	if used != nil {
 		text = screen.Count(*used)
 	}
-	return amount(text, limitText(most > 0, screen.Count(most)), unknown)
+	return amountText(text, limitText(most > 0, screen.Count(most)), unknown)
 }
 
 // costText returns the cost and its limit: "$0.0213 / $2.0000, unknown for 1 call".
@@ -228,7 +228,7 @@ func costText(used *float64, most float64, unknown int) string {
 	if used != nil {
 		text = screen.Dollars(*used)
 	}
-	return amount(text, limitText(most > 0, screen.Dollars(most)), unknown)
+	return amountText(text, limitText(most > 0, screen.Dollars(most)), unknown)
 }
 
 func limitText(limited bool, text string) string {
@@ -238,8 +238,8 @@ func limitText(limited bool, text string) string {
 	return " / " + text
 }
 
-// amount joins an amount, its limit and the number of calls that reported none.
-func amount(used, limit string, unknown int) string {
+// amountText joins an amount, its limit and the number of calls that reported none.
+func amountText(used, limit string, unknown int) string {
 	switch {
 	case used == "" && unknown > 0:
 		return "unknown" + limit + " (" + screen.Plural(unknown, "call") + " did not say)"

@@ -35,7 +35,7 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		sessions, err := e.Sessions()
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 			a.Document(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)})
 			return nil
 		}
-		WriteSessions(a.Stdout, sessions, time.Now())
+		writeSessions(a.Stdout, sessions, time.Now())
 		return nil
 	})
 }
@@ -108,10 +108,10 @@ func checkStatuses(words []string) error {
 	return nil
 }
 
-// stageOf returns a session's current stage, with the run of its pipeline if there are several.
-func stageOf(s engine.SessionInfo) string {
+// stageText returns a session's current stage, with the run of its pipeline if there are several.
+func stageText(s engine.SessionInfo) string {
 	text := screen.Clean(s.Stage)
-	if runs := OfRuns(s.Run, s.Runs); runs != "" {
+	if runs := RunText(s.Run, s.Runs); runs != "" {
 		text += " (run " + runs + ")"
 	}
 	if n := len(s.Waiting); n > 0 {
@@ -120,8 +120,8 @@ func stageOf(s engine.SessionInfo) string {
 	return strings.TrimSpace(text)
 }
 
-// WriteSessions writes a table of sessions; now is the current time.
-func WriteSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
+// writeSessions writes a table of sessions; now is the current time.
+func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	if len(sessions) == 0 {
 		fmt.Fprintln(to, "No pipeline runs found.")
 		return
@@ -130,6 +130,6 @@ func WriteSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	width := cli.NameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
+		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageText(s))
 	}
 }

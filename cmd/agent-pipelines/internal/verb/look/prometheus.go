@@ -29,8 +29,8 @@ func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
 	case v.All && len(v.Sessions) > 0:
 		return cli.UsageError("--all and the name of a session contradict each other", "leave one of them out")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		sessions, err := exposed(a, e, v.Sessions)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		sessions, err := sessionMetrics(a, e, v.Sessions)
 		if err != nil {
 			return err
 		}
@@ -38,9 +38,9 @@ func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// exposed returns the metrics of sessions. A session that is unreadable or has not started is an error if names contains
+// sessionMetrics returns the metrics of sessions. A session that is unreadable or has not started is an error if names contains
 // it; otherwise it is left out with a warning.
-func exposed(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
+func sessionMetrics(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
 	all, err := e.Sessions()
 	if err != nil {
 		return nil, err

@@ -29,16 +29,16 @@ type questionsListVerb struct {
 
 // Run implements [cli.Verb].
 func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := v.questions(a, e)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswersTo(all)...)
+			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswerCommands(all)...)
 			return nil
 		}
-		WriteQuestions(a.Stdout, all, time.Now())
+		writeQuestions(a.Stdout, all, time.Now())
 		return nil
 	})
 }
@@ -66,8 +66,8 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 	return all, nil
 }
 
-// WriteQuestions writes a table of questions; now is the current time.
-func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
+// writeQuestions writes a table of questions; now is the current time.
+func writeQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	if len(all) == 0 {
 		fmt.Fprintln(to, "No questions are open.")
 		return
@@ -78,15 +78,15 @@ func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	for _, q := range all {
 		text := screen.Clean(q.Text)
 		if q.Answer != nil {
-			text = "(" + answered(q) + ") " + text
+			text = "(" + answerText(q) + ") " + text
 		}
-		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(PlaceOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(QuestionStage(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
 	}
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", cli.Program)
 }
 
-// PlaceOf returns the stage of a question, or in a parallel block the stage and the provider, joined by format.
-func PlaceOf(q engine.Question, format string) string {
+// QuestionStage returns the stage of a question, or in a parallel block the stage and the provider, joined by format.
+func QuestionStage(q engine.Question, format string) string {
 	if q.Provider == "" {
 		return q.Stage
 	}
@@ -100,7 +100,7 @@ type questionsShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(v.Session)
 		if err != nil {
 			return err
@@ -112,10 +112,10 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 			}
 		}
 		if len(chosen) == 0 {
-			return notAsked(v.Session, v.Question)
+			return noQuestion(v.Session, v.Question)
 		}
 		if a.JSON {
-			a.Document(document.Questions{Questions: chosen}, cli.AnswersTo(chosen)...)
+			a.Document(document.Questions{Questions: chosen}, cli.AnswerCommands(chosen)...)
 			return nil
 		}
 		for i, q := range chosen {
@@ -128,7 +128,7 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func notAsked(session, question string) error {
+func noQuestion(session, question string) error {
 	text := fmt.Sprintf("session '%s' asks nothing", session)
 	if question != "" {
 		text = fmt.Sprintf("session '%s' has no question %s open", session, question)
@@ -152,16 +152,16 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	row("Stage", q.Stage)
 	row("Provider", q.Provider)
 	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
-	row("Due", Due(q))
+	row("Due", DueText(q))
 	row("Remedy", q.Remedy)
 	if q.Escalation != nil {
 		row("Escalation", q.Escalation.File)
 	}
-	for _, r := range AboutCall(q.Call) {
+	for _, r := range CallProperties(q.Call) {
 		row(r.Name, r.Text)
 	}
 	fmt.Fprintln(to)
-	for _, line := range cli.Wrapped(q.Text) {
+	for _, line := range cli.WrapText(q.Text) {
 		fmt.Fprintln(to, strings.TrimRight("  "+line, " "))
 	}
 	if q.Preview != "" {
@@ -178,14 +178,14 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	}
 	fmt.Fprintln(to)
 	if q.Answer != nil {
-		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answered(q))
+		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answerText(q))
 		return
 	}
 	writeCommands(to, q)
 }
 
-// Due returns the time limit of a question and the action after it; "" without a limit.
-func Due(q engine.Question) string {
+// DueText returns the time limit of a question and the action after it; "" without a limit.
+func DueText(q engine.Question) string {
 	if q.Due == nil {
 		return ""
 	}
@@ -196,15 +196,15 @@ func Due(q engine.Question) string {
 	return text
 }
 
-// aspect is a named property of a tool call.
-type aspect struct{ Name, Text string }
+// CallProperty is a named property of a tool call.
+type CallProperty struct{ Name, Text string }
 
-// AboutCall returns the properties of a tool call that the user needs for the decision, nil for nil. A text may be empty.
-func AboutCall(c *event.AskedCall) []aspect {
+// CallProperties returns the properties of a tool call that the user needs for the decision, nil for nil. A text may be empty.
+func CallProperties(c *event.AskedCall) []CallProperty {
 	if c == nil {
 		return nil
 	}
-	return []aspect{
+	return []CallProperty{
 		{"Operation", c.Operation},
 		{"Paths", strings.Join(c.Paths, ", ")},
 		{"Command", c.Command},
@@ -259,8 +259,8 @@ func writeResolution(to io.Writer, e engine.Escalation) {
 	}
 }
 
-// answered describes the answer to a question.
-func answered(q engine.Question) string {
+// answerText describes the answer to a question.
+func answerText(q engine.Question) string {
 	text := "answered: " + q.Answer.Word
 	if q.Answer.By != "" {
 		text += " by " + q.Answer.By

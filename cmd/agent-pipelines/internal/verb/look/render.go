@@ -19,7 +19,7 @@ import (
 // writeProgress writes the steps, cycles and budgets of a session. row writes one named line.
 func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {
 	if len(s.Steps) > 0 {
-		row("Steps", stepsOf(s))
+		row("Steps", stepsProgress(s))
 		writeSteps(to, s.Steps)
 	}
 	if s.Returns > 0 {
@@ -39,8 +39,8 @@ func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) 
 	}
 }
 
-// skips reports whether a resume can skip a failed step, and no question offers that.
-func skips(s *engine.Status) bool {
+// canSkipStep reports whether a resume can skip a failed step, and no question offers that.
+func canSkipStep(s *engine.Status) bool {
 	offers := func(q engine.Question) bool { return q.Commands.SkipFailedStep != "" }
 	if slices.ContainsFunc(s.Questions, offers) {
 		return false
@@ -49,8 +49,8 @@ func skips(s *engine.Status) bool {
 	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
 }
 
-// stepsOf returns the progress of steps: "execute: 3/5 done".
-func stepsOf(s *engine.Status) string {
+// stepsProgress returns the progress of steps: "execute: 3/5 done".
+func stepsProgress(s *engine.Status) string {
 	done := 0
 	for _, step := range s.Steps {
 		if step.Status.Done() {
@@ -139,10 +139,10 @@ func WriteWaiting(to io.Writer, all []engine.Question) {
 	for _, q := range all {
 		about := ""
 		if q.Stage != "" {
-			about = " (stage " + PlaceOf(q, "%s, provider %s") + ")"
+			about = " (stage " + QuestionStage(q, "%s, provider %s") + ")"
 		}
 		if q.Answer != nil {
-			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answered(q))
+			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answerText(q))
 			continue
 		}
 		text := screen.Clean(q.Text)
@@ -158,7 +158,7 @@ func WriteWaiting(to io.Writer, all []engine.Question) {
 		if q.Remedy != "" {
 			fmt.Fprintln(to, "  What to do: "+screen.Clean(q.Remedy))
 		}
-		if until := Due(q); until != "" {
+		if until := DueText(q); until != "" {
 			fmt.Fprintln(to, "  To be answered by "+until)
 		}
 		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)

@@ -45,8 +45,8 @@ func (v *Report) Run(ctx context.Context, a *cli.App) error {
 	if v.Output == "-" && a.JSON {
 		return cli.UsageError("--json and --output - both write to standard output", "name a file, or leave --json out")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		text, err := reportOf(e, v.Session)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		text, err := sessionReport(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -92,8 +92,8 @@ func (v *Report) write(text []byte) (file string, err error) {
 	return filepath.Abs(name)
 }
 
-// reportOf returns the page of a session. It reads the journal once.
-func reportOf(e *engine.Engine, session string) ([]byte, error) {
+// sessionReport returns the page of a session. It reads the journal once.
+func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
 	var chain *why.Chain
 	var collector *report.Collector
@@ -108,9 +108,9 @@ func reportOf(e *engine.Engine, session string) ([]byte, error) {
 		return nil, err
 	}
 	facts := report.Facts{
-		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: graphOf(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
 	}
-	facts.Artifacts, facts.ArtifactsLeft = shownArtifacts(e, s, secrets.Agent().Text)
+	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.Agent().Text)
 	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
 		defer root.Close()
 		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
@@ -122,8 +122,8 @@ func reportOf(e *engine.Engine, session string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// graphOf returns the drawing of a pipeline as SVG, "" if its plan could not be read.
-func graphOf(p *plan.Plan) string {
+// pipelineSVG returns the drawing of a pipeline as SVG, "" if its plan could not be read.
+func pipelineSVG(p *plan.Plan) string {
 	if len(p.Nodes) == 0 {
 		return ""
 	}
@@ -158,8 +158,8 @@ const (
 	maxArtifacts = 100      // number of artifacts
 )
 
-// shownArtifacts returns the newest artifacts of a session's nodes with their texts, and the number of those left out.
-func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
+// reportArtifacts returns the newest artifacts of a session's nodes with their texts, and the number of those left out.
+func reportArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {
 		case !i.Newest:
@@ -168,7 +168,7 @@ func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) s
 			left++
 			continue
 		}
-		shown := report.Artifact{Node: nameOf(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: cli.Within(e.WorkDir(), i.File), Problem: i.Problem}
+		shown := report.Artifact{Node: artifactName(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: cli.RelativePath(e.WorkDir(), i.File), Problem: i.Problem}
 		if i.Problem == "" && i.Size <= 1<<20 {
 			content, err := e.ReadArtifact(s.Status.Session, i)
 			if err != nil {

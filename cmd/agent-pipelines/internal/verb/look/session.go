@@ -32,7 +32,7 @@ type sessionRemoveVerb struct {
 
 // Run implements [cli.Verb].
 func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 			}
 			chosen = append(chosen, all[i])
 		}
-		return remove(a, ctx, e, chosen, v.Yes)
+		return removeSessions(a, ctx, e, chosen, v.Yes)
 	})
 }
 
@@ -63,33 +63,33 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
 		}
 		before := time.Now().Add(-time.Duration(v.Older))
 		chosen := slices.DeleteFunc(all, func(s engine.SessionInfo) bool {
-			return !s.Modified.Before(before) || !slices.Contains(v.Status, StatusWord(s)) || held(e, s.Session)
+			return !s.Modified.Before(before) || !slices.Contains(v.Status, StatusWord(s)) || isHeld(e, s.Session)
 		})
 		if v.DryRun {
 			reportRemoved(a, nil, chosen)
 			return nil
 		}
-		return remove(a, ctx, e, chosen, v.Yes)
+		return removeSessions(a, ctx, e, chosen, v.Yes)
 	})
 }
 
-// held reports whether a process runs a session. It is false for an unreadable session, whose removal returns the error.
-func held(e *engine.Engine, session string) bool {
+// isHeld reports whether a process runs a session. It is false for an unreadable session, whose removal returns the error.
+func isHeld(e *engine.Engine, session string) bool {
 	s, err := e.Status(session)
 	return err == nil && s.Held
 }
 
-// remove removes sessions after a confirmation by the user.
-func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
+// removeSessions removes sessions after a confirmation by the user.
+func removeSessions(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
 	if len(chosen) > 0 && !yes {
-		agreed, err := agree(a, chosen)
+		agreed, err := confirmRemoval(a, chosen)
 		if err != nil || !agreed {
 			if err == nil && a.JSON {
 				reportRemoved(a, nil, nil)
@@ -112,13 +112,13 @@ func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.S
 	return errors.Join(errs...)
 }
 
-// agree asks the user at the terminal for confirmation. Without a terminal it is an error.
-func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
+// confirmRemoval asks the user at the terminal for confirmation. Without a terminal it is an error.
+func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	if !a.Interactive() {
 		return false, cli.UsageError(fmt.Sprintf("removing %s needs a confirmation, and there is no terminal", screen.Plural(len(chosen), "session")),
 			"add --yes")
 	}
-	WriteSessions(a.Stderr, chosen, time.Now())
+	writeSessions(a.Stderr, chosen, time.Now())
 	fmt.Fprintf(a.Stderr, "\nRemove %s with all files? [y/N] ", screen.Plural(len(chosen), "session"))
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -136,7 +136,7 @@ func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 // reportRemoved prints the removed sessions, and those that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	if a.JSON {
-		a.Document(document.Removed{Removed: names(removed), Would: names(would)})
+		a.Document(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)})
 		return
 	}
 	for _, s := range removed {
@@ -150,7 +150,7 @@ func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	}
 }
 
-func names(sessions []engine.SessionInfo) []string {
+func sessionNames(sessions []engine.SessionInfo) []string {
 	list := []string{}
 	for _, s := range sessions {
 		list = append(list, s.Session)

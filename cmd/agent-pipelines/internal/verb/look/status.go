@@ -23,29 +23,29 @@ type Status struct {
 
 // Run implements [cli.Verb].
 func (v *Status) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(s, cli.NextOf(s)...)
+			a.Document(s, cli.NextCommands(s)...)
 			return nil
 		}
-		WriteStatus(a.Stdout, s, time.Now())
+		writeStatus(a.Stdout, s, time.Now())
 		return nil
 	})
 }
 
-// WriteStatus writes a status as text; now is the current time.
-func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
+// writeStatus writes a status as text; now is the current time.
+func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
 		}
 	}
 	row("Session", s.Session)
-	row("Status", Condition(s))
+	row("Status", StatusText(s))
 	for i, line := range screen.Wrap(s.Reason, cli.TextWidth-reasonIndent, cli.TextWidth-reasonIndent) {
 		if i == 0 {
 			row("Reason", line)
@@ -53,39 +53,39 @@ func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 		}
 		fmt.Fprintf(to, "%*s%s\n", reasonIndent, "", line)
 	}
-	row("Run", OfRuns(s.Run, s.Runs))
-	row("Node", node(s))
+	row("Run", RunText(s.Run, s.Runs))
+	row("Node", nodeText(s))
 	row("Provider", s.Provider)
 	if len(s.Providers) == 0 {
-		row("Iteration", iteration(s.Iteration, s.Max, s.Attempt))
+		row("Iteration", iterationText(s.Iteration, s.Max, s.Attempt))
 	}
 	for i := range s.Providers {
 		p := &s.Providers[i]
-		row("  "+p.Provider, provider(p))
+		row("  "+p.Provider, providerText(p))
 	}
 	writeProgress(to, row, s)
 	if s.LastEvent != "" {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
-	row("Health", health(s))
+	row("Health", healthText(s))
 	row("Errors", strconv.Itoa(max(s.Health.Errors, failures(s))))
-	row("Duration", duration(s, now))
+	row("Duration", elapsedText(s, now))
 	row("Usage", screen.Usage(s.Usage))
-	for _, text := range cli.Isolation(s.Plugins) {
+	for _, text := range cli.IsolationLines(s.Plugins) {
 		row("Sandbox", text)
 	}
 	writeFound(row, s)
 	if s.Deliverable != nil {
-		row("Deliverable", Delivered(s.Deliverable))
+		row("Deliverable", DeliverableText(s.Deliverable))
 	}
 	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {
-		cli.FailureOf(s.Failure).Print(to)
+		cli.FailureFault(s.Failure).Print(to)
 	}
 	WriteWaiting(to, s.Questions)
 	WriteResume(to, s.ResumeCommand)
-	if skips(s) {
+	if canSkipStep(s) {
 		fmt.Fprintf(to, "To go on without what failed: %s --skip-failed-step\n", s.ResumeCommand)
 	}
 	if s.RepairCommand != "" {
@@ -93,8 +93,8 @@ func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 	}
 }
 
-// leftBehind describes a process that outlived its attempt.
-func leftBehind(p engine.Survivor) string {
+// survivorText describes a process that outlived its attempt.
+func survivorText(p engine.Survivor) string {
 	end := "ended"
 	if !p.Ended {
 		end = "SIGKILL does not end it"
@@ -108,10 +108,10 @@ func writeFound(row func(name, text string), s *engine.Status) {
 		row("Secret found", screen.Secret(d))
 	}
 	for _, p := range s.Survivors {
-		row("Left behind", leftBehind(p))
+		row("Left behind", survivorText(p))
 	}
 	for i := range s.Superseded {
-		row("Superseded", superseded(&s.Superseded[i]))
+		row("Superseded", supersededText(&s.Superseded[i]))
 	}
 	for i := range s.Late {
 		row("Late", screen.Late(s.Late[i].LateDeliveryData))
@@ -121,8 +121,8 @@ func writeFound(row func(name, text string), s *engine.Status) {
 // reasonIndent is the column at which the texts of the rows begin.
 const reasonIndent = 16
 
-// Condition describes a session's status.
-func Condition(s *engine.Status) string {
+// StatusText describes a session's status.
+func StatusText(s *engine.Status) string {
 	switch {
 	case s.Crashed:
 		return "crashed (its process is gone; the work that was finished is kept)"
@@ -140,20 +140,20 @@ func Condition(s *engine.Status) string {
 	}
 }
 
-// superseded describes an attempt that was repeated, and its changes.
-func superseded(s *engine.Superseded) string {
+// supersededText describes an attempt that was repeated, and its changes.
+func supersededText(s *engine.Superseded) string {
 	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
-// OfRuns returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.
-func OfRuns(run, runs int) string {
+// RunText returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.
+func RunText(run, runs int) string {
 	if runs == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d", run, runs)
 }
 
-func node(s *engine.Status) string {
+func nodeText(s *engine.Status) string {
 	if s.Node == "" {
 		return ""
 	}
@@ -164,7 +164,7 @@ func node(s *engine.Status) string {
 	return fmt.Sprintf("%s (%s/%s)", s.Node, s.Stage, kind)
 }
 
-func iteration(number, limit, attempt int) string {
+func iterationText(number, limit, attempt int) string {
 	text := fmt.Sprint(number)
 	if limit >= number { // retries of a stage may exceed the limit
 		text += fmt.Sprintf("/%d", limit)
@@ -175,11 +175,11 @@ func iteration(number, limit, attempt int) string {
 	return text
 }
 
-// provider describes a provider of a parallel block: "running, stage ideas, iteration 1/2".
-func provider(p *engine.ProviderStatus) string {
+// providerText describes a provider of a parallel block: "running, stage ideas, iteration 1/2".
+func providerText(p *engine.ProviderStatus) string {
 	text := p.Status
 	if p.Stage != "" && p.Status != string(state.NodeComplete) {
-		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iteration(p.Iteration, p.Max, p.Attempt))
+		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iterationText(p.Iteration, p.Max, p.Attempt))
 	}
 	if p.Failure != nil {
 		text += ": " + p.Failure.Message
@@ -187,23 +187,23 @@ func provider(p *engine.ProviderStatus) string {
 	return text
 }
 
-// health returns the Bash engine's label, with the score if it is below 1.
-func health(s *engine.Status) string {
+// healthText returns the Bash engine's label, with the score if it is below 1.
+func healthText(s *engine.Status) string {
 	h := s.Health
 	switch {
 	case s.Events == 0:
 		return ""
 	case h.Label == engine.HealthWarning:
-		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, burden(h))
+		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, healthCauses(h))
 	case h.Score < 1:
-		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, burden(h))
+		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, healthCauses(h))
 	default:
 		return h.Label
 	}
 }
 
-// burden lists the causes of a low score.
-func burden(h engine.Health) string {
+// healthCauses lists the causes of a low score.
+func healthCauses(h engine.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
 		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
@@ -222,8 +222,8 @@ func failures(s *engine.Status) int {
 	return 1
 }
 
-// duration returns the time from the start to the end, or to now.
-func duration(s *engine.Status, now time.Time) string {
+// elapsedText returns the time from the start to the end, or to now.
+func elapsedText(s *engine.Status, now time.Time) string {
 	if s.StartedAt.IsZero() {
 		return ""
 	}
@@ -234,7 +234,7 @@ func duration(s *engine.Status, now time.Time) string {
 	return screen.Age(end.Sub(s.StartedAt))
 }
 
-// Delivered describes a deliverable: "specification of spec, <path>".
-func Delivered(d *engine.Deliverable) string {
+// DeliverableText describes a deliverable: "specification of spec, <path>".
+func DeliverableText(d *engine.Deliverable) string {
 	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

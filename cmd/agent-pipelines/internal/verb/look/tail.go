@@ -27,7 +27,7 @@ type Tail struct {
 	Count   *int   `arg:"" name:"lines" optional:"" help:"Number of past events to print first; 0: only new ones (default 50)."`
 	Lines   *int   `name:"lines" placeholder:"N" help:"Same as lines, as a flag."`
 	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not (default: while the session runs)."`
-	about
+	eventFilter
 }
 
 // Help returns the text below the usage.
@@ -46,9 +46,9 @@ func (v *Tail) Run(ctx context.Context, a *cli.App) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, even if its output blocks
-	err := a.Use(ctx, func(e *engine.Engine) error {
-		if v.asked() {
-			return v.some(ctx, a, e)
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
+		if v.isSet() {
+			return v.printFiltered(ctx, a, e)
 		}
 		if v.Follow != nil { // explicit, whether or not a process runs the session
 			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, func(e event.Event) error { return PrintEvent(a, e) })
@@ -85,18 +85,18 @@ func PrintEvent(a *cli.App, e event.Event) error {
 	return err
 }
 
-// about holds the flags that filter the events of a session.
-type about struct {
+// eventFilter holds the flags that filter the events of a session.
+type eventFilter struct {
 	Stage      string `placeholder:"ID" complete:"node" help:"Print only events of this stage and its embedded stages."`
 	Iteration  int    `placeholder:"N" help:"Print only events of iterations with this number."`
 	WithOutput bool   `help:"Also print the agent's output after each iteration."`
 }
 
-// asked reports whether a flag is set.
-func (b *about) asked() bool { return b.Stage != "" || b.Iteration != 0 || b.WithOutput }
+// isSet reports whether a flag is set.
+func (b *eventFilter) isSet() bool { return b.Stage != "" || b.Iteration != 0 || b.WithOutput }
 
-// some prints the last events that pass the filter, and follows new ones.
-func (v *Tail) some(ctx context.Context, a *cli.App, e *engine.Engine) error {
+// printFiltered prints the last events that pass the filter, and follows new ones.
+func (v *Tail) printFiltered(ctx context.Context, a *cli.App, e *engine.Engine) error {
 	if v.Iteration < 0 {
 		return cli.UsageError("--iteration cannot be negative", "iterations count from 1")
 	}
@@ -109,7 +109,7 @@ func (v *Tail) some(ctx context.Context, a *cli.App, e *engine.Engine) error {
 		return err
 	}
 	show := func(ev event.Event) error {
-		if !v.has(ev, paths) {
+		if !v.matches(ev, paths) {
 			return nil
 		}
 		if err := PrintEvent(a, ev); err != nil || !v.WithOutput || a.JSON {
@@ -121,7 +121,7 @@ func (v *Tail) some(ctx context.Context, a *cli.App, e *engine.Engine) error {
 	var kept []event.Event
 	err = e.Tail(ctx, v.Session, -1, false, func(ev event.Event) error {
 		last = ev.Seq
-		if v.has(ev, paths) {
+		if v.matches(ev, paths) {
 			kept = append(kept, ev)
 			kept = kept[max(len(kept)-v.lines(), 0):]
 		}
@@ -151,7 +151,7 @@ func (v *Tail) some(ctx context.Context, a *cli.App, e *engine.Engine) error {
 }
 
 // paths returns the paths of the stages with the id b.Stage, nil for all stages.
-func (b *about) paths(s *engine.Status) ([]string, error) {
+func (b *eventFilter) paths(s *engine.Status) ([]string, error) {
 	if b.Stage == "" {
 		return nil, nil
 	}
@@ -168,8 +168,8 @@ func (b *about) paths(s *engine.Status) ([]string, error) {
 	return paths, nil
 }
 
-// has reports whether an event passes the filter.
-func (b *about) has(e event.Event, paths []string) bool {
+// matches reports whether an event passes the filter.
+func (b *eventFilter) matches(e event.Event, paths []string) bool {
 	c := e.Cursor
 	switch {
 	case c == nil, strings.HasPrefix(string(e.Type), "session_"): // its cursor is the session's position

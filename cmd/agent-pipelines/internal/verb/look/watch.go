@@ -41,7 +41,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 		return cli.UsageError("watch needs a terminal, at standard input and output", "`%s tail %s` follows the events without one, `%s status %s` shows how the session stands", cli.Program, v.Session, cli.Program, v.Session)
 	}
 	viewer := cmp.Or(a.Getenv("EDITOR"), a.Getenv("PAGER"))
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		err := watching.Run(ctx, watching.Options{
 			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
 			Attention: screen.AttentionOf(a.Getenv),
@@ -54,18 +54,18 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 			a.Code = cli.ExitOfSignal(end.Signal)
 		}
 		if s, err := e.Status(v.Session); err == nil {
-			v.leave(a, s)
+			v.printStatus(a, s)
 		}
 		return nil
 	})
 }
 
-// leave prints the session's status after the screen is closed.
-func (v *Watch) leave(a *cli.App, s *engine.Status) {
+// printStatus prints the session's status after the screen is closed.
+func (v *Watch) printStatus(a *cli.App, s *engine.Status) {
 	if s.Held {
 		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return
 	}
-	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, Condition(s))
+	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, StatusText(s))
 	WriteResume(a.Stderr, s.ResumeCommand)
 }

@@ -38,8 +38,8 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 	if v.Limit < 0 {
 		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		answer, err := WhyOf(e, v.Session)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		answer, err := ExplainSession(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 			answer.Chain = answer.Chain[:v.Limit]
 		}
 		if a.JSON {
-			a.Document(answer, cli.Typed(answer.Next)...)
+			a.Document(answer, cli.ExecutableCommands(answer.Next)...)
 			return nil
 		}
 		writeWhy(a.Stdout, answer, time.Now())
@@ -56,8 +56,8 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// WhyOf returns the explanation of a session's status. It reads the journal once.
-func WhyOf(e *engine.Engine, session string) (why.Answer, error) {
+// ExplainSession returns the explanation of a session's status. It reads the journal once.
+func ExplainSession(e *engine.Engine, session string) (why.Answer, error) {
 	var chain *why.Chain
 	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
 		chain = why.New(nodeNames(p))

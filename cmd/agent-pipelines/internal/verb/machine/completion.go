@@ -66,8 +66,8 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	if place.Kind != completion.None && place.Kind != completion.File {
 		quiet := *a
 		quiet.Stderr = io.Discard
-		_ = quiet.Use(ctx, func(e *engine.Engine) error {
-			names = wordsFor(ctx, a, e, place)
+		_ = quiet.WithEngine(ctx, func(e *engine.Engine) error {
+			names = candidatesFor(ctx, a, e, place)
 			return nil
 		})
 	}
@@ -83,27 +83,27 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// wordsFor returns the candidates for the kind of word at a place.
-func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
+// candidatesFor returns the candidates for the kind of word at a place.
+func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
 	switch place.Kind {
 	case completion.Session:
-		return sessionWords(e)
+		return sessionCandidates(e)
 	case completion.Stage:
-		return asWords(e.StageNames())
+		return namedCandidates(e.StageNames())
 	case completion.Pipeline:
-		return asWords(e.PipelineNames())
+		return namedCandidates(e.PipelineNames())
 	case completion.Node:
-		return nodeWords(ctx, e, place)
+		return nodeCandidates(ctx, e, place)
 	case completion.Question:
-		return questionWords(e, place)
+		return questionCandidates(e, place)
 	case completion.Provider:
-		return providerWords(ctx, e)
+		return providerCandidates(ctx, e)
 	case completion.Plugin:
-		return pluginWords(ctx, e)
+		return pluginCandidates(ctx, e)
 	case completion.Setting:
-		return settingWords(ctx, e)
+		return settingCandidates(ctx, e)
 	case completion.Status:
-		return asWords(look.StatusWords)
+		return namedCandidates(look.StatusWords)
 	case completion.Code:
 		var codes []completion.Candidate
 		for _, entry := range explain.All() {
@@ -123,13 +123,13 @@ func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completio
 		}
 		return names
 	case completion.Help:
-		return asWords(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
+		return namedCandidates(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
 	default:
 		return nil
 	}
 }
 
-func asWords(names []string) []completion.Candidate {
+func namedCandidates(names []string) []completion.Candidate {
 	var all []completion.Candidate
 	for _, name := range names {
 		all = append(all, completion.Candidate{Value: name})
@@ -137,8 +137,8 @@ func asWords(names []string) []completion.Candidate {
 	return all
 }
 
-// sessionWords returns the sessions, the newest first.
-func sessionWords(e *engine.Engine) []completion.Candidate {
+// sessionCandidates returns the sessions, the newest first.
+func sessionCandidates(e *engine.Engine) []completion.Candidate {
 	sessions, _ := e.Sessions()
 	var all []completion.Candidate
 	for _, s := range sessions {
@@ -147,8 +147,8 @@ func sessionWords(e *engine.Engine) []completion.Candidate {
 	return all
 }
 
-// nodeWords returns the nodes of the pipeline or session on the command line.
-func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
+// nodeCandidates returns the nodes of the pipeline or session on the command line.
+func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
@@ -171,8 +171,8 @@ func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []
 	return all
 }
 
-// questionWords returns the open questions of the session on the command line.
-func questionWords(e *engine.Engine, place completion.Place) []completion.Candidate {
+// questionCandidates returns the open questions of the session on the command line.
+func questionCandidates(e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
@@ -184,7 +184,7 @@ func questionWords(e *engine.Engine, place completion.Place) []completion.Candid
 	return all
 }
 
-func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+func providerCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	add := func(c sdk.Component) {
@@ -201,21 +201,21 @@ func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate
 		}
 	}
 	slices.Sort(names)
-	return asWords(slices.Compact(names))
+	return namedCandidates(slices.Compact(names))
 }
 
-func pluginWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+func pluginCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	for _, p := range plugins.Plugins {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	return asWords(slices.Compact(names))
+	return namedCandidates(slices.Compact(names))
 }
 
-// settingWords returns the settings in the settings files.
-func settingWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+// settingCandidates returns the settings in the settings files.
+func settingCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	s, err := e.Settings(ctx)
 	if err != nil {
 		return nil

@@ -29,7 +29,7 @@ type configShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func showOrigins(a *cli.App, ctx context.Context, e *engine.Engine, s *engine.Se
 		return err
 	}
 	if a.JSON {
-		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.List(all), Warnings: s.Warnings})
+		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.NonNil(all), Warnings: s.Warnings})
 		return nil
 	}
 	cli.WriteDiagnostics(a.Stderr, s.Warnings)
@@ -101,14 +101,14 @@ type configGetVerb struct {
 
 // Run implements [cli.Verb].
 func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(s.Settings, func(row engine.Setting) bool { return row.Key == v.Key })
 		if i < 0 {
-			return notSet(s, v.Key)
+			return unsetError(s, v.Key)
 		}
 		if a.JSON {
 			a.Document(s.Settings[i])
@@ -119,8 +119,8 @@ func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// notSet returns the error for a setting without a value.
-func notSet(s *engine.Settings, key string) error {
+// unsetError returns the error for a setting without a value.
+func unsetError(s *engine.Settings, key string) error {
 	within := slices.ContainsFunc(s.Settings, func(row engine.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
 	if err := engine.CheckSetting(key); err != nil && !within {
 		return err
@@ -143,7 +143,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	if v.Project {
 		layer = engine.LayerProject
 	}
-	err := a.Use(ctx, func(e *engine.Engine) error {
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
 		if err == nil && !a.JSON {
 			cli.WriteDiagnostics(a.Stderr, warnings)
@@ -153,7 +153,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error { // a new engine reads the changed files
+	return a.WithEngine(ctx, func(e *engine.Engine) error { // a new engine reads the changed files
 		all, err := e.Origins(ctx)
 		if err != nil {
 			return err

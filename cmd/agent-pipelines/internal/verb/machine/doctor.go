@@ -78,11 +78,11 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 		doctor.Directory("project", ".claude", filepath.Join(work, ".claude")),
 		doctor.Directory("project", "temporary files", os.TempDir()),
 	)
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var programs, plugins, isolation []doctor.Check
 		var providers providerChecks
 		var wait sync.WaitGroup
-		wait.Go(func() { programs = machine(ctx) })
+		wait.Go(func() { programs = machineChecks(ctx) })
 		wait.Go(func() { plugins = checkPlugins(ctx, e) })
 		wait.Go(func() { isolation = checkIsolation(ctx, e) })
 		wait.Go(func() { providers.all, providers.err = e.CheckProviders(ctx) })
@@ -90,7 +90,7 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		checks, err := providers.of(&x)
+		checks, err := providers.checks(&x)
 		x.Checks = slices.Concat(x.Checks, checks, plugins, isolation, programs)
 		return err
 	})
@@ -99,14 +99,14 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 	case errors.As(err, &usage), ctx.Err() != nil:
 		return x, err
 	case err != nil: // an engine that does not open is a finding
-		x.Checks = append(x.Checks, unusable(err)...)
+		x.Checks = append(x.Checks, unusableChecks(err)...)
 	}
 	return x, nil
 }
 
-// unusable returns the checks for an engine that does not open: one for each fault of the settings, or one for another
+// unusableChecks returns the checks for an engine that does not open: one for each fault of the settings, or one for another
 // error.
-func unusable(err error) []doctor.Check {
+func unusableChecks(err error) []doctor.Check {
 	var faults engine.Diagnostics
 	if !errors.As(err, &faults) {
 		f := cli.FaultOf(err)
@@ -120,13 +120,13 @@ func unusable(err error) []doctor.Check {
 		}
 		checks = append(checks, doctor.Check{
 			Area: "project", Name: "settings", State: state, Do: d.Hint,
-			Found: fmt.Sprintf("%s: %s (%s)", cli.Placed(d.File, d.Line, d.Column), d.Message, d.Code),
+			Found: fmt.Sprintf("%s: %s (%s)", cli.Position(d.File, d.Line, d.Column), d.Message, d.Code),
 		})
 	}
 	return checks
 }
 
-func machine(ctx context.Context) []doctor.Check {
+func machineChecks(ctx context.Context) []doctor.Check {
 	return []doctor.Check{
 		doctor.Program(ctx, "git", "--version", "install it (apt install git): agents use it, and deliveries as a commit or a patch need it"),
 		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or say --foreground or --detach: without a word loop and pipeline run in tmux"),
@@ -192,8 +192,8 @@ type providerChecks struct {
 	err error
 }
 
-// of returns the checks of providers. A fault of the provider for runs is bad; a fault of another one is a note.
-func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
+// checks returns the checks of providers. A fault of the provider for runs is bad; a fault of another one is a note.
+func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -206,7 +206,7 @@ func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
 		}
 	}
 	if wanted < 0 {
-		return nil, cli.NoProvider(x.Provider, names)
+		return nil, cli.UnknownProvider(x.Provider, names)
 	}
 	x.Provider = p.all[wanted].Name
 	var checks []doctor.Check
@@ -261,7 +261,7 @@ func writeExamination(a *cli.App, x document.Examination) {
 		wide = max(wide, len(c.Name))
 	}
 	margin := 2 + len("note  ")
-	if page.Width == 0 || page.Width >= margin+wide+2+cli.Least {
+	if page.Width == 0 || page.Width >= margin+wide+2+cli.MinValueWidth {
 		margin += wide + 2
 	}
 	for _, area := range areas {
@@ -279,18 +279,18 @@ func writeExamination(a *cli.App, x document.Examination) {
 				page.Text("  ", string(c.State)+" "+c.Name)
 				begin = strings.Repeat(" ", margin)
 			}
-			page.Hanging(begin, strings.Repeat(" ", margin), c.Found)
+			page.HangingText(begin, strings.Repeat(" ", margin), c.Found)
 			if c.Do != "" {
 				page.Text(strings.Repeat(" ", margin), "→ "+c.Do)
 			}
 		}
 	}
 	fmt.Fprintln(a.Stdout)
-	page.Text("", verdict(x))
+	page.Text("", resultText(x))
 }
 
-// verdict returns the result of all checks on one line.
-func verdict(x document.Examination) string {
+// resultText returns the result of all checks on one line.
+func resultText(x document.Examination) string {
 	if x.Ready {
 		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
 	}

@@ -19,13 +19,13 @@ type Help struct {
 // Run implements [cli.Verb].
 func (v *Help) Run(_ context.Context, a *cli.App) error {
 	if v.Part != "" {
-		return v.part(a)
+		return v.printSubcommand(a)
 	}
 	switch {
 	case v.Subject == "exit-codes":
-		return a.ExplainOn(v.Subject, writeExitCodes)
+		return a.PrintHelp(v.Subject, writeExitCodes)
 	case v.Subject == "environment":
-		return a.ExplainOn(v.Subject, writeEnvironment)
+		return a.PrintHelp(v.Subject, writeEnvironment)
 	case v.Subject == "" || v.Subject == "stage":
 		return a.Help("")
 	case slices.Contains(cli.CommandNames(a.Parser.Model.Node), v.Subject):
@@ -36,8 +36,8 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 	}
 }
 
-// part prints the help of a subcommand.
-func (v *Help) part(a *cli.App) error {
+// printSubcommand prints the help of a subcommand.
+func (v *Help) printSubcommand(a *cli.App) error {
 	for _, child := range a.Parser.Model.Children {
 		if child.Name == v.Subject && !child.Hidden && cli.IsCommand(child, v.Part) {
 			return a.Help(v.Subject + " " + v.Part)

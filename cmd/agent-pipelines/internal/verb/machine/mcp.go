@@ -21,13 +21,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Mcp is the verb `mcp` with its subcommand serve.
-type Mcp struct {
+// MCP is the verb `mcp` with its subcommand serve.
+type MCP struct {
 	Serve mcpServeVerb `cmd:"" help:"Serve one client on standard input and output."`
 }
 
 // Help returns the text below the usage.
-func (*Mcp) Help() string {
+func (*MCP) Help() string {
 	return `Examples:
   agent-pipelines mcp serve`
 }
@@ -61,14 +61,14 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	here := in(a, root)
+	here := forProject(a, root)
 	secrets := redact.New(os.Environ())
 	return mcpserve.Serve(ctx, a.Stdin, a.Stdout, mcpserve.Options{
 		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
-		Use:     here.Use,
-		Command: func(ctx context.Context, words ...string) ([]byte, error) { return itself(a, ctx, root, words) },
-		Why:     look.WhyOf, Artifact: look.ChooseArtifact,
-		Fault: func(err error) json.RawMessage { return text(cli.FaultOf(err).WithoutSecrets(secrets)) },
+		Use:     here.WithEngine,
+		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(a, ctx, root, words) },
+		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
+		Fault: func(err error) json.RawMessage { return faultJSON(cli.FaultOf(err).WithoutSecrets(secrets)) },
 		Clean: secrets.Agent().Text,
 	})
 }
@@ -101,8 +101,8 @@ func (v *mcpServeVerb) root(a *cli.App) (string, error) {
 	return root, nil
 }
 
-// in returns a copy of the app for another project.
-func in(a *cli.App, root string) *cli.App {
+// forProject returns a copy of the app for another project.
+func forProject(a *cli.App, root string) *cli.App {
 	other := *a
 	other.Getenv = func(name string) string {
 		if name == "PROJECT_ROOT" {
@@ -113,17 +113,17 @@ func in(a *cli.App, root string) *cli.App {
 	return &other
 }
 
-// itselfLimit is the time between SIGINT and SIGKILL for a command of itself.
-const itselfLimit = 5 * time.Second
+// selfKillDelay is the time between SIGINT and SIGKILL for a command of itself.
+const selfKillDelay = 5 * time.Second
 
-// itself runs this program for a project with --json, and returns its output. The end of ctx interrupts it.
-func itself(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
+// runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts it.
+func runSelf(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, slices.Concat(words[:1], a.Arguments(), []string{"--json"}, words[1:])...)
-	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, itselfLimit
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, selfKillDelay
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "PROJECT_ROOT=") })
 	printed, err := cmd.Output()
@@ -138,8 +138,8 @@ func itself(a *cli.App, ctx context.Context, root string, words []string) ([]byt
 	}
 }
 
-// text returns a fault as JSON.
-func text(f cli.Fault) json.RawMessage {
+// faultJSON returns a fault as JSON.
+func faultJSON(f cli.Fault) json.RawMessage {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return json.RawMessage(`{}`)

@@ -34,7 +34,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	defer cancel(nil)
 	w := cli.WatchSignals(nil, func(text string) { fmt.Fprintln(a.Stderr, text) }, cancel)
 	defer w.Close()
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		done, err := e.InstallPlugin(ctx, engine.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func writeInstalled(to io.Writer, done engine.Installed) {
 		fmt.Fprintf(to, "Installed %s %s in %s\n", done.Name, done.Version, done.Path)
 	}
 	for _, c := range done.Components {
-		fmt.Fprintf(to, "  %s %s: %s\n", cli.KindName(c.Kind), called(c), cmp.Or(screen.Clean(c.Summary), "it says nothing of itself"))
+		fmt.Fprintf(to, "  %s %s: %s\n", cli.KindName(c.Kind), componentName(c), cmp.Or(screen.Clean(c.Summary), "it says nothing of itself"))
 	}
 	fmt.Fprintf(to, "Locked in %s: sha256 %s\n", done.Lock, done.SHA256)
 	if done.Shadows != "" {
@@ -76,7 +76,7 @@ type pluginsRemoveVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pluginsRemoveVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		r, err := e.RemovePlugin(ctx, v.Name)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ type pluginsLockVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		r, err := e.LockPlugins(engine.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
 		if err != nil {
 			return err

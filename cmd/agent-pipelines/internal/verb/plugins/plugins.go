@@ -39,14 +39,14 @@ type pluginsInfoVerb struct {
 
 // Run implements [cli.Verb].
 func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
 			all := document.Plugins{
-				Plugins: []document.Plugin{}, Ignored: List(listing.Ignored), Conflicts: List(listing.Conflicts), Searched: List(listing.Searched),
+				Plugins: []document.Plugin{}, Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
 			}
 			for _, p := range Reports(listing) {
 				all.Plugins = append(all.Plugins, document.Plugin(p))
@@ -61,7 +61,7 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 
 // Run implements [cli.Verb].
 func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -105,8 +105,8 @@ func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error 
 	return cli.UsageError(fmt.Sprintf("there is no plugin '%s'", name), "%s", hint)
 }
 
-// List returns a copy of items that is never nil, so that JSON has an empty list instead of null.
-func List[T any](items []T) []T { return append([]T{}, items...) }
+// NonNil returns a copy of items that is never nil, so that JSON has an empty list instead of null.
+func NonNil[T any](items []T) []T { return append([]T{}, items...) }
 
 // Reports returns all plugins; the first one holds the built-in components.
 func Reports(l engine.Plugins) []cli.PluginReport {
@@ -131,11 +131,11 @@ func writePlugins(to io.Writer, l engine.Plugins) {
 	all, wide := Reports(l), 0
 	for _, p := range all {
 		for _, c := range p.Components {
-			wide = max(wide, len(called(c)))
+			wide = max(wide, len(componentName(c)))
 		}
 	}
 	for _, p := range all {
-		words := slices.DeleteFunc([]string{p.Version, p.Standing(), p.Place()}, func(s string) bool { return s == "" })
+		words := slices.DeleteFunc([]string{p.Version, p.LockState(), p.Location()}, func(s string) bool { return s == "" })
 		fmt.Fprintf(to, "%s %s\n", p.Name, strings.Join(words, "  "))
 		writeComponents(to, p, wide)
 	}
@@ -156,12 +156,12 @@ func writeComponents(to io.Writer, p cli.PluginReport, wide int) {
 		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
 	}
 	for _, c := range p.Components {
-		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, called(c), screen.Clean(c.Summary))
+		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, componentName(c), screen.Clean(c.Summary))
 	}
 }
 
-// called returns a component's name with its aliases.
-func called(c sdk.Component) string {
+// componentName returns a component's name with its aliases.
+func componentName(c sdk.Component) string {
 	if len(c.Aliases) == 0 {
 		return c.Name
 	}

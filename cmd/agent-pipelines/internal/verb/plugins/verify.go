@@ -85,7 +85,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 	if info, err := os.Stat(v.Plugin); err == nil && !info.IsDir() || strings.ContainsRune(v.Plugin, os.PathSeparator) {
 		return verify.Target{Path: v.Plugin}, nil
 	}
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 		}
 		target = verify.Target{Path: all[i].Path, Name: all[i].Name}
 		if all[i].Source == engine.SourceBundled {
-			target.Args = cli.Serving(all[i].Name)
+			target.Args = cli.ServeArguments(all[i].Name)
 		}
 		return nil
 	})
@@ -160,8 +160,8 @@ type verifyPage struct {
 	verbose bool
 }
 
-// words maps the results to their text in the table.
-var words = map[verify.Result]string{verify.Pass: "pass", verify.Fail: "FAIL", verify.NotApplicable: "-"}
+// resultWords maps the results to their text in the table.
+var resultWords = map[verify.Result]string{verify.Pass: "pass", verify.Fail: "FAIL", verify.NotApplicable: "-"}
 
 func (p verifyPage) row(r verify.Row) {
 	title := r.Title
@@ -169,16 +169,16 @@ func (p verifyPage) row(r verify.Row) {
 		title = r.Component + ": " + title
 	}
 	const margin = "                         "
-	p.Hanging(fmt.Sprintf("%-5s %-18s ", words[r.Result], r.ID), margin, title)
+	p.HangingText(fmt.Sprintf("%-5s %-18s ", resultWords[r.Result], r.ID), margin, title)
 	if r.Seen != "" && (r.Result != verify.Pass || p.verbose) {
-		p.Hanging(margin+"seen: ", margin+"      ", r.Seen)
+		p.HangingText(margin+"seen: ", margin+"      ", r.Seen)
 	}
 	if r.Do != "" {
 		label := "do: "
 		if r.Result == verify.NotApplicable {
 			label = "give: "
 		}
-		p.Hanging(margin+label, margin+strings.Repeat(" ", len(label)), r.Do)
+		p.HangingText(margin+label, margin+strings.Repeat(" ", len(label)), r.Do)
 	}
 }
 

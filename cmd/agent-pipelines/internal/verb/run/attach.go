@@ -29,13 +29,13 @@ func (v *Attach) Run(ctx context.Context, a *cli.App) error {
 	if v.Lines < 0 {
 		return cli.UsageError("the number of lines cannot be negative", "give a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
 		}
 		if shown, err := v.showPane(ctx, a, s); shown || err != nil {
-			return errors.Join(err, v.settle(a, e))
+			return errors.Join(err, v.printStatus(a, e))
 		}
 		return v.follow(ctx, a, e)
 	})
@@ -50,7 +50,7 @@ func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (sh
 	if err != nil { // the session does not run in a tmux that this process can reach
 		return false, nil //nolint:nilerr // the caller follows the events instead
 	}
-	panes, err := panesOf(ctx, client, v.Session)
+	panes, err := sessionPanes(ctx, client, v.Session)
 	for _, p := range panes {
 		if p.PID != s.PID {
 			continue
@@ -105,11 +105,11 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 	if err != nil {
 		return err
 	}
-	return v.settle(a, e)
+	return v.printStatus(a, e)
 }
 
-// settle prints the session's status and sets the exit code of the session's own process.
-func (v *Attach) settle(a *cli.App, e *engine.Engine) error {
+// printStatus prints the session's status and sets the exit code of the session's own process.
+func (v *Attach) printStatus(a *cli.App, e *engine.Engine) error {
 	s, err := e.Status(v.Session)
 	if err != nil {
 		return err
@@ -121,18 +121,18 @@ func (v *Attach) settle(a *cli.App, e *engine.Engine) error {
 	a.Code, a.OfSession = exitOfStatus(s), true
 	switch {
 	case (s.Crashed || s.Status == "") && !a.JSON:
-		fmt.Fprintf(a.Stdout, "Session '%s' is not running: it %s\n", v.Session, look.Condition(s))
+		fmt.Fprintf(a.Stdout, "Session '%s' is not running: it %s\n", v.Session, look.StatusText(s))
 		if s.ResumeCommand != "" {
 			fmt.Fprintln(a.Stdout, "To resume: "+s.ResumeCommand)
 		}
 	default:
-		printResult(a, resultOf(s))
+		printResult(a, statusResult(s))
 	}
 	return nil
 }
 
-// resultOf returns the result of a run, derived from its status.
-func resultOf(s *engine.Status) *engine.Result {
+// statusResult returns the result of a run, derived from its status.
+func statusResult(s *engine.Status) *engine.Result {
 	r := &engine.Result{
 		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
 		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
@@ -150,11 +150,11 @@ func exitOfStatus(s *engine.Status) cli.Exit {
 	if s.Crashed {
 		return cli.ExitFailed
 	}
-	return cli.ExitOfResult(resultOf(s), signalNamed(s.Reason))
+	return cli.ExitOfResult(statusResult(s), reasonSignal(s.Reason))
 }
 
-// signalNamed returns the signal in the reason of a pause.
-func signalNamed(reason string) os.Signal {
+// reasonSignal returns the signal in the reason of a pause.
+func reasonSignal(reason string) os.Signal {
 	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		if strings.HasPrefix(reason, cli.SignalName(s)) {
 			return s

@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// errand is a request to run a session in another process.
-type errand struct {
+// startRequest is a request to run a session in another process.
+type startRequest struct {
 	at      engine.Background
 	session string // the requested name, "" for a generated one
 	force   bool
@@ -26,47 +26,47 @@ type errand struct {
 	command func(session string, more ...string) []string
 }
 
-// host is the background process of a session, possibly in a tmux pane.
-type host interface {
+// backgroundHost is the background process of a session, possibly in a tmux pane.
+type backgroundHost interface {
 	pid() int
-	// ended returns the process's exit code; over is false while it runs.
-	ended(ctx context.Context) (code int, over bool, err error)
-	// printed returns the output of the process.
-	printed(ctx context.Context) (string, error)
-	// keep lets the process continue after this one; close releases the resources that waiting needed.
-	keep(ctx context.Context) error
+	// poll returns the process's exit code; over is false while it runs.
+	poll(ctx context.Context) (code int, over bool, err error)
+	// output returns the output of the process.
+	output(ctx context.Context) (string, error)
+	// keepRunning lets the process continue after this one; close releases the resources that waiting needed.
+	keepRunning(ctx context.Context) error
 	close(ctx context.Context) error
-	// place describes the host for JSON.
-	place() document.Host
+	// describe describes the host for JSON.
+	describe() document.Host
 	// hints describes the host as text.
 	hints(session string) []string
 }
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process;
 // for a later error it prints the output of the process and returns its exit code.
-func inBackground(a *cli.App, ctx context.Context, job errand) error {
+func inBackground(a *cli.App, ctx context.Context, job startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		prospect, err := job.check(ctx, e)
 		if err != nil {
-			return whereItRuns(ctx, err, job)
+			return addPaneHint(ctx, err, job)
 		}
 		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
 		last, err := lastEvent(ctx, e, prospect.Session)
 		if err != nil {
 			return err
 		}
-		h, err := launch(a, ctx, e, job, prospect.Session)
+		h, err := startHost(a, ctx, e, job, prospect.Session)
 		if err != nil {
 			return err
 		}
-		err = settle(a, ctx, e, prospect.Session, last, h)
+		err = awaitStart(a, ctx, e, prospect.Session, last, h)
 		return errors.Join(err, h.close(context.WithoutCancel(ctx)))
 	})
 }
 
-func launch(a *cli.App, ctx context.Context, e *engine.Engine, job errand, session string) (host, error) {
+func startHost(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
 	if job.at == engine.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
@@ -76,12 +76,12 @@ func launch(a *cli.App, ctx context.Context, e *engine.Engine, job errand, sessi
 // startPoll is the interval at which settle polls the started process.
 const startPoll = 20 * time.Millisecond
 
-// settle waits until the session has started or its process has ended, and prints the result.
-func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h host) error {
+// awaitStart waits until the session has started or its process has ended, and prints the result.
+func awaitStart(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
-		code, over, err := h.ended(ctx)
+		code, over, err := h.poll(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			return err
@@ -91,7 +91,7 @@ func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, l
 		begun, err := hasBegun(ctx, e, session, last, h.pid())
 		switch {
 		case ctx.Err() != nil:
-			return errors.Join(usageStarting(session, h.pid()), h.keep(context.WithoutCancel(ctx)))
+			return errors.Join(stillStartingError(session, h.pid()), h.keepRunning(context.WithoutCancel(ctx)))
 		case err != nil:
 			return err
 		case begun:
@@ -104,8 +104,8 @@ func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, l
 	}
 }
 
-// usageStarting returns the error for a signal that ends the wait for the start.
-func usageStarting(session string, pid int) error {
+// stillStartingError returns the error for a signal that ends the wait for the start.
+func stillStartingError(session string, pid int) error {
 	return fmt.Errorf("not waiting for session '%s' any more: its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
@@ -138,15 +138,15 @@ func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64,
 }
 
 // reportStart prints where the session runs and how to watch it.
-func reportStart(a *cli.App, ctx context.Context, session string, h host) error {
-	if err := h.keep(ctx); err != nil {
+func reportStart(a *cli.App, ctx context.Context, session string, h backgroundHost) error {
+	if err := h.keepRunning(ctx); err != nil {
 		return err
 	}
-	if code, over, err := h.ended(ctx); over || err != nil { // it ended between the last poll and keep
+	if code, over, err := h.poll(ctx); over || err != nil { // it ended between the last poll and keep
 		return errors.Join(err, reportCode(a, ctx, session, h, code))
 	}
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.place()}, cli.Program+" attach "+session, cli.Program+" status "+session)
+		a.DocumentLine(document.Started{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
 		return nil
 	}
 	for _, line := range h.hints(session) {
@@ -156,13 +156,13 @@ func reportStart(a *cli.App, ctx context.Context, session string, h host) error 
 }
 
 // reportEnd prints the output of a process that ended before its start was seen.
-func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h host, code int) error {
+func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost, code int) error {
 	begun, err := hasBegun(ctx, e, session, last, h.pid())
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := h.keep(ctx); err != nil {
+		if err := h.keepRunning(ctx); err != nil {
 			return err
 		}
 	}
@@ -170,14 +170,14 @@ func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string
 }
 
 // reportCode prints the output of an ended process and sets its exit code.
-func reportCode(a *cli.App, ctx context.Context, session string, h host, code int) error {
-	text, err := h.printed(ctx)
+func reportCode(a *cli.App, ctx context.Context, session string, h backgroundHost, code int) error {
+	text, err := h.output(ctx)
 	if err != nil {
 		return err
 	}
 	a.Code = cli.Exit(code)
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.place(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
+		a.DocumentLine(document.Started{Session: session, Host: h.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
 		return nil
 	}
 	to := a.Stdout

@@ -14,9 +14,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// handover is the command line, environment and directory of the process in a tmux pane. It is passed in a file, because
+// childCommand is the command line, environment and directory of the process in a tmux pane. It is passed in a file, because
 // a tmux server gives its panes its own environment and accepts command lines of at most 16 KB.
-type handover struct {
+type childCommand struct {
 	Args []string `json:"args"` // without the program
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
@@ -25,23 +25,23 @@ type handover struct {
 // paneVariables lists the variables that describe the terminal, which the pane does not inherit from the starter.
 var paneVariables = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "LINES", "COLUMNS"}
 
-// handOver writes a handover file that only the user can read, in memory if XDG_RUNTIME_DIR exists. The caller removes
-// the directory, the pane the file.
-func handOver(args []string) (dir, file string, err error) {
+// writeChildCommand writes a childCommand to a file that only the user can read, in memory if XDG_RUNTIME_DIR exists.
+// The caller removes the directory, the pane the file.
+func writeChildCommand(args []string) (dir, file string, err error) {
 	work, err := os.Getwd()
 	if err != nil {
 		return "", "", fmt.Errorf("find the current directory: %w", err)
 	}
-	text, err := json.Marshal(handover{Args: args, Env: os.Environ(), Dir: work})
+	text, err := json.Marshal(childCommand{Args: args, Env: os.Environ(), Dir: work})
 	if err != nil {
-		return "", "", fmt.Errorf("hand over to tmux: %w", err)
+		return "", "", fmt.Errorf("write the command for tmux: %w", err)
 	}
 	if dir, err = os.MkdirTemp(runtimeDir(), "agent-pipelines-tmux-*"); err != nil { // mode 0700
-		return "", "", fmt.Errorf("hand over to tmux: %w", err)
+		return "", "", fmt.Errorf("write the command for tmux: %w", err)
 	}
 	file = filepath.Join(dir, "handover.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return "", "", errors.Join(fmt.Errorf("hand over to tmux: %w", err), os.RemoveAll(dir))
+		return "", "", errors.Join(fmt.Errorf("write the command for tmux: %w", err), os.RemoveAll(dir))
 	}
 	return dir, file, nil
 }
@@ -55,10 +55,10 @@ func runtimeDir() string {
 	return dir
 }
 
-// TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it reads the handover and executes the
-// command in it.
+// TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it reads a childCommand from a
+// file and executes it.
 type TmuxStart struct {
-	File string `arg:"" help:"The handover file."`
+	File string `arg:"" help:"The file with the command."`
 }
 
 // Run implements [cli.Verb].
@@ -70,7 +70,7 @@ func (v *TmuxStart) Run(context.Context, *cli.App) error {
 	if err := os.Remove(v.File); err != nil {
 		return fmt.Errorf("remove the command of this pane: %w", err)
 	}
-	var h handover
+	var h childCommand
 	if err := json.Unmarshal(text, &h); err != nil {
 		return fmt.Errorf("read %s: %w", v.File, err)
 	}

@@ -20,18 +20,18 @@ import (
 // EntryFlags holds the flags for the first and last node of a pipeline, its input, and the nodes after which it asks the
 // user.
 type EntryFlags struct {
-	Start        string   `placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact supplies the artifacts of earlier ones."`
-	SkipTo       string   `placeholder:"NODE" group:"Flow:" help:"Same as --start=NODE."`
-	ExitAfter    string   `placeholder:"NODE" group:"Flow:" help:"Complete the run after this node and deliver its artifact."`
-	Supervised   bool     `short:"s" group:"Flow:" help:"Ask for approval after every node except the last."`
-	Iterate      iterated `short:"i" group:"Flow:" help:"Ask for approval after node spec, or with --iterate=NODE after another; feedback repeats the node; repeatable."`
-	Artifact     []string `sep:"none" placeholder:"NAME=FILE" group:"Flow:" help:"Use a YAML or JSON file as the artifact of node NAME, or, without such a node, as a field of the run's input; repeatable."`
-	FromSpec     string   `placeholder:"FILE|ID" group:"Flow:" help:"Start from an existing specification: same as --start=red --artifact=spec=FILE. An ID names specs/ID.yaml, or else the newest session's artifact with this spec_id."`
-	DeliveryMode string   `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"Deliver the work as commit, pr, files or patch, in the field delivery_mode (default: as in the pipeline)."`
+	Start        string       `placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact supplies the artifacts of earlier ones."`
+	SkipTo       string       `placeholder:"NODE" group:"Flow:" help:"Same as --start=NODE."`
+	ExitAfter    string       `placeholder:"NODE" group:"Flow:" help:"Complete the run after this node and deliver its artifact."`
+	Supervised   bool         `short:"s" group:"Flow:" help:"Ask for approval after every node except the last."`
+	Iterate      iterateNodes `short:"i" group:"Flow:" help:"Ask for approval after node spec, or with --iterate=NODE after another; feedback repeats the node; repeatable."`
+	Artifact     []string     `sep:"none" placeholder:"NAME=FILE" group:"Flow:" help:"Use a YAML or JSON file as the artifact of node NAME, or, without such a node, as a field of the run's input; repeatable."`
+	FromSpec     string       `placeholder:"FILE|ID" group:"Flow:" help:"Start from an existing specification: same as --start=red --artifact=spec=FILE. An ID names specs/ID.yaml, or else the newest session's artifact with this spec_id."`
+	DeliveryMode string       `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"Deliver the work as commit, pr, files or patch, in the field delivery_mode (default: as in the pipeline)."`
 }
 
-// iterated is the list of the nodes of --iterate.
-type iterated []string
+// iterateNodes is the list of the nodes of --iterate.
+type iterateNodes []string
 
 // The default nodes of flags, and the type of a specification.
 const (
@@ -41,10 +41,10 @@ const (
 )
 
 // IsBool makes the flag's value optional.
-func (*iterated) IsBool() bool { return true }
+func (*iterateNodes) IsBool() bool { return true }
 
 // Decode reads the optional value of --iterate=NODE.
-func (i *iterated) Decode(ctx *kong.DecodeContext) error {
+func (i *iterateNodes) Decode(ctx *kong.DecodeContext) error {
 	node := nodeSpec
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {
 		node = ctx.Scan.Pop().String()
@@ -59,9 +59,9 @@ func (i *iterated) Decode(ctx *kong.DecodeContext) error {
 // fieldDelivery is the field of a run's input with the delivery mode.
 const fieldDelivery = "delivery_mode"
 
-// Over adds the flags to a run's options, after those of [FlowFlags]. It does not resolve the file of --from-spec.
-func (f *EntryFlags) Over(o *engine.RunOptions) error {
-	if err := f.contradiction(o.Skip); err != nil {
+// Apply adds the flags to a run's options, after those of [FlowFlags]. It does not resolve the file of --from-spec.
+func (f *EntryFlags) Apply(o *engine.RunOptions) error {
+	if err := f.checkConflicts(o.Skip); err != nil {
 		return err
 	}
 	o.Start, o.ExitAfter, o.Supervised, o.Iterate = cmp.Or(f.Start, f.SkipTo), f.ExitAfter, f.Supervised, slices.Clone(f.Iterate)
@@ -93,8 +93,8 @@ func (f *EntryFlags) Over(o *engine.RunOptions) error {
 	return nil
 }
 
-// contradiction returns an error for flags that contradict each other.
-func (f *EntryFlags) contradiction(skipped []string) error {
+// checkConflicts returns an error for flags that contradict each other.
+func (f *EntryFlags) checkConflicts(skipped []string) error {
 	start := cmp.Or(f.Start, f.SkipTo)
 	switch {
 	case f.SkipTo != "" && f.SkipTo != start:
@@ -117,12 +117,12 @@ func (f *EntryFlags) contradiction(skipped []string) error {
 	return nil
 }
 
-// Enter adds the flags to a run's options, with the file of --from-spec resolved.
-func (f *EntryFlags) Enter(ctx context.Context, a *cli.App, o *engine.RunOptions) error {
-	if err := f.Over(o); err != nil || f.FromSpec == "" {
+// Resolve adds the flags to a run's options, with the file of --from-spec resolved.
+func (f *EntryFlags) Resolve(ctx context.Context, a *cli.App, o *engine.RunOptions) error {
+	if err := f.Apply(o); err != nil || f.FromSpec == "" {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		file, err := specFile(e, f.FromSpec)
 		o.Artifacts[nodeSpec] = file
 		return err
@@ -145,7 +145,7 @@ func specFile(e *engine.Engine, spec string) (string, error) {
 	if _, err := os.Stat(filepath.Join(e.WorkDir(), file)); err == nil {
 		return file, nil
 	}
-	found, err := specOfSessions(e, spec)
+	found, err := findSessionSpec(e, spec)
 	if err != nil || found != "" {
 		return found, err
 	}
@@ -153,9 +153,9 @@ func specFile(e *engine.Engine, spec string) (string, error) {
 		path, filepath.Join(e.WorkDir(), file), cli.Program)
 }
 
-// specOfSessions returns the file of the specification with an id in the newest session that has one; "" for none. It
+// findSessionSpec returns the file of the specification with an id in the newest session that has one; "" for none. It
 // ignores unreadable sessions.
-func specOfSessions(e *engine.Engine, id string) (string, error) {
+func findSessionSpec(e *engine.Engine, id string) (string, error) {
 	sessions, err := e.Sessions()
 	if err != nil {
 		return "", err
@@ -177,8 +177,8 @@ func specOfSessions(e *engine.Engine, id string) (string, error) {
 	return "", nil
 }
 
-// EntryArguments returns the flags that give the same options in another process.
-func EntryArguments(o engine.RunOptions) []string {
+// entryArguments returns the flags that give the same options in another process.
+func entryArguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"--start", o.Start}, {"--exit-after", o.ExitAfter}, {"--delivery-mode", o.Fields[fieldDelivery]},
@@ -201,7 +201,7 @@ func EntryArguments(o engine.RunOptions) []string {
 
 // Given returns the names of the flags on the command line.
 func (f *EntryFlags) Given() []string {
-	return givenOf([]givenFlag{
+	return givenNames([]flagState{
 		{"--start", f.Start != ""},
 		{"--skip-to", f.SkipTo != ""},
 		{"--exit-after", f.ExitAfter != ""},

@@ -10,12 +10,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// records logs the events of a session if the log level is info or lower: errors at level error, informative events at
+// eventLogger logs the events of a session if the log level is info or lower: errors at level error, informative events at
 // level debug, all others at level info.
-type records struct{ log hclog.Logger }
+type eventLogger struct{ log hclog.Logger }
 
 // observe logs the event of an update without the texts of agents.
-func (r records) observe(u engine.Update) {
+func (r eventLogger) observe(u engine.Update) {
 	if u.Event == nil || r.log.GetLevel() > hclog.Info { // the view shows the events to the user
 		return
 	}
@@ -29,11 +29,11 @@ func (r records) observe(u engine.Update) {
 	if r.log.GetLevel() > level {
 		return
 	}
-	r.log.Log(level, string(u.Event.Type), fieldsOf(u.Plan, *u.Event)...)
+	r.log.Log(level, string(u.Event.Type), eventFields(u.Plan, *u.Event)...)
 }
 
-// fieldsOf returns the log fields of an event (REQUIREMENTS U229).
-func fieldsOf(p *plan.Plan, e event.Event) []any {
+// eventFields returns the log fields of an event (REQUIREMENTS U229).
+func eventFields(p *plan.Plan, e event.Event) []any {
 	fields := []any{"event_type", string(e.Type), "session", e.Session, "seq", e.Seq}
 	path, provider, iteration := "", "", 0
 	if _, loc, _, ok := e.Key.Parse(); ok {

@@ -14,44 +14,44 @@ import (
 
 // FlowFlags holds the flags that change the path through a pipeline.
 type FlowFlags struct {
-	Skip       []string `sep:"none" placeholder:"NODE" group:"Flow:" help:"Skip a node that is not required; repeatable."`
-	SkipVerify bool     `group:"Flow:" help:"Same as --skip=verify."`
-	Timeout    []string `sep:"none" placeholder:"[NODE=]SECONDS" group:"Flow:" help:"Time limit of a node's attempts, or without a node of the whole run; overrides the files; repeatable."`
-	MaxCycles  Cycles   `placeholder:"N" group:"Flow:" help:"Maximum cycles through each edge that leads back, 1 to 10; overrides the files."`
+	Skip       []string   `sep:"none" placeholder:"NODE" group:"Flow:" help:"Skip a node that is not required; repeatable."`
+	SkipVerify bool       `group:"Flow:" help:"Same as --skip=verify."`
+	Timeout    []string   `sep:"none" placeholder:"[NODE=]SECONDS" group:"Flow:" help:"Time limit of a node's attempts, or without a node of the whole run; overrides the files; repeatable."`
+	MaxCycles  cycleLimit `placeholder:"N" group:"Flow:" help:"Maximum cycles through each edge that leads back, 1 to 10; overrides the files."`
 }
 
-// Cycles is the limit of --max-cycles, 0 if the flag is absent.
-type Cycles int
+// cycleLimit is the limit of --max-cycles, 0 if the flag is absent.
+type cycleLimit int
 
-// mostCycles is the largest limit that the kernel accepts (K31).
-const mostCycles = 10
+// maxCycles is the largest limit that the kernel accepts (K31).
+const maxCycles = 10
 
 // UnmarshalText reads a number from 1 to 10.
-func (c *Cycles) UnmarshalText(text []byte) error {
+func (c *cycleLimit) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > mostCycles {
-		return fmt.Errorf("invalid value %q: want 1 to %d", text, mostCycles)
+	if err != nil || n < 1 || n > maxCycles {
+		return fmt.Errorf("invalid value %q: want 1 to %d", text, maxCycles)
 	}
-	*c = Cycles(n)
+	*c = cycleLimit(n)
 	return nil
 }
 
-// Over sets the flags in a run's options.
-func (f *FlowFlags) Over(o *engine.RunOptions) error {
+// Apply sets the flags in a run's options.
+func (f *FlowFlags) Apply(o *engine.RunOptions) error {
 	o.Skip, o.MaxCycles = slices.Clone(f.Skip), int(f.MaxCycles)
 	if f.SkipVerify && !slices.Contains(o.Skip, "verify") {
 		o.Skip = append(o.Skip, "verify")
 	}
 	for _, value := range f.Timeout {
-		if err := timeout(value, o); err != nil {
+		if err := setTimeout(value, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// timeout sets one --timeout in a run's options.
-func timeout(value string, o *engine.RunOptions) error {
+// setTimeout sets one --timeout in a run's options.
+func setTimeout(value string, o *engine.RunOptions) error {
 	i := strings.LastIndexByte(value, '=') // a node's id may contain one
 	if i == 0 {
 		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", value), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
@@ -100,21 +100,21 @@ func flowArguments(o engine.RunOptions) []string {
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// given returns the names of the flags on the command line.
-func (f *FlowFlags) given() []string {
-	return givenOf([]givenFlag{
+// names returns the names of the flags on the command line.
+func (f *FlowFlags) names() []string {
+	return givenNames([]flagState{
 		{"--skip", len(f.Skip) > 0}, {"--skip-verify", f.SkipVerify}, {"--timeout", len(f.Timeout) > 0}, {"--max-cycles", f.MaxCycles > 0},
 	})
 }
 
-// givenFlag is a flag and whether it is on the command line.
-type givenFlag struct {
+// flagState is a flag and whether it is on the command line.
+type flagState struct {
 	name  string
 	given bool
 }
 
-// givenOf returns the names of the flags that are on the command line.
-func givenOf(flags []givenFlag) []string {
+// givenNames returns the names of the flags that are on the command line.
+func givenNames(flags []flagState) []string {
 	var names []string
 	for _, flag := range flags {
 		if flag.given {

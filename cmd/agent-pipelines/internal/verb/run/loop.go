@@ -44,20 +44,20 @@ func (v *Loop) Run(ctx context.Context, a *cli.App) error {
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
-	return start(a, ctx, v.PlaceFlags, o, func(session string, more ...string) []string {
-		words := append([]string{v.Stage, session}, maximum(v.Max)...)
-		return a.Foreground("loop", slices.Concat(v.Arguments(o), more), words)
+	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+		words := append([]string{v.Stage, session}, maxArgument(v.Max)...)
+		return a.ForegroundArguments("loop", slices.Concat(v.Arguments(o), more), words)
 	})
 }
 
 // start runs a new session in this process, or starts another process for it with a command.
-func start(a *cli.App, ctx context.Context, at PlaceFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
-	place, err := at.Place(ctx, a)
+func start(a *cli.App, ctx context.Context, at backgroundFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
+	place, err := at.background(ctx, a)
 	if err != nil {
 		return err
 	}
 	if place != engine.BackgroundOff {
-		return inBackground(a, ctx, errand{
+		return inBackground(a, ctx, startRequest{
 			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
 			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 				return e.Preflight(ctx, o)
@@ -86,7 +86,7 @@ func (v *Stage) Run(ctx context.Context, a *cli.App) error {
 // unknownWord returns the error for a first word that is neither a verb nor a stage.
 func unknownWord(a *cli.App, ctx context.Context, missing *engine.NotFoundError) error {
 	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser.Model.Node))}
-	_ = a.Use(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
+	_ = a.WithEngine(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
 		pipelines, err := e.Pipelines(ctx)
 		if slices.ContainsFunc(pipelines, func(p engine.PipelineInfo) bool { return p.Name == missing.Name }) {
 			word.Verb = "start " + missing.Name

@@ -9,22 +9,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// PlaceFlags selects where a session runs: in this terminal, detached, or in tmux.
-type PlaceFlags struct {
+// backgroundFlags selects where a session runs: in this terminal, detached, or in tmux.
+type backgroundFlags struct {
 	Foreground bool `aliases:"no-tmux" help:"Run in this terminal (also: --no-tmux)."`
 	Detach     bool `help:"Run in the background, as a process without a terminal."`
 	Tmux       bool `help:"Run in the background, in tmux (default)."`
 }
 
-// Place returns where to run: as set by the flags, else by the project's config.yaml, else by the user's, else in tmux.
+// background returns where to run: as set by the flags, else by the project's config.yaml, else by the user's, else in tmux.
 // With CI=true the project's setting is ignored and the default is the foreground.
-func (f *PlaceFlags) Place(ctx context.Context, a *cli.App) (engine.Background, error) {
-	mode, err := f.said()
+func (f *backgroundFlags) background(ctx context.Context, a *cli.App) (engine.Background, error) {
+	mode, err := f.selected()
 	if err != nil || mode != engine.BackgroundUnset {
 		return mode, err
 	}
 	ci := a.Getenv("CI") == "true"
-	err = a.Use(ctx, func(e *engine.Engine) error { mode = e.Background(ci); return nil })
+	err = a.WithEngine(ctx, func(e *engine.Engine) error { mode = e.Background(ci); return nil })
 	switch {
 	case err != nil || mode != engine.BackgroundUnset:
 		return mode, err
@@ -35,8 +35,8 @@ func (f *PlaceFlags) Place(ctx context.Context, a *cli.App) (engine.Background, 
 	}
 }
 
-// said returns the mode set by the flags, BackgroundUnset for none.
-func (f *PlaceFlags) said() (engine.Background, error) {
+// selected returns the mode set by the flags, BackgroundUnset for none.
+func (f *backgroundFlags) selected() (engine.Background, error) {
 	mode, count := engine.BackgroundUnset, 0
 	for _, flag := range []struct {
 		set  bool
@@ -53,13 +53,13 @@ func (f *PlaceFlags) said() (engine.Background, error) {
 	return mode, nil
 }
 
-// cleanedFlag informs the process in a tmux pane that the starter killed an old tmux session.
-type cleanedFlag struct {
+// cleanupFlag informs the process in a tmux pane that the starter killed an old tmux session.
+type cleanupFlag struct {
 	TmuxCleaned *int `hidden:"" placeholder:"PID" help:"Process id of the old tmux session that was killed."`
 }
 
 // notes returns the events for the session's journal.
-func (f *cleanedFlag) notes() []event.Event {
+func (f *cleanupFlag) notes() []event.Event {
 	if f.TmuxCleaned == nil {
 		return nil
 	}
@@ -68,14 +68,14 @@ func (f *cleanedFlag) notes() []event.Event {
 	}{*f.TmuxCleaned})}
 }
 
-// WaitFlags selects whether a session waits for the answer to a question.
-type WaitFlags struct {
+// waitFlags selects whether a session waits for the answer to a question.
+type waitFlags struct {
 	Wait       bool `help:"Wait for answers instead of pausing; a terminal prompts in any case."`
 	Unattended bool `hidden:"" help:"Do not prompt at the terminal, except with --wait."`
 }
 
-// maximum returns a number of iterations as an argument, none for nil.
-func maximum(n *int) []string {
+// maxArgument returns a number of iterations as an argument, none for nil.
+func maxArgument(n *int) []string {
 	if n == nil {
 		return nil
 	}

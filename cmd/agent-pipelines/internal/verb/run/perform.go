@@ -27,15 +27,15 @@ type view interface {
 	Close()
 }
 
-// work runs or resumes a session and reports its updates to observe. With wait it waits for answers to questions instead
+// runFunc runs or resumes a session and reports its updates to observe. With wait it waits for answers to questions instead
 // of pausing.
-type work func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
+type runFunc func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
 
 // perform runs a session in the foreground: it shows progress, handles signals, prompts for answers if a user is at the
 // terminal, and prints the result. wait waits for answers even without a user. The view shows the lines say first.
 //
 // The output during the run never waits for a reader; the result does, after everything else has ended.
-func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string) error {
+func perform(a *cli.App, ctx context.Context, wait bool, do runFunc, say ...string) error {
 	out := screen.NewRelay(a.Stderr)
 	defer out.Close()
 	v := newView(a, out)
@@ -54,10 +54,10 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
 		v.Say(line)
 	}
-	ask, summary, lines := newAsker(a, ctx, eng, out, v, w, wait), newStepSummary(a), NewEventLines(a)
-	sent, logged := a.Telemetry(ctx, eng, v.Say), records{cli.NewLogger(a.GlobalFlags, v)}
+	ask, summary, lines := newPrompter(a, ctx, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
+	sent, logged := a.Telemetry(ctx, eng, v.Say), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
 	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
-		w.Runs(u.Session)
+		w.SetSession(u.Session)
 		ask.observe(u)
 		summary.observe(u)
 		sent.Observe(u)
@@ -70,58 +70,58 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	})
 	ask.close()
 	sent.Close()
-	err = errors.Join(err, cli.Shut(ctx, eng))
-	if err := summary.write(resumeOf(result)); err != nil {
+	err = errors.Join(err, cli.CloseEngine(ctx, eng))
+	if err := summary.write(resumeCommand(result)); err != nil {
 		v.Say("Warning: " + err.Error())
 	}
 	v.Close()
 	w.Release()
 	lines.Close() // may wait for the reader; a signal ends the process, as w.Release was called
-	limit := lastWords(a)
+	limit := flushLimit(a)
 	out.Flush(limit)
 	if err != nil {
-		return stopped(ctx, err)
+		return signalError(ctx, err)
 	}
 	a.Code, a.OfSession = cli.ExitOfResult(result, w.Signal()), true
 	ended := *a
-	ended.Stderr = flushing{out, limit}
+	ended.Stderr = flushingWriter{out, limit}
 	printResult(&ended, result)
 	return nil
 }
 
-// resumeOf returns the command that resumes a run, "" for none.
-func resumeOf(r *engine.Result) string {
+// resumeCommand returns the command that resumes a run, "" for none.
+func resumeCommand(r *engine.Result) string {
 	if r == nil {
 		return ""
 	}
 	return r.ResumeCommand
 }
 
-// flushing is a relay that flushes each write, for at most the limit.
-type flushing struct {
+// flushingWriter is a relay that flushes each write, for at most the limit.
+type flushingWriter struct {
 	*screen.Relay
 	limit time.Duration
 }
 
 // Write implements [io.Writer].
-func (f flushing) Write(b []byte) (int, error) {
+func (f flushingWriter) Write(b []byte) (int, error) {
 	n, err := f.Relay.Write(b)
 	f.Flush(f.limit)
 	return n, err
 }
 
-// lastWordsLimit is how long the end of a run waits for a blocked reader of standard error.
-const lastWordsLimit = 2 * time.Second
+// maxFlushWait is how long the end of a run waits for a blocked reader of standard error.
+const maxFlushWait = 2 * time.Second
 
-// lastWords returns how long to wait for the reader of standard error: without a limit (0) if standard output is the same
+// flushLimit returns how long to wait for the reader of standard error: without a limit (0) if standard output is the same
 // file, because the result must follow the rest of the output.
-func lastWords(a *cli.App) time.Duration {
+func flushLimit(a *cli.App) time.Duration {
 	if stderr, ok := a.Stderr.(*os.File); ok {
 		if stdout, ok := a.OutFile(); ok && sameFile(stderr, stdout) {
 			return 0
 		}
 	}
-	return lastWordsLimit
+	return maxFlushWait
 }
 
 func sameFile(a, b *os.File) bool {
@@ -148,8 +148,8 @@ func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	return lines
 }
 
-// stopped replaces an error that a signal caused by the signal.
-func stopped(ctx context.Context, err error) error {
+// signalError replaces an error that a signal caused by the signal.
+func signalError(ctx context.Context, err error) error {
 	var signal *cli.Interrupted
 	if errors.As(context.Cause(ctx), &signal) && errors.Is(err, context.Canceled) {
 		return signal
@@ -160,11 +160,11 @@ func stopped(ctx context.Context, err error) error {
 // newView returns the view for standard error: none with --quiet, live lines on a terminal, else plain lines.
 func newView(a *cli.App, out io.Writer) view {
 	if a.Quiet {
-		return silent{out}
+		return quietView{out}
 	}
 	fd, terminal := a.Terminal()
 	switch {
-	case !terminal && gitHub(a):
+	case !terminal && onGitHub(a):
 		return screen.NewGitHub(out, a.Verbose)
 	case !terminal:
 		return screen.NewPlain(out, a.Verbose)
@@ -181,11 +181,11 @@ func newView(a *cli.App, out io.Writer) view {
 	})
 }
 
-// silent is a view that writes only the log.
-type silent struct{ io.Writer }
+// quietView is a view that writes only the log.
+type quietView struct{ io.Writer }
 
-func (silent) Show(engine.Update) {}
-func (silent) Say(string)         {}
-func (silent) Hold()              {}
-func (silent) Release()           {}
-func (silent) Close()             {}
+func (quietView) Show(engine.Update) {}
+func (quietView) Say(string)         {}
+func (quietView) Hold()              {}
+func (quietView) Release()           {}
+func (quietView) Close()             {}

@@ -36,36 +36,36 @@ func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 	}
 	o, err := v.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return err
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
 	a.Unattended = v.Unattended
-	return start(a, ctx, v.PlaceFlags, o, func(session string, more ...string) []string {
-		return a.Foreground("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Word()...))
+	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+		return a.ForegroundArguments("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Arguments()...))
 	}, "Compiling plan.json...")
 }
 
 // Runs is the number of runs of a whole pipeline, 0 if absent.
 type Runs int
 
-// mostRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
-const mostRuns = 999_999
+// maxRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
+const maxRuns = 999_999
 
 // UnmarshalText reads a number from 1.
 func (r *Runs) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > mostRuns {
-		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, mostRuns)
+	if err != nil || n < 1 || n > maxRuns {
+		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, maxRuns)
 	}
 	*r = Runs(n)
 	return nil
 }
 
-// Word returns the argument for another process; nil for 0.
-func (r Runs) Word() []string {
+// Arguments returns the argument for another process; nil for 0.
+func (r Runs) Arguments() []string {
 	if r == 0 {
 		return nil
 	}

@@ -19,13 +19,13 @@ import (
 // printResult prints the result of a run on standard output, and its failure on standard error.
 func printResult(a *cli.App, r *engine.Result) {
 	if a.JSON {
-		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextOfResult(r)...)
+		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextCommandsOfResult(r)...)
 		return
 	}
 	if r.Failure != nil && r.Status == state.Failed {
-		cli.FailureOf(r.Failure).Print(a.Stderr)
+		cli.FailureFault(r.Failure).Print(a.Stderr)
 	}
-	WriteResult(a.Stdout, r)
+	writeResult(a.Stdout, r)
 	writeSecrets(a.Stderr, r)
 }
 
@@ -40,8 +40,8 @@ func writeSecrets(to io.Writer, r *engine.Result) {
 	}
 }
 
-// WriteResult writes a result as text.
-func WriteResult(to io.Writer, r *engine.Result) {
+// writeResult writes a result as text.
+func writeResult(to io.Writer, r *engine.Result) {
 	if r.Status == state.Completed && r.Mode != cli.ModeLoop {
 		facts := append([]string{"Session:  " + r.Session}, resultFacts(r)...)
 		for _, line := range screen.TitledBox("PIPELINE COMPLETE", facts...) {
@@ -54,7 +54,7 @@ func WriteResult(to io.Writer, r *engine.Result) {
 		}
 		return
 	}
-	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, ending(r))
+	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, resultStatus(r))
 	for _, line := range resultFacts(r) {
 		fmt.Fprintln(to, "  "+line)
 	}
@@ -62,7 +62,7 @@ func WriteResult(to io.Writer, r *engine.Result) {
 	look.WriteResume(to, r.ResumeCommand)
 }
 
-func ending(r *engine.Result) string {
+func resultStatus(r *engine.Result) string {
 	if cli.ReachedMaximum(r) {
 		return "reached its maximum of iterations"
 	}
@@ -83,7 +83,7 @@ func resultFacts(r *engine.Result) []string {
 	if len(r.Completed) > 0 && r.Mode != cli.ModeLoop {
 		facts = append(facts, "Stages:   "+strings.Join(r.Completed, ", "))
 	}
-	if runs := look.OfRuns(r.Run, r.Runs); runs != "" && r.Status != state.Completed {
+	if runs := look.RunText(r.Run, r.Runs); runs != "" && r.Status != state.Completed {
 		facts = append(facts, "Run:      "+runs)
 	}
 	facts = append(facts, "Time:     "+r.Duration.Round(100*time.Millisecond).String())
@@ -91,7 +91,7 @@ func resultFacts(r *engine.Result) []string {
 		facts = append(facts, "Usage:    "+usage)
 	}
 	if d := r.Deliverable; d != nil {
-		facts = append(facts, "Delivers: "+look.Delivered(d))
+		facts = append(facts, "Delivers: "+look.DeliverableText(d))
 	}
 	return append(facts, "Output:   "+cmp.Or(r.Dir, "none"))
 }

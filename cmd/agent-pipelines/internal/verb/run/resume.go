@@ -19,14 +19,14 @@ type Resume struct {
 	SkipFailedStep bool   `help:"Count failed steps as done."`
 	ResetCycles    bool   `help:"Reset the counts of cycles to earlier stages."`
 	By             string `hidden:"" help:"User to record in the journal (default the current one)."`
-	herePlace
-	cleanedFlag
-	WaitFlags
+	foregroundFlags
+	cleanupFlag
+	waitFlags
 	SandboxFlags
 }
 
-// herePlace is PlaceFlags for verbs whose default is the foreground.
-type herePlace struct {
+// foregroundFlags is backgroundFlags for verbs whose default is the foreground.
+type foregroundFlags struct {
 	Foreground bool `hidden:"" aliases:"no-tmux" help:"The default."`
 	Detach     bool `help:"Run in the background, as a process without a terminal."`
 	Tmux       bool `help:"Run in the background, in tmux."`
@@ -34,12 +34,12 @@ type herePlace struct {
 
 // Run implements [cli.Verb].
 func (v *Resume) Run(ctx context.Context, a *cli.App) error {
-	flags := PlaceFlags(v.herePlace)
-	mode, err := flags.said()
+	flags := backgroundFlags(v.foregroundFlags)
+	mode, err := flags.selected()
 	if err != nil {
 		return err
 	}
-	sandbox, err := v.said()
+	sandbox, err := v.policy()
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,16 @@ func (v *Resume) Run(ctx context.Context, a *cli.App) error {
 // resume implements --resume of the verbs that start a session. o names the session; further lists flags of the verb that
 // a resume ignores.
 func (f *RunFlags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, further ...string) error {
-	place, err := f.Place(ctx, a)
+	place, err := f.background(ctx, a)
 	if err != nil {
 		return err
 	}
-	if o.Sandbox, err = f.SandboxFlags.said(); err != nil {
+	if o.Sandbox, err = f.SandboxFlags.policy(); err != nil {
 		return err
 	}
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
 	a.Unattended = f.Unattended
-	if ignored := f.IgnoredOnResume(further); ignored != "" {
+	if ignored := f.ignoredOnResume(further); ignored != "" {
 		return ResumeSession(a, ctx, place, o, ignored)
 	}
 	return ResumeSession(a, ctx, place, o)
@@ -93,7 +93,7 @@ func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o en
 	for _, line := range say {
 		fmt.Fprintln(a.Stderr, line)
 	}
-	return inBackground(a, ctx, errand{
+	return inBackground(a, ctx, startRequest{
 		at: at, session: o.Session, force: o.Force,
 		check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 			return e.PreflightResume(ctx, o)
@@ -116,9 +116,9 @@ func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o en
 			}
 			more = append(more, sandboxArguments(o.Sandbox)...)
 			if o.Again != "" {
-				return a.Foreground("review", append(more, againArguments(o)...), []string{session})
+				return a.ForegroundArguments("review", append(more, reviewArguments(o)...), []string{session})
 			}
-			return a.Foreground("resume", append(more, "--by="+o.By), []string{session})
+			return a.ForegroundArguments("resume", append(more, "--by="+o.By), []string{session})
 		},
 	})
 }

@@ -14,20 +14,20 @@ type Review struct {
 	Node    string `default:"review" placeholder:"NODE" help:"The reviewing stage (default review)."`
 	Force   bool   `help:"Reopen a completed session, which continues after the review."`
 	Context string `help:"Text for the reviewer's prompt."`
-	herePlace
-	cleanedFlag
-	WaitFlags
+	foregroundFlags
+	cleanupFlag
+	waitFlags
 	SandboxFlags
 }
 
 // Run implements [cli.Verb].
 func (v *Review) Run(ctx context.Context, a *cli.App) error {
-	flags := PlaceFlags(v.herePlace)
-	mode, err := flags.said()
+	flags := backgroundFlags(v.foregroundFlags)
+	mode, err := flags.selected()
 	if err != nil {
 		return err
 	}
-	sandbox, err := v.said()
+	sandbox, err := v.policy()
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// againArguments returns the flags that give the same options in another process.
-func againArguments(o engine.ResumeOptions) []string {
+// reviewArguments returns the flags that give the same options in another process.
+func reviewArguments(o engine.ResumeOptions) []string {
 	args := []string{"--node=" + o.Again}
 	if o.Reopen {
 		args = append(args, "--force")

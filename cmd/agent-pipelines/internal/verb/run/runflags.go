@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// GivenFlags holds the flags for a session's provider, model and input.
-type GivenFlags struct {
+// InputFlags holds the flags for a session's provider, model and input.
+type InputFlags struct {
 	Provider string            `help:"Use this provider for all stages."`
 	Model    string            `help:"Use this model for all stages."`
 	Context  string            `help:"Text for the agents, in prompts as $${CONTEXT}."`
@@ -24,7 +24,7 @@ type GivenFlags struct {
 
 // RunFlags holds the flags of the verbs that start a session.
 type RunFlags struct {
-	GivenFlags
+	InputFlags
 
 	Force     bool `help:"Take the session over from another process; restart a finished one."`
 	Resume    bool `help:"Resume the session instead of starting it."`
@@ -32,9 +32,9 @@ type RunFlags struct {
 
 	ModeFlag
 
-	PlaceFlags
-	cleanedFlag
-	WaitFlags
+	backgroundFlags
+	cleanupFlag
+	waitFlags
 	FlowFlags
 	SandboxFlags
 }
@@ -50,16 +50,16 @@ func (f *RunFlags) Check() error {
 		return cli.UsageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	if _, err := f.SandboxFlags.said(); err != nil {
+	if _, err := f.SandboxFlags.policy(); err != nil {
 		return err
 	}
 	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
 		return cli.UsageError(fmt.Sprintf("there is no mode '%s'", f.Mode), "write %s", strings.Join(plan.Modes(), ", "))
 	}
-	if err := f.Over(&engine.RunOptions{}); err != nil {
+	if err := f.Apply(&engine.RunOptions{}); err != nil {
 		return err
 	}
-	_, err := f.PlaceFlags.said()
+	_, err := f.backgroundFlags.selected()
 	return err
 }
 
@@ -69,11 +69,11 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 	inputs := f.Input
 	if len(inputs) == 0 {
 		var err error
-		if inputs, err = Listed(a.Getenv("PIPELINE_CLI_INPUTS")); err != nil {
+		if inputs, err = parseList(a.Getenv("PIPELINE_CLI_INPUTS")); err != nil {
 			return engine.RunOptions{}, err
 		}
 	}
-	sandbox, err := f.SandboxFlags.said()
+	sandbox, err := f.SandboxFlags.policy()
 	if err != nil {
 		return engine.RunOptions{}, err
 	}
@@ -88,7 +88,7 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 		EnvModel:    a.Getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.Getenv("CLAUDE_PIPELINE_CONTEXT"),
 	}
-	err = f.Over(&o)
+	err = f.Apply(&o)
 	return o, err
 }
 
@@ -109,7 +109,7 @@ func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 		args = append(args, "--command="+name+"="+o.Commands[name])
 	}
 	args = append(args, flowArguments(o)...)
-	args = append(args, EntryArguments(o)...)
+	args = append(args, entryArguments(o)...)
 	args = append(args, sandboxArguments(o.Sandbox)...)
 	if o.Force {
 		args = append(args, "--force")
@@ -120,24 +120,24 @@ func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 	return args
 }
 
-// IgnoredOnResume returns a message on flags that a resume ignores, including the flags further; "" for none.
-func (f *RunFlags) IgnoredOnResume(further []string) string {
-	ignored := givenOf([]givenFlag{
+// ignoredOnResume returns a message on flags that a resume ignores, including the flags further; "" for none.
+func (f *RunFlags) ignoredOnResume(further []string) string {
+	ignored := givenNames([]flagState{
 		{"--provider", f.Provider != ""},
 		{"--model", f.Model != ""},
 		{"--mode", f.Mode != ""},
 		{"--input", len(f.Input) > 0},
 		{"--command", len(f.Command) > 0},
 	})
-	ignored = slices.Concat(ignored, f.given(), further)
+	ignored = slices.Concat(ignored, f.names(), further)
 	if len(ignored) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Ignored: %s; a resumed session keeps its plan.", strings.Join(ignored, ", "))
 }
 
-// Listed parses a list in an environment variable: a JSON array of strings, or one entry per line.
-func Listed(text string) ([]string, error) {
+// parseList parses a list in an environment variable: a JSON array of strings, or one entry per line.
+func parseList(text string) ([]string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return nil, nil

@@ -23,8 +23,8 @@ type SandboxFlags struct {
 	CPU       time.Duration `name:"sandbox-cpu" placeholder:"TIME" group:"Isolation:" help:"CPU time limit of each confined process, such as 10m."`
 }
 
-// said returns the policy set by the flags, nil for none.
-func (f *SandboxFlags) said() (*plan.Sandbox, error) {
+// policy returns the policy set by the flags, nil for none.
+func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 	s := plan.Sandbox{
 		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
 	}

@@ -84,10 +84,10 @@ type requestFlags struct {
 	Request *string `arg:"" optional:"" help:"The request, in one argument; - reads standard input. Prompts contain it as $${CONTEXT}. Optional with --artifact or --from-spec."`
 
 	Session string `placeholder:"NAME" help:"Session name (default the pipeline's with the time)."`
-	GivenFlags
+	InputFlags
 	Force bool `help:"Take the session over from another process; restart a finished one."`
-	herePlace
-	WaitFlags
+	foregroundFlags
+	waitFlags
 	FlowFlags
 	EntryFlags
 	ModeFlag
@@ -96,9 +96,9 @@ type requestFlags struct {
 
 // start runs a pipeline with the request.
 func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) error {
-	place := PlaceFlags(v.herePlace)
+	place := backgroundFlags(v.foregroundFlags)
 	f := RunFlags{
-		GivenFlags: v.GivenFlags, Force: v.Force, PlaceFlags: place, WaitFlags: v.WaitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
+		InputFlags: v.InputFlags, Force: v.Force, backgroundFlags: place, waitFlags: v.waitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
 		SandboxFlags: v.SandboxFlags,
 	}
 	if err := f.Check(); err != nil {
@@ -114,18 +114,18 @@ func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) e
 	f.Context = request + f.Context
 	o, err := f.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return err
 	}
 	o.Pipeline, o.Session, o.NamedAfter = pipeline, v.Session, true
 	a.Unattended = v.Unattended
-	if mode, _ := place.said(); mode == engine.BackgroundUnset { // f.Check reported an error
+	if mode, _ := place.selected(); mode == engine.BackgroundUnset { // f.Check reported an error
 		place.Foreground = true
 	}
 	return start(a, ctx, place, o, func(session string, more ...string) []string {
-		return a.Foreground("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
+		return a.ForegroundArguments("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
 	}, "Compiling plan.json...")
 }
 

@@ -16,12 +16,12 @@ type stepSummary struct {
 	model tree.Model
 }
 
-// gitHub reports whether the output is the log of a GitHub Actions job.
-func gitHub(a *cli.App) bool { return a.Getenv("GITHUB_ACTIONS") == "true" && !a.Unattended }
+// onGitHub reports whether the output is the log of a GitHub Actions job.
+func onGitHub(a *cli.App) bool { return a.Getenv("GITHUB_ACTIONS") == "true" && !a.Unattended }
 
 func newStepSummary(a *cli.App) *stepSummary {
 	file := a.Getenv("GITHUB_STEP_SUMMARY")
-	if file == "" || !gitHub(a) {
+	if file == "" || !onGitHub(a) {
 		return nil
 	}
 	return &stepSummary{file: file}

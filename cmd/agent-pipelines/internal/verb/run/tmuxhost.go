@@ -26,13 +26,13 @@ func tmuxName(session string) string { return "pipeline-" + session }
 // starter follows.
 const startingMark = "starting-"
 
-// inPane is a session's process in a tmux pane. It is not safe for concurrent use.
-type inPane struct {
+// tmuxHost is a session's process in a tmux pane. It is not safe for concurrent use.
+type tmuxHost struct {
 	client *tmux.Client
 	pane   tmux.Pane
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
-	dir    string // the directory of the handover
+	dir    string // the directory of the file with the childCommand
 	kept   bool   // keep was called
 }
 
@@ -48,7 +48,7 @@ func findTmux() (*tmux.Client, error) {
 }
 
 // startInTmux starts the session in a new tmux session, or inside tmux in a new window.
-func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job errand, session string) (*inPane, error) {
+func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (*tmuxHost, error) {
 	client, err := findTmux()
 	if err != nil {
 		return nil, err
@@ -61,34 +61,34 @@ func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job errand, 
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	dir, file, err := handOver(job.command(session, cleaned...))
+	dir, file, err := writeChildCommand(job.command(session, cleaned...))
 	if err != nil {
 		return nil, err
 	}
-	h := &inPane{client: client, name: tmuxName(session), window: a.Getenv("TMUX") != "", dir: dir}
+	h := &tmuxHost{client: client, name: tmuxName(session), window: a.Getenv("TMUX") != "", dir: dir}
 	h.pane, err = client.Start(ctx, tmux.Start{
 		Name: h.name, Window: h.window, Dir: e.WorkDir(), Args: []string{self, "tmux-start", file},
 		Mark: startingMark + strconv.Itoa(os.Getpid()),
 	})
 	if err != nil {
-		err = errors.Join(startRefused(session, err), os.RemoveAll(dir))
+		err = errors.Join(startError(session, err), os.RemoveAll(dir))
 		return nil, err
 	}
 	return h, nil
 }
 
-// startRefused explains why tmux did not start a session.
-func startRefused(session string, err error) error {
+// startError explains why tmux did not start a session.
+func startError(session string, err error) error {
 	if tmux.Duplicate(err) { // started after cleanTmux
-		return beingStarted(session, 0)
+		return startingError(session, 0)
 	}
 	return failure.New(failure.Internal, "%w", err).
 		WithHint("--foreground runs the session in this terminal, --detach without one")
 }
 
-func (h *inPane) pid() int { return h.pane.PID }
+func (h *tmuxHost) pid() int { return h.pane.PID }
 
-func (h *inPane) ended(ctx context.Context) (code int, over bool, err error) {
+func (h *tmuxHost) poll(ctx context.Context) (code int, over bool, err error) {
 	alive := syscall.Kill(h.pane.PID, 0) == nil // before Look: tmux knows the status only of reaped processes
 	p, ok, err := h.client.Look(ctx, h.pane.ID)
 	switch {
@@ -108,15 +108,15 @@ func (h *inPane) ended(ctx context.Context) (code int, over bool, err error) {
 // killedBySignal is the exit code for an unknown signal: shells add its number to 128.
 const killedBySignal = 128
 
-func (h *inPane) printed(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
+func (h *tmuxHost) output(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
 
-func (h *inPane) keep(ctx context.Context) error {
+func (h *tmuxHost) keepRunning(ctx context.Context) error {
 	h.kept = true
 	return h.client.Release(ctx, h.pane)
 }
 
 // close also kills a dead pane that tmux keeps (remain-on-exit).
-func (h *inPane) close(ctx context.Context) error {
+func (h *tmuxHost) close(ctx context.Context) error {
 	err := os.RemoveAll(h.dir)
 	p, ok, lookErr := h.client.Look(ctx, h.pane.ID)
 	if lookErr == nil && ok && p.Dead {
@@ -125,7 +125,7 @@ func (h *inPane) close(ctx context.Context) error {
 	return errors.Join(err, lookErr)
 }
 
-func (h *inPane) place() document.Host {
+func (h *tmuxHost) describe() document.Host {
 	p := document.Host{Background: engine.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
 	if h.window {
 		p.TmuxWindow = h.name
@@ -134,7 +134,7 @@ func (h *inPane) place() document.Host {
 }
 
 // hints returns the five lines of the Bash engine.
-func (h *inPane) hints(session string) []string {
+func (h *tmuxHost) hints(session string) []string {
 	head, attach, kill := "Session started in tmux: "+h.name, "tmux attach -t "+h.name, "tmux kill-session -t "+h.name
 	if h.window {
 		head = "Session started in tmux window: " + h.name
@@ -149,8 +149,8 @@ func (h *inPane) hints(session string) []string {
 	}
 }
 
-// panesOf returns the panes of a session, in a tmux session or a window of its name.
-func panesOf(ctx context.Context, client *tmux.Client, session string) ([]tmux.Pane, error) {
+// sessionPanes returns the panes of a session, in a tmux session or a window of its name.
+func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]tmux.Pane, error) {
 	all, err := client.Panes(ctx)
 	var named []tmux.Pane
 	for _, p := range all {
@@ -164,22 +164,22 @@ func panesOf(ctx context.Context, client *tmux.Client, session string) ([]tmux.P
 // cleanTmux kills the session's old panes if no process holds the session any more, or if force takes it over. It
 // returns the flags that inform the new process.
 func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
-	panes, err := panesOf(ctx, client, session)
+	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {
 		return nil, err
 	}
 	for _, p := range panes {
-		if pid, starting := starter(p); starting && !force {
-			return nil, beingStarted(session, pid)
+		if pid, starting := startingProcess(p); starting && !force {
+			return nil, startingError(session, pid)
 		}
 	}
 	// Read the lock after the panes: a process that just started shows in one of the two.
-	held, pid, err := kernelOf(ctx, e, session)
+	held, pid, err := lastProcess(ctx, e, session)
 	switch {
 	case err != nil:
 		return nil, err
 	case held && !force:
-		return nil, inTmux(locked(session, pid), session, panes[0])
+		return nil, withPaneHint(lockedError(session, pid), session, panes[0])
 	case held:
 		fmt.Fprintf(a.Stderr, "Ending tmux session '%s' (PID %d), whose session is taken over\n", tmuxName(session), pid)
 	case pid > 0:
@@ -195,15 +195,15 @@ func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.E
 	return []string{"--tmux-cleaned=" + strconv.Itoa(pid)}, nil
 }
 
-// starter returns the process that is starting a pane's session, if one is.
-func starter(p tmux.Pane) (pid int, starting bool) {
+// startingProcess returns the process that is starting a pane's session, if one is.
+func startingProcess(p tmux.Pane) (pid int, starting bool) {
 	number, marked := strings.CutPrefix(p.Mark, startingMark)
 	pid, err := strconv.Atoi(number)
 	return pid, marked && err == nil && !p.Dead && syscall.Kill(pid, 0) == nil
 }
 
-// kernelOf returns the process that holds a session or held it last, 0 for none.
-func kernelOf(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
+// lastProcess returns the process that holds a session or held it last, 0 for none.
+func lastProcess(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
 	status, err := e.Status(session)
 	switch {
 	case errors.Is(err, engine.ErrNoSession):
@@ -223,13 +223,13 @@ func kernelOf(ctx context.Context, e *engine.Engine, session string) (held bool,
 	return false, pid, err
 }
 
-func locked(session string, pid int) *failure.Error {
+func lockedError(session string, pid int) *failure.Error {
 	e := failure.New(failure.LockContention, "session '%s' is already running (PID %d)", session, pid)
 	e.Cause = engine.ErrLocked
 	return e
 }
 
-func beingStarted(session string, pid int) error {
+func startingError(session string, pid int) error {
 	by := "another command"
 	if pid > 0 {
 		by = fmt.Sprintf("process %d", pid)
@@ -239,8 +239,8 @@ func beingStarted(session string, pid int) error {
 	return e.WithHint("%s attach %s shows it", cli.Program, session)
 }
 
-// inTmux adds a hint on the pane of a running session to an error.
-func inTmux(e *failure.Error, session string, p tmux.Pane) error {
+// withPaneHint adds a hint on the pane of a running session to an error.
+func withPaneHint(e *failure.Error, session string, p tmux.Pane) error {
 	show, end := "tmux attach -t "+p.Session, "tmux kill-session -t "+p.Session
 	if p.Session != tmuxName(session) {
 		show, end = "tmux select-window -t "+p.WindowID, "tmux kill-window -t "+p.WindowID
@@ -249,8 +249,8 @@ func inTmux(e *failure.Error, session string, p tmux.Pane) error {
 		tmuxName(session), show, cli.Program, session, end)
 }
 
-// whereItRuns adds a hint on the session's pane to an error if the session runs in tmux already.
-func whereItRuns(ctx context.Context, err error, job errand) error {
+// addPaneHint adds a hint on the session's pane to an error if the session runs in tmux already.
+func addPaneHint(ctx context.Context, err error, job startRequest) error {
 	var f *failure.Error
 	if job.at != engine.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
 		return err
@@ -259,9 +259,9 @@ func whereItRuns(ctx context.Context, err error, job errand) error {
 	if missing != nil {
 		return err
 	}
-	panes, _ := panesOf(ctx, client, job.session) // without the panes the hint is missing
+	panes, _ := sessionPanes(ctx, client, job.session) // without the panes the hint is missing
 	if len(panes) == 0 {
 		return err
 	}
-	return inTmux(f, job.session, panes[0])
+	return withPaneHint(f, job.session, panes[0])
 }

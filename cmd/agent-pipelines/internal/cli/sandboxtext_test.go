@@ -1,15 +1,14 @@
-package main
+package cli
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U266: status names the isolation of each plugin once, and that nobody asked for only where something lacks.
+// U266: status lists the isolation of each plugin once, and unrequested isolation only if a mechanism is missing.
 func TestIsolation(t *testing.T) {
 	strict := &event.SandboxData{
 		Mode: "strict", Network: "off", Landlock: 7, Seccomp: true, Bubblewrap: "0.8.0", Memory: 2 << 30, Processes: 64, CPU: 90,
@@ -25,7 +24,7 @@ func TestIsolation(t *testing.T) {
 		"claude: strict, network off, 2048 MiB each, 64 processes, 90s of processor time each (Landlock 7, seccomp, bubblewrap 0.8.0)",
 		"other: none, network on; lacks: a; b",
 	}
-	if diff := cmp.Diff(want, cli.Isolation(processes)); diff != "" {
+	if diff := cmp.Diff(want, IsolationLines(processes)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -8,11 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// stops records what was asked of an engine.
+// stops records the calls of Stop.
 type stops []string
 
 func (s *stops) Stop(session string, kind state.PauseKind, reason string) {
@@ -23,20 +22,20 @@ func (s *stops) Stop(session string, kind state.PauseKind, reason string) {
 func TestSignals(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var engine stops
-	var said []string
-	w := cli.WatchSignals(&engine, func(line string) { said = append(said, line) }, cancel)
+	var lines []string
+	w := WatchSignals(&engine, func(line string) { lines = append(lines, line) }, cancel)
 	defer w.Close()
-	w.Runs("demo")
+	w.SetSession("demo")
 
-	w.Take(syscall.SIGTERM)
+	w.handle(syscall.SIGTERM)
 	if diff := cmp.Diff(stops{"demo signal SIGTERM"}, engine); diff != "" {
 		t.Errorf("after the first signal: %s", diff)
 	}
 	if ctx.Err() != nil {
 		t.Error("the first signal stopped everything at once")
 	}
-	w.Take(syscall.SIGINT)
-	var cause *cli.Interrupted
+	w.handle(syscall.SIGINT)
+	var cause *Interrupted
 	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGINT {
 		t.Errorf("the second signal has the cause %v", context.Cause(ctx))
 	}
@@ -44,20 +43,20 @@ func TestSignals(t *testing.T) {
 		t.Errorf("the engine was asked %d times to pause", len(engine))
 	}
 	want := []string{"SIGTERM: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", "Stopping now."}
-	if diff := cmp.Diff(want, said); diff != "" {
+	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
 	}
 	if w.Signal() != syscall.SIGTERM {
-		t.Errorf("signal() = %v, want the first one", w.Signal())
+		t.Errorf("Signal() = %v, want the first one", w.Signal())
 	}
 }
 
 func TestSignalBeforeTheSession(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var engine stops
-	w := cli.WatchSignals(&engine, func(string) {}, cancel)
+	w := WatchSignals(&engine, func(string) {}, cancel)
 	defer w.Close()
-	w.Take(syscall.SIGINT)
+	w.handle(syscall.SIGINT)
 	if ctx.Err() == nil || len(engine) != 0 {
 		t.Errorf("there is nothing to finish, but: context %v, stops %v", ctx.Err(), engine)
 	}

@@ -1,12 +1,10 @@
-package main
+package cli
 
 import (
 	"testing"
-
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// A plugin's module can only require an SDK that was published.
+// The module of a new plugin can require only a published SDK.
 func TestReleased(t *testing.T) {
 	for _, tt := range []struct {
 		version, commit string
@@ -26,7 +24,7 @@ func TestReleased(t *testing.T) {
 		{"(devel)", "", false},
 		{"", "", false},
 	} {
-		if got := (cli.BuildInfo{Version: tt.version, Commit: tt.commit}).Released(); got != tt.want {
+		if got := (BuildInfo{Version: tt.version, Commit: tt.commit}).Released(); got != tt.want {
 			t.Errorf("version %q of commit %q: released %v", tt.version, tt.commit, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"bytes"
@@ -9,12 +9,11 @@ import (
 	"testing/synctest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// A8: a reader that takes nothing does not hold the run up, and gets every event all the same; one that is gone ends nothing.
+// A8: a blocked reader does not block the run and still gets every event; a closed reader does not end the run.
 func TestEventLines(t *testing.T) {
 	var want []byte
 	events := make([]event.Event, 2000)
@@ -26,7 +25,7 @@ func TestEventLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell := func(l *run.EventLines) {
+	observeAll := func(l *eventLines) {
 		for i := range events {
 			l.Observe(engine.Update{Event: &events[i]})
 			l.Observe(engine.Update{})
@@ -34,8 +33,8 @@ func TestEventLines(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		l := run.NewEventLines((&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}}))
-		tell(l) // nobody reads
+		l := newEventLines(&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}})
+		observeAll(l) // before the reader reads
 		var closing sync.WaitGroup
 		closing.Go(func() {
 			l.Close()
@@ -50,13 +49,13 @@ func TestEventLines(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		r, w := io.Pipe()
 		r.CloseWithError(errors.New("gone"))
-		l := run.NewEventLines((&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}}))
-		tell(l)
+		l := newEventLines(&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}})
+		observeAll(l)
 		synctest.Wait()
-		tell(l)
+		observeAll(l)
 		l.Close()
 	})
-	var none *run.EventLines
-	tell(none)
+	var none *eventLines
+	observeAll(none)
 	none.Close()
 }

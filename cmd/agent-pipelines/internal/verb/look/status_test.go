@@ -1,4 +1,4 @@
-package main
+package look
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -16,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC)
 
-// U231, D40: status shows the error and how to go on.
+// U231, D40: status shows the error and the command that resumes.
 func TestWriteStatus(t *testing.T) {
 	ended := noon.Add(-time.Minute)
 	s := engine.Status{
@@ -43,7 +41,7 @@ To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
 	s.Health = engine.Health{Score: 0.85, Label: engine.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
-	look.WriteStatus(&out, &s, noon)
+	writeStatus(&out, &s, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -56,7 +54,7 @@ func TestCondition(t *testing.T) {
 		"paused (approval)": {Status: state.Paused, PauseKind: state.PauseApproval},
 		"completed":         {Status: state.Completed},
 	} {
-		if diff := cmp.Diff(want, look.Condition(&s)); diff != "" {
+		if diff := cmp.Diff(want, StatusText(&s)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -64,8 +62,8 @@ func TestCondition(t *testing.T) {
 
 func TestWriteSessions(t *testing.T) {
 	var out bytes.Buffer
-	look.WriteSessions(&out, nil, noon)
-	look.WriteSessions(&out, []engine.SessionInfo{
+	writeSessions(&out, nil, noon)
+	writeSessions(&out, []engine.SessionInfo{
 		{Session: "auth", Status: state.Running, Crashed: true, Stage: "work", Modified: noon.Add(-90 * time.Minute)},
 		{Session: "docs", Status: state.Completed, Modified: noon.Add(-3 * time.Second)},
 	}, noon)
@@ -81,8 +79,8 @@ Recent pipeline runs:
 	}
 
 	out.Reset()
-	look.WriteSessions(&out, []engine.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
-	look.WriteQuestions(&out, []engine.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
+	writeSessions(&out, []engine.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
+	writeQuestions(&out, []engine.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
 	want = `Recent pipeline runs:
 
   SESSION                    STATUS     AGE          STAGE
@@ -95,37 +93,5 @@ Open questions:
 ` + "`agent-pipelines questions show <session> [question]` shows one with the commands that answer it.\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestWriteResult(t *testing.T) {
-	in, cost := int64(1204), 0.5
-	for _, tt := range []struct {
-		name   string
-		result engine.Result
-		want   string
-	}{
-		{
-			"loop at its maximum",
-			engine.Result{Session: "s", Mode: "loop", Status: state.Completed, Reason: "max_iterations", Duration: 1240 * time.Millisecond, Dir: "/d"},
-			"Session 's' reached its maximum of iterations\n  Time:     1.2s\n  Output:   /d\n",
-		},
-		{
-			"paused",
-			engine.Result{
-				Session: "s", Mode: "pipeline", Status: state.Paused, PauseKind: state.PauseSignal, Reason: "SIGINT", Completed: []string{"plan"},
-				Usage: event.Usage{InputTokens: &in, CostUSD: &cost}, Dir: "/d", ResumeCommand: "agent-pipelines resume s",
-			},
-			"Session 's' paused (signal): SIGINT\n  Stages:   plan\n  Time:     0s\n  Usage:    1,204 tokens in, $0.5000\n  Output:   /d\n" +
-				"To resume: agent-pipelines resume s\n",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			run.WriteResult(&out, &tt.result)
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }

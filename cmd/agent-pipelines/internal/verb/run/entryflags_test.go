@@ -1,17 +1,17 @@
-package main
+package run
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// U018, U019, U112, C3: what the flags of the entry come to.
+// U018, U019, U112, C3: the options that the flags set.
 func TestEntryFlags(t *testing.T) {
 	for _, tt := range []struct {
 		line string
@@ -30,19 +30,19 @@ func TestEntryFlags(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
 			var got engine.RunOptions
-			if err := f.Over(&got); err != nil {
+			if err := f.Apply(&got); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 			var again engine.RunOptions
-			f = parseEntry(t, run.EntryArguments(got))
-			if err := f.Over(&again); err != nil {
+			f = parseEntry(t, entryArguments(got))
+			if err := f.Apply(&again); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(got, again); diff != "" {
-				t.Errorf("another process is told something else: %s", diff)
+				t.Errorf("another process gets other options: %s", diff)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
-			err := f.Over(&engine.RunOptions{Skip: []string{"out"}})
+			err := f.Apply(&engine.RunOptions{Skip: []string{"out"}})
 			if cli.ExitOf(err) != cli.ExitUsage || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want bad arguments: %q", err, tt.want)
 			}
@@ -70,11 +70,17 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 	}
 }
 
-func parseEntry(t *testing.T, flags []string) run.EntryFlags {
+func parseEntry(t *testing.T, flags []string) EntryFlags {
 	t.Helper()
-	var l Commands
-	if _, err := newParser(&l, environmentOf(nil)).Parse(append([]string{"pipeline", "p", "s"}, flags...)); err != nil {
+	var grammar struct {
+		Pipeline Pipeline `cmd:""`
+	}
+	parser, err := kong.New(&grammar)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Pipeline.EntryFlags
+	if _, err := parser.Parse(append([]string{"pipeline", "p", "s"}, flags...)); err != nil {
+		t.Fatal(err)
+	}
+	return grammar.Pipeline.EntryFlags
 }
