@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// U290, U291: the forms of the line, with flags anywhere before the first "--".
+// U290, U291: the forms of the command line, with flags anywhere before the first "--".
 func TestArrange(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"", ""},
@@ -52,7 +52,7 @@ func TestArrangeHelp(t *testing.T) {
 	}
 }
 
-// No flag may be a switch in one verb and take a value in another: arrange could not know then.
+// No flag may be a switch in one verb and take a value in another, because arrange does not know the verb yet.
 func TestFlagsMeanTheSameEverywhere(t *testing.T) {
 	var l Commands
 	model := newParser(&l, cli.Console{}).Model
