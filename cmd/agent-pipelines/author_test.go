@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestAuthor runs testdata/author: what the author of a plugin does, with the released command and the released SDK, in a module
-// outside of this workspace, without a network. SDK is a checkout of the SDK.
+// TestAuthor runs testdata/author: the work of a plugin's author with the released command and SDK, in a module outside of
+// this workspace and without a network. $SDK is a checkout of the SDK.
 func TestAuthor(t *testing.T) {
 	released := published(t)
 	sdk, err := filepath.Abs("../../plugin-sdk")

@@ -12,9 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/queue/queue"
 )
 
-// bundled are the plugins that the command carries, by their names: those of the repository's plugins
-// directory. It is the one list; `plugin serve`, the search for plugins and the messages go by it.
-// Nothing is made before it is asked for.
+// bundled lists the plugins compiled into the command: those of the repository's plugins directory. `plugin serve`, the
+// search for plugins and messages use this list. A plugin is built only when it is used.
 var bundled = []cli.BundledPlugin{
 	{Name: "acp", Plugin: acp.Plugin},
 	{Name: "agent", Plugin: agent.Plugin},

@@ -14,13 +14,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// docs/capabilities.md is made from what the plugins say of themselves (make golden writes it), so that
-// the page cannot differ from the programs.
+// docs/capabilities.md is generated from the plugins' descriptions (make golden writes it), so that both agree.
 func TestCapabilitiesPage(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "capabilities.md"), capabilitiesPage(components(t)))
 }
 
-// components are those of all our plugins and of the kernel, providers first.
+// components returns the components of all our plugins and of the kernel, providers first.
 func components(t *testing.T) []sdk.Component {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(programs, "bin", "plugins", "agent-plugin-*"))
@@ -52,7 +51,7 @@ func decode[T any](t *testing.T, text string) T {
 	return value
 }
 
-// capabilitiesIntro says what the rows of the table mean; the table's rows are in capability.Rows.
+// capabilitiesIntro precedes the table, whose rows are those of capability.Rows.
 const capabilitiesIntro = `# What each provider can
 
 <!-- Made from the plugins' own descriptions by a test of cmd/agent-pipelines: do not edit, run make golden. -->
@@ -91,7 +90,7 @@ func capabilitiesPage(all []sdk.Component) string {
 	return b.String()
 }
 
-// writeProviders writes the table of traits: one column for each provider.
+// writeProviders writes the table of capabilities with one column per provider.
 func writeProviders(b *strings.Builder, all []sdk.Component) {
 	header, rows := []string{""}, [][]string(nil)
 	for _, c := range all {
@@ -141,7 +140,7 @@ func writeSettings(b *strings.Builder, c sdk.Component) {
 	}
 }
 
-// writeTable writes a table of Markdown.
+// writeTable writes a Markdown table.
 func writeTable(b *strings.Builder, header []string, rows [][]string) {
 	write := func(cells []string) {
 		for _, cell := range cells {

@@ -10,16 +10,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// run does what the line says and returns the code to exit with.
+// execute runs the verb of a command line and returns the exit code.
 func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
-	var l line
+	var l Commands
 	out := &cli.Output{Writer: c.Stdout}
 	c.Stdout = out
 	a := &cli.App{Console: c, Parser: newParser(&l, c), Bundled: bundled}
 	err := dispatch(a, ctx, &l, args)
 	if err != nil && !errors.Is(out.Fault(), err) {
 		a.PrintError(err)
-		if a.JSON && out.Fault() != nil { // so that it was said to nobody
+		if a.JSON && out.Fault() != nil { // standard output is lost: repeat on standard error
 			a.JSON = false
 			a.PrintError(err)
 		}
@@ -29,14 +29,15 @@ func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 	if lost == nil {
 		return a.Code
 	}
-	cli.FaultOf(lost).Print(a.Stderr) // there is room for JSON no more
+	cli.FaultOf(lost).Print(a.Stderr) // as text: standard output is lost
 	if a.OfSession || a.Code != cli.ExitDone {
 		return a.Code
 	}
 	return cli.ExitOf(lost)
 }
 
-func dispatch(a *cli.App, ctx context.Context, l *line, args []string) error {
+// dispatch parses the command line and runs its verb.
+func dispatch(a *cli.App, ctx context.Context, l *Commands, args []string) error {
 	arranged := arrange(a.Parser.Model, args)
 	a.GlobalFlags = early(args)
 	if arranged.help {
@@ -46,7 +47,7 @@ func dispatch(a *cli.App, ctx context.Context, l *line, args []string) error {
 		a.Code = cli.ExitUsage
 		return a.Usage(a.Stderr, "")
 	}
-	if err := a.Ambiguous(arranged.verb); err != nil {
+	if err := a.CheckAmbiguous(arranged.verb); err != nil {
 		return err
 	}
 	parsed, err := a.Parser.Parse(arranged.args)
@@ -56,13 +57,12 @@ func dispatch(a *cli.App, ctx context.Context, l *line, args []string) error {
 	a.GlobalFlags = l.GlobalFlags
 	v, ok := parsed.Selected().Target.Addr().Interface().(cli.Verb)
 	if !ok {
-		return errors.New("the grammar names a verb that does nothing")
+		return errors.New("internal error: command has no run method")
 	}
 	return v.Run(ctx, a)
 }
 
-// early reads what must be known before the line is understood: how errors are to be printed, and whether its first word is
-// surely a verb.
+// early returns the flags that are needed before the command line is parsed: the format of errors, and --verb.
 func early(args []string) cli.GlobalFlags {
 	var s cli.GlobalFlags
 	for _, arg := range args {
@@ -76,7 +76,7 @@ func early(args []string) cli.GlobalFlags {
 	return s
 }
 
-// explain makes the parser's error one for people.
+// explainParseError rewords an error of the parser and adds a hint.
 func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	verb := arranged.verb
 	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
@@ -95,12 +95,12 @@ func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	case "":
 		return cli.UsageError(text, "see `%s --help`", cli.Program)
 	case cli.StageCommand:
-		verb = "loop" // which it is short for
+		verb = "loop" // `<stage>` is short for `loop <stage>`
 	}
 	return cli.UsageError(text, "%ssee `%s help %s`", near, cli.Program, verb)
 }
 
-// negative is the first word that looks like a negative number, "" for none.
+// negative returns the first argument that is a negative number, "" for none.
 func negative(args []string) string {
 	for _, arg := range args {
 		if n, err := strconv.Atoi(arg); err == nil && n < 0 {

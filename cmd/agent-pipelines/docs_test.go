@@ -16,16 +16,16 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestDocs runs every command of the documentation: the blocks sh, bash and console of a page, from above to below, as a reader
-// would type them, in a new project of their own and without a terminal. Above a block may stand what concerns it, as a comment:
+// TestDocs runs every command of the documentation: the sh, bash and console blocks of a page in order, in a new project and
+// without a terminal. A comment above a block may control it:
 //
 //	<!-- not run: REASON -->           what cannot run here; TestDocsNotRun counts these
 //	<!-- file: PATH -->                the block, of any language, is a file that is written now; with ", above LINE" it is put in there
 //	<!-- each line by itself -->       each command finds the project as it was before the block
 //
-// A block console shows what a command says, too: see [pageShows]. What a page needs beside its own commands lies in testdata/docs:
-// commands that go before, files, what else must be said ("test/says", in this order), exit codes other than 0 ("test/exits")
-// and commands that look at what is there at the end ("test/after").
+// A console block also shows the output of a command: see [pageShows]. The directory testdata/docs holds the other inputs of a
+// page: commands that run first, files, further expected output ("test/says", in this order), exit codes other than 0
+// ("test/exits") and commands that check the result ("test/after").
 func TestDocs(t *testing.T) {
 	all := documents(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "docs", "*.txtar"))
@@ -50,7 +50,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Commands that are not run are those that the file lists, with the reason that their page gives (make golden rewrites it).
+// The file lists exactly the commands that are not run, with the reasons in their pages (make golden rewrites it).
 func TestDocsNotRun(t *testing.T) {
 	var list strings.Builder
 	all := documents(t)
@@ -73,7 +73,7 @@ type step struct {
 	shown []string // lines that the page shows below it
 }
 
-// docPage is a page with what its test needs.
+// docPage is a page with the inputs of its test.
 type docPage struct {
 	steps  []step
 	script strings.Builder // of the shell that types the commands
@@ -81,7 +81,7 @@ type docPage struct {
 	dir    string // of files that the script reads
 }
 
-// pageOf makes the script of a page.
+// pageOf returns the script of a page.
 func pageOf(t *testing.T, name, text string) *docPage {
 	t.Helper()
 	p := &docPage{dir: t.TempDir()}
@@ -114,12 +114,12 @@ func pageOf(t *testing.T, name, text string) *docPage {
 	return p
 }
 
-// needsOf is the file with what the test of a page needs, where it needs something.
+// needsOf returns the file with the inputs of a page's test, if there is one.
 func needsOf(page string) string {
 	return filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "/", "-")+".txtar")
 }
 
-// place lets the script write a block into a file, or put it in above a line of one.
+// place makes the script write a block to a file, or insert it above a line of a file.
 func (p *docPage) place(t *testing.T, n int, file, text string) {
 	t.Helper()
 	from := filepath.Join(p.dir, strconv.Itoa(n))
@@ -135,7 +135,7 @@ func (p *docPage) place(t *testing.T, n int, file, text string) {
 	fmt.Fprintf(&p.script, "mkdir -p '%s' && cp '%s' '%s'\n", filepath.Dir(file), from, file)
 }
 
-// run types the commands and looks at what comes of each.
+// run executes the commands and checks their results.
 func (p *docPage) run(t *testing.T) {
 	root := t.TempDir()
 	project := filepath.Join(root, "project")
@@ -182,7 +182,7 @@ func (p *docPage) run(t *testing.T) {
 	}
 }
 
-// released writes what a shell reads to find the released command and the released modules, without a network.
+// released writes a shell file that makes the released command and modules available without a network.
 func (p *docPage) released(t *testing.T, root string) {
 	t.Helper()
 	r := published(t)
@@ -200,13 +200,13 @@ func (p *docPage) released(t *testing.T, root string) {
 	}
 }
 
-// uttered is what a command said, and how it ended.
+// uttered is the output and the exit code of a command.
 type uttered struct {
 	code int
 	text string
 }
 
-// typed runs the script: first what the page needs, then each step, at last what looks at the end.
+// typed runs the script: first the page's inputs, then each step, then the final checks.
 func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 	t.Helper()
 	checkout, err := filepath.Abs("../..")
@@ -248,7 +248,7 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 	return said
 }
 
-// exitWanted is the exit code that a command has by a list of lines "CODE COMMAND", 0 where it is not in it.
+// exitWanted returns the expected exit code of a command from a list of lines "CODE COMMAND"; the default is 0.
 func exitWanted(list, command string) int {
 	for row := range strings.Lines(list) {
 		code, line, _ := strings.Cut(strings.TrimSpace(row), " ")
@@ -260,8 +260,8 @@ func exitWanted(list, command string) int {
 	return 0
 }
 
-// pageShows says whether a command said what its page shows. In the page "…" stands for any words in a line, and for any lines where
-// it is alone; the project is /home/ann/shop; numbers, times, ids and sizes are others each time.
+// pageShows reports whether the output of a command matches its page. In the page "…" stands for any words in a line, or
+// alone for any lines; the project is /home/ann/shop; numbers, times, ids and sizes may differ.
 func pageShows(page []string, said, project string) bool {
 	said = columns.ReplaceAllString(strings.ReplaceAll(said, project, "/home/ann/shop"), "  ")
 	var pattern strings.Builder
@@ -276,13 +276,13 @@ func pageShows(page []string, said, project string) bool {
 	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(changing.ReplaceAllString(said, "0"))
 }
 
-// columns are as wide as what stands in them.
+// columns matches the padding of tables, which depends on their cells.
 var columns = regexp.MustCompile(`  +`)
 
-// changing is what is another one each time.
+// changing matches the values that differ between runs.
 var changing = regexp.MustCompile(`q-[0-9a-f]{8}|[0-9a-f]{64}|[0-9]+(?:[.:,T-][0-9]+)*(?:Z\b|[kMG]iB|ms\b|s\b|m\b)?`)
 
-// documents are the pages of the documentation, by their names from the root of the repository.
+// documents returns the pages of the documentation, relative to the root of the repository.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -16,7 +16,7 @@ type fence struct {
 	marks    []string // comments directly above it
 }
 
-// fences finds the blocks of a page.
+// fences returns the blocks of a page.
 func fences(text string) []fence {
 	var all []fence
 	var marks []string
@@ -47,7 +47,7 @@ func (b fence) text() string { return strings.Join(b.lines, "\n") + "\n" }
 // shell says whether the block has commands.
 func (b fence) shell() bool { return slices.Contains([]string{"sh", "bash", "console"}, b.language) }
 
-// mark is what a comment above the block says behind a word.
+// mark returns the text after a keyword in the comment above the block.
 func (b fence) mark(word string) (string, bool) {
 	for _, m := range b.marks {
 		if rest, found := strings.CutPrefix(m, word); found {
@@ -57,8 +57,8 @@ func (b fence) mark(word string) (string, bool) {
 	return "", false
 }
 
-// commandsOf are the commands of a block: its lines, those that end in a backslash with the next one; of console those behind "$ ",
-// with the lines below them.
+// commandsOf returns the commands of a block: its lines, joined after a backslash; in a console block the lines after "$ ",
+// with their output.
 func commandsOf(b fence) []step {
 	var all []step
 	joined := false

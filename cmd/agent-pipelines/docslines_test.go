@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// Every line of the command that the documentation shows is one that it understands: in blocks, also in those that are not run, and
-// within sentences. `<x>` there stands for a word, `[x]` for what may be left out.
+// The command parses every command line in the documentation: in blocks, also in those that are not run, and within
+// sentences. `<x>` stands for a word, `[x]` for an optional one.
 func TestDocsLines(t *testing.T) {
 	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + cli.Program + " [^`\n]+)`")
 	found := 0
@@ -43,7 +43,7 @@ func TestDocsLines(t *testing.T) {
 	}
 }
 
-// documented reads each call of the command in a line of a page, and says how many there are.
+// documented parses each call of the command in a line of a page, and returns their number.
 func documented(t *testing.T, page, line string) int {
 	t.Helper()
 	for _, form := range forms {
@@ -72,10 +72,10 @@ func documented(t *testing.T, page, line string) int {
 	return len(calls)
 }
 
-// callPattern is what stands before the words of a call.
+// callPattern matches the text before the words of a call.
 var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + cli.Program + ` `)
 
-// forms are what a text says in place of words.
+// forms matches the placeholders for words.
 var forms = []struct {
 	pattern *regexp.Regexp
 	stands  string
@@ -87,10 +87,10 @@ var forms = []struct {
 	{regexp.MustCompile(`(--format) (\w+)(?:\|\w+)+`), "$1 $2"}, // one of several words
 }
 
-// stageNames are the stages by which the documentation shows the short form of loop.
+// stageNames lists the stages in the documentation's examples of the short form of loop.
 var stageNames = map[string]bool{"polish": true, "work": true, "ralph": true, "stage": true}
 
-// shellWords are those of a shell's line up to where the command ends: quotes hold them together, and after # is nothing.
+// shellWords splits a shell command into words up to its end: it respects quotes and drops comments.
 func shellWords(line string) []string {
 	var all []string
 	var word strings.Builder

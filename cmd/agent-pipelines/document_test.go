@@ -21,7 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
-// withoutDocument are the verbs that print no document with --json, and why.
+// withoutDocument maps the verbs that print no document with --json to the reason.
 var withoutDocument = map[string]string{
 	"watch":         "it draws a screen, and refuses --json",
 	"mcp serve":     "it speaks the Model Context Protocol on its standard output, in lines of JSON anyway",
@@ -33,10 +33,10 @@ var withoutDocument = map[string]string{
 	"__complete":    "hidden: a shell reads what it prints",
 }
 
-// A8, U294: each verb that tells something tells it to programs too. One that is added names its documents in
-// internal/document, or stands above with a reason.
+// A8, U294: every verb with output prints JSON too. A new verb needs its documents in internal/document, or a reason in
+// withoutDocument.
 func TestEveryVerbHasADocument(t *testing.T) {
-	var l line
+	var l Commands
 	said := map[string]bool{}
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
@@ -56,7 +56,7 @@ func TestEveryVerbHasADocument(t *testing.T) {
 	}
 }
 
-// leaves are the verbs below a node that do something, as they are typed.
+// leaves returns the verbs below a node that have no subcommands, as typed.
 func leaves(n *kong.Node) []string {
 	var all []string
 	for _, child := range n.Children {
@@ -71,7 +71,7 @@ func leaves(n *kong.Node) []string {
 	return all
 }
 
-// The published schemas are those that the command prints; make golden writes them.
+// The published schemas equal the output of the command; make golden writes them.
 func TestPublishedSchemas(t *testing.T) {
 	const dir = "../../docs/schema/output"
 	var want []string
@@ -95,7 +95,7 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 }
 
-// schemas are the published ones, compiled, by name.
+// schemas returns the compiled published schemas by name.
 var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
 	all := map[string]*jsonschema.Resolved{}
 	for _, s := range document.Shapes() {
@@ -114,13 +114,13 @@ var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
 	return all, nil
 })
 
-// seen are the pairs of document and verb that scripts have tried.
+// seen records the pairs of document and verb that scripts have printed.
 var seen struct {
 	sync.Mutex
 	pairs map[string]bool
 }
 
-// everyDocumentSeen fails where no script has tried a document that a verb is said to print.
+// everyDocumentSeen fails if no script has printed a declared document of a verb.
 func everyDocumentSeen(t *testing.T) {
 	seen.Lock()
 	defer seen.Unlock()
@@ -133,8 +133,8 @@ func everyDocumentSeen(t *testing.T) {
 	}
 }
 
-// checkDocuments holds what a line printed with --json against the published schemas: events, one in a line, and at the end at
-// most one document, of those that the verb is said to print.
+// checkDocuments validates the --json output of a command against the published schemas: events, one per line, and at the
+// end at most one document, which the verb must declare.
 func checkDocuments(args []string, code int, printed string) error {
 	all, err := schemas()
 	if err != nil {
@@ -173,7 +173,7 @@ func checkDocuments(args []string, code int, printed string) error {
 	return nil
 }
 
-// claimed checks what a document says of itself and of the line that printed it, and keeps account of it.
+// claimed checks a document's schema name and its verb, and records the pair in seen.
 func claimed(verb, name string, value any, code int) error {
 	shape, _ := document.Named(name)
 	pair := verb
@@ -208,13 +208,13 @@ func claimed(verb, name string, value any, code int) error {
 	return nil
 }
 
-// parses says what is wrong with a line of next_commands.
+// parses returns an error if a line of next_commands is no valid command.
 func parses(command string) error {
 	words := shellWords(command)
 	if len(words) == 0 || words[0] != cli.Program {
 		return fmt.Errorf("it does not begin with %s", cli.Program)
 	}
-	var l line
+	var l Commands
 	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, words[1:])
 	if arranged.help {
@@ -224,9 +224,9 @@ func parses(command string) error {
 	return err
 }
 
-// verbOf is the verb of a line, as [leaves] calls it.
+// verbOf returns the verb of a command line in the form of [leaves].
 func verbOf(args []string) string {
-	var l line
+	var l Commands
 	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, args)
 	if parsed, err := p.Parse(arranged.args); err == nil {
@@ -239,7 +239,7 @@ func verbOf(args []string) string {
 	return arranged.verb
 }
 
-// nameOfDocument is the name of the shape that a value says it has. Events do not say theirs.
+// nameOfDocument returns the name of a value's schema. Events have none.
 func nameOfDocument(value any) string {
 	object, _ := value.(map[string]any)
 	id, ok := object["schema"].(string)
@@ -254,7 +254,7 @@ func nameOfDocument(value any) string {
 	return ""
 }
 
-// documentsIn reads the JSON values of a text, each of which begins a line, and says how many lines each has.
+// documentsIn returns the JSON values in a text, each of which begins a line, and their numbers of lines.
 func documentsIn(text string) (values []any, lines []int, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	from := int64(0)
@@ -271,7 +271,7 @@ func documentsIn(text string) (values []any, lines []int, err error) {
 	}
 }
 
-// U294: the page for scripts says which verb prints what, and which exit code is produced where (make golden writes both tables).
+// U294: the page on scripting lists the documents of each verb, and a script for each exit code (make golden writes both).
 func TestScriptingPage(t *testing.T) {
 	const page = "../../docs/scripting.md"
 	text, err := os.ReadFile(page)
@@ -290,9 +290,9 @@ func TestScriptingPage(t *testing.T) {
 	golden(t, page, string(text))
 }
 
-// documentTable has a row for each verb.
+// documentTable returns a table with a row for each verb.
 func documentTable() string {
-	var l line
+	var l Commands
 	var b strings.Builder
 	b.WriteString("| verb | documents |\n|---|---|\n")
 	for _, verb := range leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node) {
@@ -309,7 +309,7 @@ func documentTable() string {
 	return b.String()
 }
 
-// exitTable has a row for each exit code, with the first script that produces it. A code that none produces is a fault.
+// exitTable returns a table with the first script that produces each exit code. A code without a script is an error.
 func exitTable(t *testing.T) string {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -332,7 +332,7 @@ func exitTable(t *testing.T) string {
 	return b.String()
 }
 
-// A line of a hint is one to type only if it means to a shell what it says.
+// A command in a hint becomes a next command only if a shell executes it unchanged.
 func TestNextLines(t *testing.T) {
 	for hint, want := range map[string][]string{
 		"`agent-pipelines resume s` goes on; or `agent-pipelines status s`": {"agent-pipelines resume s", "agent-pipelines status s"},
@@ -341,7 +341,7 @@ func TestNextLines(t *testing.T) {
 		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":    {},
 		"`rm -r x`": {},
 	} {
-		if got := (cli.Fault{Hint: hint}).Next(); !slices.Equal(got, want) {
+		if got := (cli.Fault{Hint: hint}).NextCommands(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", hint, got)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A11: every code, word and exit code is explained, and nothing is that no longer exists.
+// A11: every code, error_type and exit code has an explanation, and every explanation has a code.
 func TestEveryCodeIsExplained(t *testing.T) {
 	want := map[string]bool{}
 	for _, word := range matched(t, "../../plugin-sdk/failure/failure.go", regexp.MustCompile(`Kind += "([a-z_]+)"`)) {
@@ -67,7 +67,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	}
 }
 
-// matched are the words that a pattern finds in a file.
+// matched returns the first group of each match of a pattern in a file.
 func matched(t *testing.T, file string, pattern *regexp.Regexp) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -81,17 +81,17 @@ func matched(t *testing.T, file string, pattern *regexp.Regexp) []string {
 	return found
 }
 
-// The page is what the verb prints (make golden rewrites it).
+// The page equals the output of the verb (make golden rewrites it).
 func TestErrorsPage(t *testing.T) { golden(t, "../../docs/errors.md", explain.Document) }
 
-// Each command that an explanation names is one.
+// Every command in an explanation is valid.
 func TestExplanationsNameCommands(t *testing.T) {
 	found := regexp.MustCompile("`(?:"+cli.Program+" )([^`]+)`").FindAllStringSubmatch(explain.Document, -1)
 	if len(found) < 20 {
 		t.Fatalf("only %d commands found", len(found))
 	}
 	for _, m := range found {
-		var l line
+		var l Commands
 		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
 		args := strings.Fields(strings.ReplaceAll(m[1], "'TEXT'", "TEXT"))
 		arranged := arrange(parser.Model, args)

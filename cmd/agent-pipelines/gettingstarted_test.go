@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
 )
 
-// docs/getting-started.md has a table of the gallery, as `init --list` prints it. U290, U291.
+// U290, U291: docs/getting-started.md has the table of the gallery that `init --list` prints.
 func TestGettingStarted(t *testing.T) {
 	page, err := os.ReadFile("../../docs/getting-started.md")
 	if err != nil {

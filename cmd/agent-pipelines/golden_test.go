@@ -18,14 +18,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// goldenDir holds a script for each golden case; what each leaves stands in want/<case>.txtar beside it, and
-// project/ is the project in which all of them begin.
+// goldenDir holds a script for each golden case, the expected result in want/<case>.txtar, and the initial project of all
+// cases in project/.
 const goldenDir = "testdata/golden"
 
-// TestGolden runs each case in a fresh project, with the real command, real plugins and stand-ins for the agent
-// CLIs (see standin_test.go), and compares everything that it leaves: what was printed, the exit codes, the files,
-// the journal, what the agents were told. With -update it writes that down instead; read the difference against
-// what the Bash engine did before you commit it.
+// TestGolden runs each case in a fresh project, with the real command, real plugins and stand-ins for the agent CLIs (see
+// standin_test.go). It compares the output, exit codes, files, journal and prompts. With -update it rewrites the expected
+// result: compare the difference with the Bash engine before you commit it.
 func TestGolden(t *testing.T) {
 	checkGoldenFiles(t)
 	testscript.Run(t, testscript.Params{
@@ -44,7 +43,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// checkGoldenFiles makes sure that nothing is compared with nothing.
+// checkGoldenFiles fails if a case has no expected result, or a result no case.
 func checkGoldenFiles(t *testing.T) {
 	t.Helper()
 	cases, err := fs.Glob(os.DirFS(goldenDir), "*.txtar")
@@ -72,16 +71,16 @@ func checkGoldenFiles(t *testing.T) {
 	}
 }
 
-// goldenKey is where a script keeps its case.
+// goldenKey is the key of a script's case in its environment.
 type goldenKey struct{}
 
-// goldenCase is what is known of a case while it runs.
+// goldenCase is the state of a running case.
 type goldenCase struct {
 	steps  strings.Builder              // what its steps printed
 	before map[string][sha256.Size]byte // digests of the files in which it begins
 }
 
-// setUpGolden gives a case the programs, the stand-ins, an empty home and the shared project.
+// setUpGolden prepares a case: the programs, the stand-ins, an empty home and the shared project.
 func setUpGolden(env *testscript.Env) error {
 	bin := filepath.Join(programs, "bin")
 	home, sockets := filepath.Join(env.WorkDir, "home"), filepath.Join(programs, "run")
@@ -113,7 +112,7 @@ func setUpGolden(env *testscript.Env) error {
 	})
 }
 
-// copyMissing lays the shared project beneath a case's own files.
+// copyMissing copies the files of the shared project that a case does not have.
 func copyMissing(from, to string) error {
 	return eachFile(from, func(rel string, content []byte) error {
 		target := filepath.Join(to, rel)
@@ -142,8 +141,8 @@ func eachFile(dir string, see func(rel string, content []byte) error) error {
 	})
 }
 
-// runStep is "run [-unordered] [NAME=value]... [argument]...": agent-pipelines with these arguments; how it ends and what
-// it prints is part of what the case leaves. What providers of a block say side by side is in no order.
+// runStep is "run [-unordered] [NAME=value]... [argument]...": it runs agent-pipelines with the arguments and records the
+// exit code and the output in the result. -unordered is for the output of parallel providers.
 func runStep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: run [-unordered] [NAME=value]... [argument]...")
@@ -178,7 +177,7 @@ func runStep(ts *testscript.TestScript, neg bool, args []string) {
 	steps.WriteString("\n")
 }
 
-// assign sets the variables with whose values the arguments begin, until they are restored.
+// assign sets the variables at the beginning of the arguments, until restored.
 func assign(ts *testscript.TestScript, args []string) (rest []string, restore func()) {
 	before := map[string]string{}
 	for len(args) > 0 && strings.Contains(args[0], "=") && !strings.HasPrefix(args[0], "-") {
@@ -194,7 +193,7 @@ func assign(ts *testscript.TestScript, args []string) (rest []string, restore fu
 	}
 }
 
-// holdFile is "hold <file>": another program holds the file's lock until the case ends.
+// holdFile is "hold <file>": another process holds the file's lock until the case ends.
 func holdFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hold <file>")
@@ -205,7 +204,7 @@ func holdFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 }
 
-// compareGolden is "golden [-without <glob>]...", the last line of a case. Left out are the files that match.
+// compareGolden is "golden [-without <glob>]...", the last line of a case. It ignores the files that match.
 func compareGolden(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: golden [-without <glob>]...")

@@ -18,8 +18,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// left is what the case leaves, without what differs from run to run: its steps, the files that are new or changed,
-// the contents of those that tell something, and the calls of the stand-ins.
+// left returns the result of a case without values that differ between runs: its steps, the new or changed files, the
+// contents of the relevant ones, and the calls of the stand-ins.
 func (g *goldenCase) left(work string, without []string) ([]txtar.File, error) {
 	var files, calls []txtar.File
 	gone, changed := maps.Clone(g.before), map[string][]string{} // names by directory
@@ -53,7 +53,7 @@ func (g *goldenCase) left(work string, without []string) ([]txtar.File, error) {
 	return files, err
 }
 
-// tells are the files whose contents are compared.
+// tells lists the files whose contents are compared.
 var tells = []string{
 	"plan.json", "state.json", "context.json", "result.json", "output.md", "run-*.md", "progress*.md", "events.jsonl", "manifest.json",
 	"judge.json", "loop-completions.json", "error.json", "*.lock", "*.txt",
@@ -68,7 +68,7 @@ func shown(rel string, without []string) bool {
 	return slices.ContainsFunc(tells, matches) && !slices.ContainsFunc(without, matches) && !strings.Contains(rel, "/attempts/")
 }
 
-// readable renders the files that are made to be read by programs.
+// readable formats JSON files and journals for review.
 func readable(rel string, content []byte) []byte {
 	switch {
 	case path.Base(rel) == "events.jsonl":
@@ -79,7 +79,7 @@ func readable(rel string, content []byte) []byte {
 	return content
 }
 
-// neutral takes the places, times and numbers of one run out of a text.
+// neutral replaces the paths, times and numbers of one run in a text.
 func neutral(text, work string) string {
 	text = strings.NewReplacer(filepath.Join(work, "home"), "<HOME>", filepath.Join(work, ".claude/pipeline-runs"), "<RUNS>", work, "<WORK>", programs, "<PROGRAMS>").Replace(text)
 	for _, r := range passing {
@@ -108,7 +108,7 @@ var passing = []struct {
 	{regexp.MustCompile(`(?m)^(\s*(?:║  )?(?:Duration|Time): +)\S+$`), "${1}<AGE>"},
 }
 
-// ended makes a text end in a line end, and says so.
+// ended adds a missing line end to a text, with a note.
 func ended(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -116,8 +116,8 @@ func ended(text string) string {
 	return text + "\n\\ no end of line\n"
 }
 
-// spread renders JSON with one member of the outermost object on a line, and one element of the lists in it. The
-// scheduler's own state is left out: what it decides shows in everything else.
+// spread formats JSON with one line per member of the outermost object and per element of its lists. It omits the
+// scheduler's state, because its decisions show elsewhere.
 func spread(text []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -159,8 +159,8 @@ func compact(text []byte) []byte {
 	return out.Bytes()
 }
 
-// journalLines renders each event as type, place and data. Lines of the providers of a block stand together, since
-// which one is faster is nobody's decision; when a plugin's process was started is not told at all.
+// journalLines formats each event as type, location and data. It groups the lines of parallel providers, whose order is
+// not determined, and omits the starts of plugin processes.
 func journalLines(text []byte) []byte {
 	type line struct {
 		kind     event.Type
@@ -199,5 +199,5 @@ func journalLines(text []byte) []byte {
 	return out.Bytes()
 }
 
-// ownData are the members of an event's data that no two runs share.
+// ownData lists the members of an event's data that differ between runs.
 var ownData = regexp.MustCompile(`,?"(sha256|size|plan_sha256|duration_ms|pid|start_time|version)":("[^"]*"|\d+)`)

@@ -16,7 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// The help is what people see first: a change of it is reviewed (make golden rewrites it).
+// A change of the help text needs a review (make golden rewrites it).
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	subjects := append([]string{"", "exit-codes", "environment"}, helped(newTestParser().Model.Node)...)
@@ -40,7 +40,7 @@ func helpFile(subject string) string {
 	return filepath.Join("testdata", "help", strings.ReplaceAll(cmp.Or(subject, "all"), " ", "-")+".txt")
 }
 
-// helped are the verbs that people see, with those below them, as they are typed.
+// helped returns the visible verbs and subcommands, as typed.
 func helped(n *kong.Node) []string {
 	var all []string
 	for _, child := range n.Children {
@@ -55,7 +55,7 @@ func helped(n *kong.Node) []string {
 	return all
 }
 
-// golden compares with a file, or writes it with -update.
+// golden compares a text with a file, or writes the file with -update.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {

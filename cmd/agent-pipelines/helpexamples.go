@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// helpExamples are the lines that the help of a verb shows, without the program's name, by the verb's words. Verbs whose help says
-// more have theirs in their Help method.
+// helpExamples maps verbs to the examples in their help, without the program's name. Verbs with a Help method have their
+// examples there.
 var helpExamples = map[string][]string{
 	"abort":           {"abort my-session"},
 	"answer":          {"answer my-session q-1a2b3c4d approve", `answer my-session q-1a2b3c4d "use the name of the table"`},
@@ -66,7 +66,7 @@ var helpExamples = map[string][]string{
 	"version":         {"version", "version --json"},
 }
 
-// illustrate gives the verbs below a node their examples.
+// illustrate adds the examples to the help of the verbs below a node.
 func illustrate(node *kong.Node, words string) {
 	for _, child := range node.Children {
 		path := strings.TrimSpace(words + " " + child.Name)

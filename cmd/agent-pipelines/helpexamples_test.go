@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// Every verb that people see shows examples in its help, and every line of them is one that the command understands.
+// Every visible verb has examples in its help, and the command parses each of them.
 func TestHelpExamples(t *testing.T) {
 	var walk func(node *kong.Node, words string)
 	walk = func(node *kong.Node, words string) {
@@ -38,10 +38,10 @@ func TestHelpExamples(t *testing.T) {
 }
 
 func newTestParser() *kong.Kong {
-	return newParser(&line{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
+	return newParser(&Commands{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
 }
 
-// examplesOf are the lines below "Examples:".
+// examplesOf returns the lines below "Examples:".
 func examplesOf(detail string) []string {
 	var lines []string
 	_, after, _ := strings.Cut(detail, "Examples:\n")
@@ -53,7 +53,7 @@ func examplesOf(detail string) []string {
 	return lines
 }
 
-// understood parses a line as the command does, without doing what it says.
+// understood parses a command line without running it.
 func understood(t *testing.T, line string) {
 	t.Helper()
 	p := newTestParser()

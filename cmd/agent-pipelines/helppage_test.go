@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/machine"
 )
 
-// docs/cli.md is made from the help, the exit codes and the environment that the command prints (make golden writes it).
+// docs/cli.md is generated from the command's help, exit codes and environment (make golden writes it).
 func TestHelpPage(t *testing.T) {
 	p := helpPage{t: t, shared: map[string][]*kong.Flag{}}
 	root := newTestParser().Model.Node
@@ -58,22 +58,22 @@ to standard error.
 |---|---|
 `
 
-// helpPageGroups says which verbs the flags of a group are for.
+// helpPageGroups describes the verbs of each group of flags.
 var helpPageGroups = map[string]string{
 	"Flow":      "What a run does of its pipeline. Which verb has which of them stands with the verb.",
 	"Isolation": "What plugins and agents may reach, and where models may be: [isolation](isolation.md).",
 }
 
-// helpPage is the page as far as it is written.
+// helpPage is the page while it is written.
 type helpPage struct {
 	t    *testing.T
 	text strings.Builder
-	// shared has the flags of each group, and groups the names of those in the order in which they came up.
+	// shared holds the flags of each group, and groups their names in the order of their first use.
 	shared map[string][]*kong.Flag
 	groups []string
 }
 
-// verb writes the section of a verb, and those of its own verbs.
+// verb writes the sections of a verb and its subcommands.
 func (p *helpPage) verb(node *kong.Node, level string) {
 	if node.Hidden {
 		return
@@ -122,7 +122,7 @@ func (p *helpPage) verb(node *kong.Node, level string) {
 	}
 }
 
-// share keeps a flag of a group, which means the same in every verb.
+// share records a flag of a group, which has the same meaning in every verb.
 func (p *helpPage) share(verb, group string, flag *kong.Flag) {
 	if p.shared[group] == nil {
 		p.groups = append(p.groups, group)
@@ -146,7 +146,7 @@ func (p *helpPage) table(flags []*kong.Flag) {
 	p.text.WriteString("\n")
 }
 
-// named is a verb with its other names.
+// named returns a verb with its aliases.
 func named(node *kong.Node) string {
 	words := node.Name
 	if len(node.Aliases) > 0 {
@@ -158,12 +158,12 @@ func named(node *kong.Node) string {
 	return words
 }
 
-// anchored is the anchor of a verb's heading.
+// anchored returns the anchor of a verb's heading.
 func anchored(node *kong.Node) string {
 	return strings.NewReplacer(" ", "-", "(", "", ")", "", ",", "").Replace(named(node))
 }
 
-// escapedCell keeps a text in its cell of a table.
+// escapedCell escapes a text for a cell of a table.
 func escapedCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
-// Every example of the gallery, as the binary lists it, is written into a fresh directory, has no faults and no warnings, and
-// runs to its end by the very commands that init prints, with mock agents and without network. U082, U290.
+// U082, U290: every example of the gallery has no faults and no warnings in a fresh directory, and completes by the commands
+// that init prints, with mock agents and without a network.
 func TestGallery(t *testing.T) {
 	home := t.TempDir()
 	var listed struct {
@@ -56,7 +56,7 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-// The first pipeline of a project, by the commands that init prints, and once more: nothing is overwritten.
+// init writes the first pipeline of a project, whose next commands work; a second init overwrites nothing.
 func TestInit(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	var done document.Project
@@ -73,7 +73,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// bare runs a line in a directory, in an environment with nothing in it, and gives what it prints. It has to end well.
+// bare runs a command line in a directory with a minimal environment, and returns its output. It must succeed.
 func bare(t *testing.T, home, dir, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)

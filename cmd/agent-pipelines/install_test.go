@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// One `go install` gives a command that works in an empty directory: U293. The modules come from a proxy
-// made of the working tree, as a release would publish them; everything else comes from the module cache.
+// U293: the command of one `go install` works in an empty directory. Our modules come from a proxy with the working tree,
+// as a release would publish them; all others come from the module cache.
 func TestGoInstall(t *testing.T) {
 	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()
@@ -40,7 +40,7 @@ func TestGoInstall(t *testing.T) {
 		t.Errorf("the status is %s", got)
 	}
 
-	// One process for each plugin, none of which is the kernel's.
+	// Each plugin has its own process, and none is the kernel's.
 	command := filepath.Join(bin, "agent-pipelines")
 	processes := map[string]int{}
 	for _, e := range readJournal(t, filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl")) {

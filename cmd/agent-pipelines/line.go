@@ -12,67 +12,67 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 )
 
-// line is the grammar of the command line.
-type line struct {
+// Commands is the grammar of the command line: the global flags and one field for each verb.
+type Commands struct {
 	cli.GlobalFlags `group:"Flags of every verb:"`
 
-	Init     author.Init        `cmd:"" help:"Make a project ready: write a first pipeline, or a runnable example of the gallery."`
-	Stage    run.Stage          `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
-	Loop     run.Loop           `cmd:"" help:"Run one stage as a loop of iterations."`
-	Pipeline run.Pipeline       `cmd:"" help:"Run a pipeline."`
-	Start    run.Start          `cmd:"" help:"Give a pipeline a request, here in this terminal."`
-	Design   run.Design         `cmd:"" help:"Have a request worked out to a specification: short for start design."`
-	Build    run.Implement      `cmd:"" name:"implement" help:"Have a request fulfilled, test first: short for start implement."`
-	Fix      run.Fix            `cmd:"" help:"Have something mended: short for start fix."`
-	Resume   run.Resume         `cmd:"" help:"Go on with a paused, failed or crashed session."`
-	Review   run.Review         `cmd:"" help:"Have the work of a session reviewed once more."`
-	Attach   run.Attach         `cmd:"" help:"Show a running session until it ends."`
-	Watch    look.Watch         `cmd:"" help:"Show a session full screen, wherever it runs: its nodes and what they do; answer, pause."`
-	Pause    decide.Pause       `cmd:"" help:"Ask a running session to pause."`
-	Abort    decide.Abort       `cmd:"" help:"End a session for good."`
-	Approve  decide.Approve     `cmd:"" help:"Approve what a session asks about."`
-	Reject   decide.Reject      `cmd:"" help:"Reject what a session asks about: with feedback the stage is sent back, without it the session ends."`
-	Answer   decide.Answer      `cmd:"" help:"Answer a question: approve, reject, or feedback."`
-	Ask      look.Questions     `cmd:"" name:"questions" help:"Show what sessions ask."`
-	Feedback decide.Feedback    `cmd:"" help:"Tell the agents of a session something in their next prompts."`
-	Status   look.Status        `cmd:"" help:"Show where a session is."`
-	Why      look.Why           `cmd:"" help:"Tell why a session is where it is, what led to that, and what to do next."`
-	Report   look.Report        `cmd:"" help:"Make a page of a session: one HTML file that needs nothing else."`
-	Diff     look.Diff          `cmd:"" help:"Put what two sessions came to beside each other."`
-	Export   look.Export        `cmd:"" help:"Pack the files of a session into one archive, without secrets."`
-	Made     look.Artifacts     `cmd:"" name:"artifacts" help:"Show what the stages of a session have made for each other."`
-	Tail     look.Tail          `cmd:"" aliases:"logs" help:"Print a session's events and follow them (also: logs)."`
-	Repair   decide.Repair      `cmd:"" help:"Make a session usable again whose files are damaged."`
-	List     look.List          `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
-	Sessions look.Session       `cmd:"" name:"session" help:"Tell the way that a session took; remove sessions."`
-	Metrics  look.Metrics       `cmd:"" help:"Show what a session took: time, tokens, cost, retries, cycles."`
-	Lint     author.Lint        `cmd:"" help:"Check stages and pipelines."`
-	Stages   author.Stages      `cmd:"" help:"Show which stages there are, and what they come to; check them; write a new one."`
-	Flows    author.Pipelines   `cmd:"" name:"pipelines" help:"Show which pipelines there are, and print one."`
-	DryRun   author.DryRun      `cmd:"" help:"Show what a run would be, without running it."`
-	Graph    author.Graph       `cmd:"" help:"Draw a pipeline: its nodes, and where they lead."`
-	Crash    author.Crashtest   `cmd:"" name:"crashtest" help:"Kill runs of a pipeline with mock agents, and see whether each comes to the same end."`
-	Config   machine.Config     `cmd:"" help:"Show or change the settings of config.yaml, and which file says them."`
-	Schema   author.Schema      `cmd:"" help:"Print the JSON Schema of a file that people write, for editors."`
-	Plugins  plugins.Plugins    `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
-	Plugin   plugins.Plugin     `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
-	InTmux   run.TmuxStart      `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
-	Doctor   machine.Doctor     `cmd:"" help:"Look whether runs can start: providers, plugins, isolation, directories, the machine; and say what to do."`
-	MCP      machine.Mcp        `cmd:"" name:"mcp" help:"Let agents run pipelines: the verbs as tools of the Model Context Protocol."`
-	Trust    machine.Trust      `cmd:"" help:"Trust a directory: its plugins and all its settings may be used; or take that back."`
-	Explain  machine.Explain    `cmd:"" help:"Explain the code of an error, and what to do about it."`
-	Tab      machine.Completion `cmd:"" name:"completion" help:"Print what lets the tab key of a shell complete the command line: bash, zsh or fish."`
-	Complete machine.Complete   `cmd:"" name:"__complete" hidden:"" help:"Say what may stand in place of the last word of a line."`
-	Man      machine.Man        `cmd:"" name:"man-pages" hidden:"" help:"Write the manual for man: a page of the command, and one of each verb."`
-	Version  machine.Version    `cmd:"" help:"Print the version."`
-	Help     machine.Help       `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
+	Init       author.Init        `cmd:"" help:"Set up a project with a pipeline or example."`
+	Stage      run.Stage          `cmd:"" name:"<stage>" help:"Run a stage (short for loop <stage>)."`
+	Loop       run.Loop           `cmd:"" help:"Run a stage as a loop of iterations."`
+	Pipeline   run.Pipeline       `cmd:"" help:"Run a pipeline."`
+	Start      run.Start          `cmd:"" help:"Run a pipeline with a request."`
+	Design     run.Design         `cmd:"" help:"Design a specification (short for start design)."`
+	Implement  run.Implement      `cmd:"" name:"implement" help:"Implement a request (short for start implement)."`
+	Fix        run.Fix            `cmd:"" help:"Fix a fault (short for start fix)."`
+	Resume     run.Resume         `cmd:"" help:"Resume a paused, failed or crashed session."`
+	Review     run.Review         `cmd:"" help:"Review the work of a session again."`
+	Attach     run.Attach         `cmd:"" help:"Show a running session until it ends."`
+	Watch      look.Watch         `cmd:"" help:"Watch and control a session in full screen."`
+	Pause      decide.Pause       `cmd:"" help:"Pause a running session."`
+	Abort      decide.Abort       `cmd:"" help:"End a session for good."`
+	Approve    decide.Approve     `cmd:"" help:"Approve the question of a session."`
+	Reject     decide.Reject      `cmd:"" help:"Reject the question of a session."`
+	Answer     decide.Answer      `cmd:"" help:"Answer a question: approve, reject, or feedback."`
+	Questions  look.Questions     `cmd:"" name:"questions" help:"Show the open questions of sessions."`
+	Feedback   decide.Feedback    `cmd:"" help:"Add text to a session's next prompts."`
+	Status     look.Status        `cmd:"" help:"Show the status of a session."`
+	Why        look.Why           `cmd:"" help:"Explain a session's status and next steps."`
+	Report     look.Report        `cmd:"" help:"Write a session's report as one HTML file."`
+	Diff       look.Diff          `cmd:"" help:"Compare two sessions."`
+	Export     look.Export        `cmd:"" help:"Pack a session into an archive without secrets."`
+	Artifacts  look.Artifacts     `cmd:"" name:"artifacts" help:"Show the artifacts of a session's stages."`
+	Tail       look.Tail          `cmd:"" aliases:"logs" help:"Print and follow a session's events (also: logs)."`
+	Repair     decide.Repair      `cmd:"" help:"Repair a session with damaged files."`
+	List       look.List          `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
+	Sessions   look.Session       `cmd:"" name:"session" help:"Show a session's history; remove sessions."`
+	Metrics    look.Metrics       `cmd:"" help:"Show the time, tokens and cost of sessions."`
+	Lint       author.Lint        `cmd:"" help:"Check stages and pipelines."`
+	Stages     author.Stages      `cmd:"" help:"List, show, check and create stages."`
+	Pipelines  author.Pipelines   `cmd:"" name:"pipelines" help:"List, show and copy pipelines."`
+	DryRun     author.DryRun      `cmd:"" help:"Preview a run without running it."`
+	Graph      author.Graph       `cmd:"" help:"Draw a pipeline."`
+	CrashTest  author.CrashTest   `cmd:"" name:"crashtest" help:"Crash-test a pipeline: kill and resume mock runs."`
+	Config     machine.Config     `cmd:"" help:"Show or change the settings of config.yaml."`
+	Schema     author.Schema      `cmd:"" help:"Print JSON Schemas of files and --json output."`
+	Plugins    plugins.Plugins    `cmd:"" help:"List, install, lock, verify and remove plugins."`
+	Plugin     plugins.Plugin     `cmd:"" hidden:"" help:"Serve a bundled plugin."`
+	TmuxStart  run.TmuxStart      `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in a tmux pane."`
+	Doctor     machine.Doctor     `cmd:"" help:"Check whether runs can start."`
+	MCP        machine.MCP        `cmd:"" name:"mcp" help:"Serve the verbs as MCP tools for agents."`
+	Trust      machine.Trust      `cmd:"" help:"Trust the plugins and settings of a directory."`
+	Explain    machine.Explain    `cmd:"" help:"Explain an error code and its remedy."`
+	Completion machine.Completion `cmd:"" name:"completion" help:"Print the completion script of a shell."`
+	Complete   machine.Complete   `cmd:"" name:"__complete" hidden:"" help:"Print completions of a command line."`
+	Man        machine.Man        `cmd:"" name:"man-pages" hidden:"" help:"Write the manual pages."`
+	Version    machine.Version    `cmd:"" help:"Print the version."`
+	Help       machine.Help       `cmd:"" help:"Show help on a verb, exit-codes or environment."`
 }
 
-// newParser builds the parser. It cannot fail but by a mistake in the grammar.
-func newParser(l *line, c cli.Console) *kong.Kong {
+// newParser returns the parser of the grammar. It panics on a mistake in the grammar.
+func newParser(l *Commands, c cli.Console) *kong.Kong {
 	parser := kong.Must(l,
 		kong.Name(cli.Program),
-		kong.Description("Run pipelines of coding agents, durably. `help exit-codes` and `help environment` say more."),
+		kong.Description("Run pipelines of coding agents, durably. See also `help exit-codes` and `help environment`."),
 		kong.NoDefaultHelp(),
 		kong.Writers(c.Stdout, c.Stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100}),

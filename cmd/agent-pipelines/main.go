@@ -1,9 +1,7 @@
-// Command agent-pipelines runs pipelines of coding agents: flags in, the engine called, text or JSON
-// and an exit code out.
+// Command agent-pipelines runs pipelines of coding agents. It parses flags, calls package engine, and prints text or JSON.
 //
-// It decides nothing about pipelines; package engine does. Start with the type line in line.go, which
-// is the grammar of the command line, with exit.go, the table of exit codes, and with perform.go,
-// which runs a session in the foreground. There is one file for each verb.
+// Start with the type Commands in line.go, the grammar of the command line. The verbs are in internal/verb, one package per
+// group; the exit codes are in internal/cli; internal/verb/run runs a session in the foreground (perform).
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/machine"
 )
 
-// A8: the manual has a page of every verb, with all that the verb takes.
+// A8: the manual has a page for every verb with all its arguments and flags.
 func TestManual(t *testing.T) {
 	p := newTestParser()
 	pages := map[string]string{}
@@ -48,7 +48,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// holdsAll checks that a page says all of a verb and of those below it.
+// holdsAll checks that a page describes a verb and its subcommands completely.
 func holdsAll(t *testing.T, page string, n *kong.Node) {
 	t.Helper()
 	holds(t, page, n)
@@ -82,10 +82,10 @@ func holds(t *testing.T, page string, n *kong.Node) {
 	}
 }
 
-// requests are those that the pages use.
+// requests lists the roff requests of the pages.
 var requests = []string{"TH", "SH", "SS", "PP", "TP", "RS", "RE", "nf", "fi"}
 
-// checkRoff finds what a man program would not understand: by the rules of the format, and by groff where it is installed.
+// checkRoff checks a page by the rules of the format, and with groff if it is installed.
 func checkRoff(t *testing.T, page manual.Page) {
 	t.Helper()
 	for i, line := range strings.Split(strings.TrimSuffix(page.Text, "\n"), "\n") {
@@ -116,7 +116,7 @@ func checkRoff(t *testing.T, page manual.Page) {
 	}
 }
 
-// plainRoff is a page without its escapes, which people read and copy.
+// plainRoff returns a page without escapes, as a reader sees it.
 func plainRoff(text string) string {
 	return strings.NewReplacer(
 		`\fB`, "", `\fR`, "", `\-`, "-", `\e`, `\`, `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\(dq`, `"`, `\&`, "", `\[u2026]`, "…",

@@ -32,7 +32,7 @@ nodes:
 
 const mcpSecret = "hunter2-hunter2-hunter2"
 
-// mcpProject is a project with a pipeline that asks a person, and an agent that repeats a secret.
+// mcpProject is a project with a pipeline that asks the user, and an agent that repeats a secret.
 func mcpProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,14 +54,14 @@ func mcpProject(t *testing.T) string {
 	return dir
 }
 
-// mcpClient is the SDK's client of the real command.
+// mcpClient is a client of the MCP SDK, connected to the real command.
 type mcpClient struct {
 	*testing.T
 	*mcp.ClientSession
 	process *os.Process
 }
 
-// mcpConnect starts a server for a project, and a client of it.
+// mcpConnect starts a server for a project, and connects a client.
 func mcpConnect(t *testing.T, project, mock string, options *mcp.ClientOptions, flags ...string) *mcpClient {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs, "bin", "agent-pipelines"), append([]string{"mcp", "serve"}, flags...)...)
@@ -76,7 +76,7 @@ func mcpConnect(t *testing.T, project, mock string, options *mcp.ClientOptions, 
 	return &mcpClient{t, session, cmd.Process}
 }
 
-// ask calls a tool and returns its result, which has no secrets.
+// ask calls a tool and returns its result, which must contain no secrets.
 func (c *mcpClient) ask(tool string, arguments map[string]any) *mcp.CallToolResult {
 	c.Helper()
 	r, err := c.CallTool(c.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -93,7 +93,7 @@ func (c *mcpClient) ask(tool string, arguments map[string]any) *mcp.CallToolResu
 	return r
 }
 
-// do calls a tool that has to succeed.
+// do calls a tool that must succeed.
 func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
 	c.Helper()
 	r := c.ask(tool, arguments)
@@ -103,7 +103,7 @@ func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
 	return r.StructuredContent.(map[string]any)
 }
 
-// refused calls a tool that has to fail: with this error_type, and with these words.
+// refused calls a tool that must fail with an error_type and a text.
 func (c *mcpClient) refused(tool string, arguments map[string]any, errorType string, words ...string) {
 	c.Helper()
 	r := c.ask(tool, arguments)
@@ -133,7 +133,7 @@ func wordsOf(r *mcp.CallToolResult) string {
 	return text.String()
 }
 
-// rests waits until a session rests or asks, and returns its status.
+// rests waits until a session has paused, ended or asked, and returns its status.
 func (c *mcpClient) rests(session string) map[string]any {
 	c.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -147,7 +147,7 @@ func (c *mcpClient) rests(session string) map[string]any {
 	}
 }
 
-// question is the one that a session asks.
+// question returns the open question of a session.
 func (c *mcpClient) question(session string) map[string]any {
 	c.Helper()
 	all := c.do("questions", map[string]any{"session": session})["questions"].([]any)
@@ -157,7 +157,7 @@ func (c *mcpClient) question(session string) map[string]any {
 	return all[0].(map[string]any)
 }
 
-// A session from its start through a rejection and an approval to its artifacts, by the client of the SDK.
+// A client can start a session, reject, approve and read its artifacts.
 func TestMCPFromStartToArtifacts(t *testing.T) {
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
@@ -228,7 +228,7 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	}
 }
 
-// events reads a journal in pieces, each event once.
+// events reads a journal in pages and checks that each event occurs once.
 func TestMCPEvents(t *testing.T) {
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil)
 	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
@@ -252,13 +252,13 @@ func TestMCPEvents(t *testing.T) {
 	if diff := cmp.Diff(want, seen); diff != "" || len(seen) < 4 {
 		t.Errorf("numbers of events (-want +got):\n%s", diff)
 	}
-	// Nobody works on it: there is nothing to wait for.
+	// No process runs the session: the call does not wait.
 	if r := c.do("events", map[string]any{"session": "s", "after": after, "wait_seconds": 300}); len(r["events"].([]any)) != 0 || r["held"] != false {
 		t.Errorf("events: %v", r)
 	}
 }
 
-// What a level does not allow is not there.
+// The server offers only the tools of its level.
 func TestMCPLevels(t *testing.T) {
 	project := mcpProject(t)
 	reading := []string{"artifacts", "dry_run", "events", "lint", "list_pipelines", "list_sessions", "questions", "read_artifact", "status", "why"}
@@ -301,7 +301,7 @@ func TestMCPLevels(t *testing.T) {
 	}
 }
 
-// An agent of a session does not answer what people are asked, whatever it is started with.
+// An agent of a session cannot answer questions to the user, whatever --allow says.
 func TestMCPWithinASession(t *testing.T) {
 	t.Setenv("AGENT_PIPELINES_RUN", "p/s")
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", "approve")
@@ -316,7 +316,7 @@ func TestMCPWithinASession(t *testing.T) {
 	}
 }
 
-// What cannot be done is the result of a tool that says what to do, with the code that the command has for it.
+// The result of a failed call has a hint and the exit code of the command.
 func TestMCPRefusals(t *testing.T) {
 	project := mcpProject(t)
 	if err := os.Symlink(t.TempDir(), filepath.Join(project, "out")); err != nil {
@@ -358,7 +358,7 @@ func TestMCPRefusals(t *testing.T) {
 	}
 }
 
-// A session outlives the client that started it, even one that is killed; another client sees and ends it.
+// A session outlives the client that started it, even a killed one; another client can read and end it.
 func TestMCPClientKilled(t *testing.T) {
 	project := mcpProject(t)
 	first, second := mcpConnect(t, project, "slow.json", nil), mcpConnect(t, t.TempDir(), "slow.json", nil, "--root", project)
@@ -377,7 +377,7 @@ func TestMCPClientKilled(t *testing.T) {
 	}
 }
 
-// Progress is told while a client waits, and a client that goes away while it waits is not waited for.
+// A waiting client receives progress, and a call ends if its client disconnects.
 func TestMCPProgress(t *testing.T) {
 	project := mcpProject(t)
 	told := make(chan string, 1000)

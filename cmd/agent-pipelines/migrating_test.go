@@ -13,8 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// TestMigrating runs testdata/migrating: what users of the Bash engine's scripts/run.sh type, with the
-// shim in its place.
+// TestMigrating runs testdata/migrating: command lines for the Bash engine's scripts/run.sh, with the shim in its place.
 func TestMigrating(t *testing.T) {
 	choice := ""
 	for _, b := range fences(string(guide(t))) {
@@ -36,7 +35,7 @@ func TestMigrating(t *testing.T) {
 	})
 }
 
-// Each exit code of the command is in the guide.
+// The guide lists each exit code of the command.
 func TestMigrationGuideExitCodes(t *testing.T) {
 	text := string(guide(t))
 	for _, e := range cli.Exits {
@@ -55,10 +54,10 @@ func guide(t *testing.T) []byte {
 	return text
 }
 
-// bashEngine stands for the Bash engine's run.sh: it says that it was run.
+// bashEngine replaces the Bash engine's run.sh and prints that it ran.
 const bashEngine = "echo \"bash engine: $*\"\n"
 
-// setUpMigrating puts the shim wherever a script may want it, and what stands for the Bash engine beside.
+// setUpMigrating installs the shim and the replacement of the Bash engine at all paths that scripts use.
 func setUpMigrating(env *testscript.Env, choice string) error {
 	shim, err := os.ReadFile("../../examples/run.sh")
 	if err != nil {

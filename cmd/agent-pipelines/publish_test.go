@@ -13,16 +13,15 @@ import (
 // installed is the version that the tests publish.
 const installed = "v0.0.0-20260102030405-0123456789ab"
 
-// publication is what a release gives to others: the modules of the working tree in a proxy made of files.
+// publication is a file-based module proxy with the modules of the working tree, as a release publishes them.
 type publication struct {
-	// bin has the command as `go install` made it.
+	// bin is the directory of the command, built by `go install`.
 	bin string
-	// env is where the go command finds those modules, and everything else in the module cache: nothing is loaded
-	// from the network, and nothing is left behind.
+	// env makes the go command use the proxy and the module cache, without a network and without lasting files.
 	env []string
 }
 
-// published publishes once for all tests.
+// published returns the publication, which all tests share.
 func published(t *testing.T) publication {
 	t.Helper()
 	p, err := publish()
@@ -61,7 +60,7 @@ var publish = sync.OnceValues(func() (publication, error) {
 	return p, err
 })
 
-// command runs the go command and gives the line that it printed.
+// command runs the go command and returns the line that it printed.
 func command(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir

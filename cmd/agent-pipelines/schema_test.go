@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// A8: whatever we ship or write for people to change tells their editor which schema it has, in its first line.
+// A8: the first line of every file that we ship or write for users names its schema for editors.
 func TestFilesNameTheirSchema(t *testing.T) {
 	found := 0
 	for _, dir := range []string{"library", "gallery", "internal/scaffold/template", "../../examples"} {

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// programs is where TestMain put the command (bin/agent-pipelines), the plugins (bin/plugins), a plugin that only
-// some scripts use (bin/serial), and the stand-ins for agent CLIs (agents).
+// programs is the directory in which TestMain built the command (bin/agent-pipelines), the plugins (bin/plugins), a plugin
+// for some scripts (bin/serial), and the stand-ins for agent CLIs (agents).
 var programs string
 
 func TestMain(m *testing.M) {
@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// given is what a flag was given.
+// given returns the value of a flag.
 func given(name string) string { return flag.Lookup(name).Value.String() }
 
-// coverVariable names a directory to whoever wants to know what the scripts' command runs of the kernel, as GOCOVERDIR does to
-// what is built with -cover, without a word to the tests of other packages.
+// coverVariable names a directory for the coverage of the scripts' command, like GOCOVERDIR, but without an effect on the
+// tests of other packages.
 const coverVariable = "AGENT_PIPELINES_SCRIPTS_COVER"
 
 func testMain(m *testing.M) int {
@@ -72,8 +72,8 @@ func testMain(m *testing.M) int {
 	return code
 }
 
-// buildPrograms builds what the scripts run, from the workspace that this test is part of. It is
-// done in the test, since the cache of test results does not see the sources of other modules.
+// buildPrograms builds the scripts' programs from this workspace. The test builds them, because the cache of test results
+// does not track the sources of other modules.
 func buildPrograms(dir string) error {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -117,7 +117,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts("testdata/script"))
 }
 
-// scripts are those of a directory, with the verbs that they may use.
+// scripts returns the parameters for the scripts of a directory, with their commands.
 func scripts(dir string) testscript.Params {
 	var sent collectors
 	return testscript.Params{
@@ -148,7 +148,7 @@ func scripts(dir string) testscript.Params {
 	}
 }
 
-// setUp gives a script the programs, an empty home and the demonstration project.
+// setUp prepares a script: the programs, an empty home and the demonstration project.
 func setUp(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -187,8 +187,8 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// expectExit is "exits <code> <command>...": it runs a command that has to end with the code. What the command prints with --json
-// has to keep to its schema.
+// expectExit is "exits <code> <command>...": it runs a command that must exit with the code. Its --json output must match
+// its schema.
 func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits <code> <command> [args...]")
@@ -212,8 +212,7 @@ func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// patience is how long a script waits for something that has to come; it is there to end a broken
-// test, no test depends on it.
+// patience bounds the waits of scripts. It only ends a broken test; no test depends on its value.
 const patience = 60 * time.Second
 
 // eventually polls until a condition holds.

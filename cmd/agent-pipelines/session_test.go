@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// journalOf reads the events of a script's session, in the order of the file.
+// journalOf returns the events of a script's session in the order of the file.
 func journalOf(ts *testscript.TestScript, session string) []event.Event {
 	f, err := os.Open(ts.MkAbs(".claude/pipeline-runs/" + session + "/events.jsonl"))
 	ts.Check(err)
@@ -55,13 +55,13 @@ func pids(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(found), 0o600))
 }
 
-// started is what the journal says of a process that was started.
+// started is the data of an event on a started process.
 type started struct {
 	PID    int    `json:"pid"`
 	Plugin string `json:"plugin"`
 }
 
-// is says whether it is the named plugin's, in its own binary or carried by the command.
+// is reports whether the process serves the plugin, from its own binary or bundled.
 func (s started) is(plugin string) bool {
 	return strings.HasSuffix(s.Plugin, "/agent-plugin-"+plugin) || strings.HasSuffix(s.Plugin, "/agent-pipelines plugin serve "+plugin)
 }
@@ -92,14 +92,13 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// volatile are the values in a session's files that no two runs share; the first group is kept.
+// volatile matches the values in a session's files that differ between runs; the groups are kept.
 var volatile = regexp.MustCompile(
 	`("(?:ts|timestamp|[a-z]+_at|iteration_started|start_time|run_id|plan_sha256|trace_id|span_id|parent_span_id|version|sha256)": ?)"[^"]+"` +
 		`|("(?:pid|duration_ms)": ?)\d+` +
 		`|("environment": ?)\[[^\]]*\]`)
 
-// normal is "normal <session> <file> <out>": it writes a file of a session with times, ids and
-// directories taken out.
+// normal is "normal <session> <file> <out>": it copies a file of a session and replaces times, ids and directories.
 func normal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: normal <session> <file> <out>")

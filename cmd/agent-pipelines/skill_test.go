@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A skill is found by its front matter, whose rules are those of agentskills.io; agents load all of it, so that it is short. Its
-// commands are run by TestDocs.
+// A skill has front matter by the rules of agentskills.io, and is short, because agents load all of it. TestDocs runs its
+// commands.
 func TestSkill(t *testing.T) {
 	files, err := filepath.Glob("../../skills/*/SKILL.md")
 	if err != nil || len(files) == 0 {

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// The stand-ins are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent
-// plays the role that its prompt names in a line "role: X", else the one of its own name, and answers its n-th call
-// with the n-th reply that replies.json holds for the role; the last one repeats. Nothing said of a role is a plain
-// success. What each was called with is kept below standInDir/calls.
+// The stand-ins are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent plays the
+// role in its prompt's line "role: X", or else the role of its own name. It answers its n-th call with the n-th reply of
+// the role in replies.json; the last one repeats. A role without replies succeeds. standInDir/calls records the calls.
 const (
 	standInStage = "STAND_IN_STAGE" // the variable that names the project they play in
 	standInDir   = ".stand-in"
 )
 
-// reply is what an agent does when it is called, in this order.
+// reply lists the actions of an agent for one call, in this order.
 type reply struct {
 	Result   json.RawMessage // written to the path on the prompt's line "result: "; a text is written as it is
 	Status   json.RawMessage // to that on "status: "
@@ -31,16 +30,16 @@ type reply struct {
 	Pid      string          // file that gets its process id
 	Errors   string          // on stderr
 	Says     string          // on stdout
-	Waits    string          // file that it waits for; whoever gives it none that comes has to end it
+	Waits    string          // file to wait for; if the file never appears, the test has to end the process
 	Exit     int
 }
 
-// standIns are the programs that can be played, by name.
+// standIns maps the names of the stand-ins to their implementations.
 var standIns = map[string]func(stage, name string, args []string) (exit int, err error){
 	"claude": playAgent, "codex": playAgent, "bd": playBeads,
 }
 
-// linkStandIns puts this program below the names of the stand-ins into dir.
+// linkStandIns links this program in dir under the names of the stand-ins.
 func linkStandIns(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -65,7 +64,7 @@ func linkStandIns(dir string) error {
 	return nil
 }
 
-// standIn plays a stand-in if this process was started as one, and tells whether it was.
+// standIn runs a stand-in if this process was started as one, and reports whether it was.
 func standIn() (exit int, was bool) {
 	name := filepath.Base(os.Args[0])
 	play, was := standIns[name]
@@ -104,7 +103,7 @@ func playAgent(stage, name string, args []string) (int, error) {
 	return r.play(stage, string(prompt))
 }
 
-// record keeps a call and returns its number, from 1.
+// record saves a call and returns its number, from 1.
 func record(stage, role, name string, args []string, prompt string) (int, error) {
 	dir := filepath.Join(stage, standInDir, "calls")
 	for call := 1; ; call++ {
@@ -120,7 +119,7 @@ func record(stage, role, name string, args []string, prompt string) (int, error)
 	}
 }
 
-// ours are the variables with which the engine talks to agents.
+// ours lists the variables that the engine sets for agents.
 func ours(environment []string) []string {
 	names := regexp.MustCompile(`^(CLAUDE_PIPELINE_\w+|MAX_ITERATIONS|MIN_ITERATIONS|CONSENSUS|CODEX_STATUS_FILE)=`)
 	kept := slices.DeleteFunc(environment, func(v string) bool { return !names.MatchString(v) })
@@ -128,7 +127,7 @@ func ours(environment []string) []string {
 	return kept
 }
 
-// field is what a line of the prompt says behind "name: ".
+// field returns the text after "name: " in a line of the prompt.
 func field(prompt, name string) string {
 	m := regexp.MustCompile(`(?m)^` + name + `: (\S+)$`).FindStringSubmatch(prompt)
 	if m == nil {
@@ -192,7 +191,7 @@ func awaitFile(path string) {
 	}
 }
 
-// plain is the text of a JSON string, and any other value as it is.
+// plain returns the text of a JSON string, and any other value unchanged.
 func plain(value json.RawMessage) []byte {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -201,7 +200,7 @@ func plain(value json.RawMessage) []byte {
 	return value
 }
 
-// playBeads lists the lines of the file beads as ready, those of the file orphans as in progress, and keeps what it was asked.
+// playBeads lists the lines of the file beads as ready and those of the file orphans as in progress, and records its calls.
 func playBeads(stage, _ string, args []string) (int, error) {
 	log := filepath.Join(stage, standInDir, "calls", "bd")
 	if err := appendTo(log, fmt.Sprintln("bd", strings.Join(args, " "))); err != nil || len(args) == 0 {

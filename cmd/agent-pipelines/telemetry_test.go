@@ -16,10 +16,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// collectors are those of scripts, by working directory.
+// collectors maps the working directories of scripts to their collectors.
 type collectors struct{ all sync.Map }
 
-// collect is "collect grpc|http|hang": it starts a collector that the environment leads to, until the script ends.
+// collect is "collect grpc|http|hang": it starts a collector and sets the environment for it, until the script ends.
 func (c *collectors) collect(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: collect grpc|http|hang")
@@ -52,7 +52,7 @@ func (c *collectors) of(ts *testscript.TestScript) *collector.Collector {
 	return found
 }
 
-// traced is "traced <session>...": what arrived of the newest run of each session is whole by its journal.
+// traced is "traced <session>...": the received spans of each session's newest run match its journal.
 func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: traced <session>...")
@@ -68,7 +68,7 @@ func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) 
 	}
 }
 
-// spans is "spans <file>": it writes what arrived, a span on a line, each with its attributes and those within it below.
+// spans is "spans <file>": it writes the received spans, one per line, each with its attributes and its children below.
 func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: spans <file>")
@@ -76,7 +76,7 @@ func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.of(ts).Spans())), 0o600))
 }
 
-// measured is "measured <session>": the sums of the metrics that arrived, of this session alone, are those of its journal.
+// measured is "measured <session>": the sums of the received metrics of this session match its journal.
 func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: measured <session>")
@@ -100,7 +100,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	}
 }
 
-// within is "within <file> <name>": the file has the traceparent of a span that arrived, and it has the name.
+// within is "within <file> <name>": the file contains the traceparent of a received span with the name.
 func (c *collectors) within(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: within <file> <name>")

@@ -12,11 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// screens is where the golden screens lie.
+// screens is the directory of the golden screens.
 var screens = filepath.Join("testdata", "screens")
 
-// privateTmux gives a script a tmux server of its own, which begins when it is used and ends with the
-// script.
+// privateTmux gives a script its own tmux server, which starts at its first use and ends with the script.
 func privateTmux(env *testscript.Env) error {
 	dir, err := os.MkdirTemp("", "tmux") // the path of a socket must be short
 	if err != nil {
@@ -50,7 +49,7 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// capture is what the terminal of a tmux session of the script shows, line by line.
+// capture returns the lines on the terminal of a tmux session of the script.
 func capture(ts *testscript.TestScript, session string) (string, error) {
 	cmd := exec.Command("tmux", "capture-pane", "-p", "-t", "="+session+":")
 	cmd.Env = append(cmd.Environ(), "TMUX=", "TMUX_TMPDIR="+ts.Getenv("TMUX_TMPDIR"))
@@ -58,8 +57,7 @@ func capture(ts *testscript.TestScript, session string) (string, error) {
 	return string(screen), err
 }
 
-// unsteady is what differs from one look at the same screen to the next, without a change of its width: times, what turns
-// while something runs, and the ids of questions.
+// unsteady matches the parts of a screen that change without a change of width: times, spinners and the ids of questions.
 var unsteady = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -70,11 +68,11 @@ var unsteady = []struct {
 	{regexp.MustCompile(`q-[0-9a-f]{8}`), "q-xxxxxxxx"},
 }
 
-// calmLooks is how often a screen looks the same before it is taken as a golden one.
+// calmLooks is the number of equal captures before a screen becomes a golden one.
 const calmLooks = 8
 
-// grid <tmux session> <name>: waits until the whole screen, but for what changes with time, is that of
-// testdata/screens/<name>.txt; with -update it becomes that when it has been calm for a while.
+// grid <tmux session> <name>: waits until the whole screen, except its unsteady parts, equals
+// testdata/screens/<name>.txt; with -update it writes the file when the screen is stable.
 func grid(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: grid <tmux session> <name>")

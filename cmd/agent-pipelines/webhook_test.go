@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// webhook is "webhook <file>": it serves on 127.0.0.1 until the script ends, sets WEBHOOK to the server's address and
-// REFUSED to one where nobody listens, and appends what it is sent to the file. The path of a request says how it is
-// answered: /json, /raw, /500, or /hang, which takes longer than anybody waits.
+// webhook is "webhook <file>": it serves on 127.0.0.1 until the script ends and appends the requests to the file. WEBHOOK is
+// the server's address, REFUSED one without a listener. The path of a request selects the response: /json, /raw, /500, or
+// /hang, which exceeds every time limit.
 func webhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: webhook <file>")

@@ -18,19 +18,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Console is the world of the process as the command sees it.
+// Console holds the standard streams and the environment of the process.
 type Console struct {
-	Stdin          io.Reader // nil is nobody
+	Stdin          io.Reader // nil: no input
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 }
 
-// BundledPlugin is a plugin that the command carries.
+// BundledPlugin is a plugin compiled into the command.
 type BundledPlugin struct {
 	Name   string
 	Plugin func(version string) sdk.Plugin
@@ -41,20 +43,21 @@ type App struct {
 	Console
 	GlobalFlags
 	Parser *kong.Kong
-	// Bundled are the plugins that the command carries.
+	// Bundled lists the plugins compiled into the command.
 	Bundled []BundledPlugin
-	Code    Exit // of a run that ended without an error
-	// ofSession: code tells how a session stands, which holds whether or not somebody read it.
+	// Code is the exit code of a verb that returns no error.
+	Code Exit
+	// OfSession says that Code is the status of a session, which stays valid if the output was lost.
 	OfSession bool
-	// unattended: nobody watches the terminal that a session runs in.
+	// Unattended says that no user watches the terminal of the session.
 	Unattended bool
-	// sent is what follows the session that runs, nil where nothing is sent. It is set before the run begins.
-	sent *telemetry.Session
+	// telemetry exports the running session's telemetry; nil: none. It is set before the run begins.
+	telemetry *telemetry.Session
 }
 
-// Engine opens the kernel as the environment and the flags say. What it logs goes to logs.
+// Engine opens an engine configured by the environment and the flags, which logs to logs. The caller closes it.
 func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
-	options, err := a.bundle()
+	options, err := a.bundledOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -70,17 +73,17 @@ func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
 		engine.WithDefaultProvider("claude"), // as the Bash engine
 		engine.WithLibrary(library.Files()),
 	)
-	options = append(options, confining()...)
-	options = append(options, a.skipped()...)
-	options = append(options, a.traced()...)
+	options = append(options, confineOptions()...)
+	options = append(options, a.hookOptions()...)
+	options = append(options, a.traceOptions()...)
 	if a.Mocked() {
 		options = append(options, engine.WithProviderOverride("mock"))
 	}
 	return engine.NewEngine(options...)
 }
 
-// skipped are the effects elsewhere that AGENT_PIPELINES_SKIP_HOOKS leaves out: names of hooks' actions, all, and notify.
-func (a *App) skipped() []engine.Option {
+// hookOptions returns the options for AGENT_PIPELINES_SKIP_HOOKS: names of hook actions, "all", and "notify".
+func (a *App) hookOptions() []engine.Option {
 	names := strings.FieldsFunc(a.Getenv("AGENT_PIPELINES_SKIP_HOOKS"), func(r rune) bool { return r == ',' || r == ' ' })
 	options := []engine.Option{engine.WithoutHooks(names...)}
 	if slices.Contains(names, "notify") {
@@ -89,91 +92,93 @@ func (a *App) skipped() []engine.Option {
 	return options
 }
 
-// Mocked says whether the mock answers in the place of every provider.
+// Mocked reports whether the mock provider replaces every provider.
 func (a *App) Mocked() bool { return a.Getenv("MOCK_MODE") == "true" }
 
-// closeLimit is how long the end of the plugins' processes may take.
+// closeLimit bounds the shutdown of the plugin processes.
 const closeLimit = 15 * time.Second
 
-// Use opens an engine for a verb that runs nothing, and closes it after.
-func (a *App) Use(ctx context.Context, do func(*engine.Engine) error) error {
+// WithEngine calls do with an engine that logs to standard error, and closes the engine.
+func (a *App) WithEngine(ctx context.Context, do func(*engine.Engine) error) error {
 	eng, err := a.Engine(a.Stderr)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(eng), Shut(ctx, eng))
+	return errors.Join(do(eng), CloseEngine(ctx, eng))
 }
 
-func Shut(ctx context.Context, eng *engine.Engine) error {
+// CloseEngine closes an engine within closeLimit, even if ctx is done.
+func CloseEngine(ctx context.Context, eng *engine.Engine) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	return eng.Close(ctx)
 }
 
-// Terminal is standard error's descriptor where it is a terminal that can redraw lines.
+// Terminal returns the descriptor of standard error; ok if it is a terminal that can redraw lines.
 func (a *App) Terminal() (fd int, ok bool) {
 	f, isFile := a.Stderr.(*os.File)
-	if !isFile || !a.redraws() {
+	if !isFile || !a.canRedraw() {
 		return 0, false
 	}
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// redraws says whether the environment is one in which lines can be drawn again: not on a dumb terminal, and not where
-// a CI system keeps what is written, though some give it a terminal.
-func (a *App) redraws() bool {
+// canRedraw reports whether lines can be redrawn: not on a dumb terminal, and not in CI, where the log keeps every write.
+func (a *App) canRedraw() bool {
 	ci := a.Getenv("CI")
 	return a.FullScreen() && ci != "true" && ci != "1"
 }
 
-// FullScreen says whether a terminal can move its cursor.
+// FullScreen reports whether the terminal can move its cursor.
 func (a *App) FullScreen() bool {
 	name := a.Getenv("TERM")
 	return name != "" && !strings.EqualFold(name, "dumb")
 }
 
-// Colored says whether colors are wanted on a terminal.
+// Colored reports whether a terminal may get colors.
 func (a *App) Colored() bool { return !a.NoColor && a.Getenv("NO_COLOR") == "" }
 
-// GlobalFlags are the flags that every verb takes.
+// GlobalFlags holds the flags of every verb.
 type GlobalFlags struct {
-	JSON      bool     `name:"json" help:"Print JSON on standard output: the result or the error as one object, and before it, while a session runs, each event in a line."`
-	Quiet     bool     `short:"q" xor:"talk" help:"Say nothing while running."`
-	Verbose   bool     `short:"v" xor:"talk" help:"Say more while running, the agents' text too."`
-	NoColor   bool     `help:"Do not use colors. NO_COLOR does the same."`
-	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged: trace, debug, info, warn, error or off. Default: warn."`
-	PluginLog string   `name:"plugin-log-level" enum:"trace,debug,info,warn,error,off," default:"" env:"AGENT_PIPELINES_PLUGIN_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged of the plugins' own lines. Default: as --log-level."`
-	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
-	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
-	NoBundled bool     `help:"Use none of the plugins that the command carries (AGENT_PIPELINES_BUNDLED=0 does the same)."`
-	Verb      bool     `hidden:"" help:"The first word is a verb, though a stage has its name."`
+	JSON      bool     `name:"json" help:"Print JSON: one object, preceded by one event per line while a session runs."`
+	Quiet     bool     `short:"q" xor:"talk" help:"Print no progress."`
+	Verbose   bool     `short:"v" xor:"talk" help:"Print more progress, including the agents' text."`
+	NoColor   bool     `help:"Do not use colors (same as NO_COLOR)."`
+	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"Log level: trace, debug, info, warn, error or off (default warn)."`
+	PluginLog string   `name:"plugin-log-level" enum:"trace,debug,info,warn,error,off," default:"" env:"AGENT_PIPELINES_PLUGIN_LOG_LEVEL" placeholder:"LEVEL" help:"Log level of plugins (default: as --log-level)."`
+	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"Log format: pretty or json (default pretty)."`
+	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Search this directory for plugins first; repeatable."`
+	NoBundled bool     `help:"Do not use the bundled plugins (same as AGENT_PIPELINES_BUNDLED=0)."`
+	Verb      bool     `hidden:"" help:"Treat the first word as a verb even if a stage has its name."`
 	Usage     bool     `name:"help" short:"h" help:"Show help."`
 }
 
-// Verb is implemented by the target of every command of the grammar. An error decides the exit code;
-// verbs that run a session set it in the app.
+// Verb is implemented by the target of every command of the grammar.
 type Verb interface {
+	// Run executes the verb. Its error determines the exit code; without an error, the exit code is App.Code.
 	Run(ctx context.Context, a *App) error
 }
 
+// Program is the name of the command.
 const Program = "agent-pipelines"
 
-// Confine makes the command confine itself and become a plugin. It comes before the grammar, which costs time.
+// Confine is the first argument that makes the command confine itself and execute a plugin. main checks it before it
+// builds the grammar, which costs time.
 const Confine = "__sandbox"
 
-// confining is the option by which plugins can be confined: by the very file that runs, whatever an agent that may
-// write where this program lies puts in its place.
-func confining() []engine.Option {
+// confineOptions returns the option that confines plugins with the running executable itself, because an agent may be able
+// to replace the file at the program's path.
+func confineOptions() []engine.Option {
 	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", Confine)}
 }
 
-// bashVerbs are the words that were no stages for the Bash engine either. All other verbs may be names of stages in its
-// projects, which were started by them.
+// bashVerbs lists the verbs of the Bash engine. Any other verb may be the name of a stage in a project of that engine,
+// which `agent-pipelines <stage>` started.
 var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", "test", "status", "tail", "help"}
 
-// Ambiguous refuses a first word that is a verb and also the name of one of the user's stages: what ran the stage with the
-// Bash engine would do something else here. --verb says that the verb is meant.
-func (a *App) Ambiguous(verb string) error {
+// CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages, because the Bash
+// engine ran the stage. The flag --verb selects the verb.
+func (a *App) CheckAmbiguous(verb string) error {
 	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(a.Parser.Model.Node), verb) || verb == StageCommand {
 		return nil
 	}
@@ -191,14 +196,14 @@ func (a *App) Ambiguous(verb string) error {
 // StageCommand is the command behind `agent-pipelines <stage>`. No stage can have this name.
 const StageCommand = "<stage>"
 
-// IsCommand says whether a word is a verb or another name of one.
+// IsCommand reports whether a word is a verb or its alias.
 func IsCommand(root *kong.Node, word string) bool {
 	return word != StageCommand && slices.ContainsFunc(root.Children, func(child *kong.Node) bool {
 		return child.Type == kong.CommandNode && (child.Name == word || slices.Contains(child.Aliases, word))
 	})
 }
 
-// CommandNames are the verbs and their other names, without those that are for programs.
+// CommandNames returns the verbs and their aliases, without the hidden ones.
 func CommandNames(root *kong.Node) []string {
 	var names []string
 	for _, child := range root.Children {
@@ -209,11 +214,11 @@ func CommandNames(root *kong.Node) []string {
 	return names
 }
 
-// User is who acts, for the journal.
+// User returns the name of the user for the journal; "" if unknown.
 func (a *App) User() string { return cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME")) }
 
-// Arguments are the flags for another process of this program that works the same way. It prints for
-// people, whatever this one does.
+// Arguments returns the flags for a child process of this program that behaves the same way. The child never prints
+// JSON.
 func (s GlobalFlags) Arguments() []string {
 	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
 	for _, dir := range s.PluginDir {
@@ -230,21 +235,21 @@ func (s GlobalFlags) Arguments() []string {
 	return args
 }
 
-// Foreground is a command that runs in the foreground of whatever starts it, which nobody watches. The words come
-// behind "--", since they may look like flags.
-func (s GlobalFlags) Foreground(verb string, flags, words []string) []string {
+// ForegroundArguments returns the arguments of an unattended child process that runs a verb in its foreground. The words follow
+// "--", because they may look like flags.
+func (s GlobalFlags) ForegroundArguments(verb string, flags, words []string) []string {
 	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.Arguments(), flags, []string{"--"}, words)
 }
 
-// BundledVariable turns the plugins that the command carries on and off, as --no-bundled does.
+// BundledVariable is the environment variable that turns the bundled plugins on (1) or off (0).
 const BundledVariable = "AGENT_PIPELINES_BUNDLED"
 
-// bundle gives the engine the command's own plugins, unless the flag or the environment says no.
-func (a *App) bundle() ([]engine.Option, error) {
+// bundledOptions returns the options for the bundled plugins, which --no-bundled or BundledVariable turns off.
+func (a *App) bundledOptions() ([]engine.Option, error) {
 	list := make([]engine.Bundled, 0, len(a.Bundled))
 	for _, b := range a.Bundled {
 		list = append(list, engine.Bundled{
-			Name: b.Name, Args: Serving(b.Name),
+			Name: b.Name, Args: ServeArguments(b.Name),
 			Describe: func() (sdk.Description, error) { return serve.Describe(b.Plugin(CurrentBuild().Version)) },
 		})
 	}
@@ -252,31 +257,57 @@ func (a *App) bundle() ([]engine.Option, error) {
 	if a.NoBundled {
 		return append(options, engine.WithoutBundled("--no-bundled")), nil
 	}
-	word := a.Getenv(BundledVariable)
-	on, err := strconv.ParseBool(word)
+	value := a.Getenv(BundledVariable)
+	on, err := strconv.ParseBool(value)
 	switch {
-	case word == "" || on:
+	case value == "" || on:
 		return options, nil
 	case err != nil:
-		return nil, UsageError(fmt.Sprintf("%s is '%s'", BundledVariable, word), "write 0 to turn the command's own plugins off, or 1")
+		return nil, UsageError(fmt.Sprintf("%s is '%s'", BundledVariable, value), "write 0 to turn the command's own plugins off, or 1")
 	default:
-		return append(options, engine.WithoutBundled(BundledVariable+"="+word)), nil
+		return append(options, engine.WithoutBundled(BundledVariable+"="+value)), nil
 	}
 }
 
-// Serving are the words that make the command serve a plugin.
-func Serving(name string) []string { return []string{"plugin", "serve", name} }
+// ServeArguments returns the arguments that make the command serve a bundled plugin.
+func ServeArguments(name string) []string { return []string{"plugin", "serve", name} }
 
-// The pipelines that have verbs of their own. Whoever has one of the same name in the project starts that.
+// The pipelines that have a verb of their own. A pipeline of the same name in the project takes precedence.
 const (
 	PipelineDesign    = "design"
 	PipelineImplement = "implement"
 	PipelineFix       = "fix"
 )
 
-// Interactive says whether a person sits at standard input and output.
+// Interactive reports whether standard input and output are terminals.
 func (a *App) Interactive() bool {
 	in, reads := a.Stdin.(*os.File)
 	out, writes := a.OutFile()
 	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+}
+
+// traceOptions returns the option that tells plugins whether the spans of a run are exported: telemetry follows the session and
+// the sampler selects the run.
+func (a *App) traceOptions() []engine.Option {
+	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) })}
+}
+
+// Telemetry starts to export traces and metrics of the running session if the standard OpenTelemetry variables request it.
+// It reads only the user's environment, which no file of a project can set. Errors become warnings: the run goes on.
+func (a *App) Telemetry(ctx context.Context, e *engine.Engine, say func(string)) *telemetry.Session {
+	settings, warnings := telemetry.FromEnvironment(a.Getenv)
+	for _, w := range warnings {
+		say("Warning: " + w)
+	}
+	session, err := telemetry.Start(ctx, telemetry.Options{
+		Settings: settings, Version: CurrentBuild().Version, Warn: func(w string) { say("Warning: " + w) },
+		Follow: func(ctx context.Context, session string, observe func(engine.Update) error) error {
+			return e.Follow(ctx, session, -1, observe)
+		},
+	})
+	if err != nil {
+		say("Warning: no telemetry is sent: " + err.Error())
+	}
+	a.telemetry = session
+	return session
 }

@@ -1,3 +1,3 @@
-// Package cli is one invocation of the command: its console and flags, the engine that it opens, errors, exit codes and
-// documents. It knows no verb. Start with [App].
+// Package cli holds the parts that all verbs share: the console, the global flags, the engine's options, errors, exit
+// codes and JSON documents. It implements no verb. Start with [App].
 package cli

@@ -14,23 +14,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Document prints what a verb has to tell, with the lines that can be typed next, as one JSON document, indented. A reader
-// that is gone needs nothing more.
+// Document prints the result of a verb and the next commands as one indented JSON document. [Output] records write errors.
 func (a *App) Document(value any, next ...string) {
 	var b bytes.Buffer
-	if err := json.Indent(&b, marshalled(value, next), "", "  "); err != nil {
+	if err := json.Indent(&b, marshalDocument(value, next), "", "  "); err != nil {
 		panic(fmt.Sprintf("%T marshals to no JSON: %v", value, err))
 	}
 	_, _ = a.Stdout.Write(append(b.Bytes(), '\n'))
 }
 
-// DocumentLine prints a document in one line, as all must that may stand behind events.
+// DocumentLine prints a document on one line, for output that may follow events.
 func (a *App) DocumentLine(value any, next ...string) {
-	_, _ = a.Stdout.Write(append(marshalled(value, next), '\n'))
+	_, _ = a.Stdout.Write(append(marshalDocument(value, next), '\n'))
 }
 
-// marshalled is a document. What is printed has a shape and marshals, else a programmer forgot something.
-func marshalled(value any, next []string) []byte {
+// marshalDocument returns value as a JSON document. It panics if the type of value has no document schema, which is a
+// programmer error.
+func marshalDocument(value any, next []string) []byte {
 	b, err := document.Marshal(value, next...)
 	if err != nil {
 		panic(err)
@@ -38,9 +38,9 @@ func marshalled(value any, next []string) []byte {
 	return b
 }
 
-// NextOf are the lines that go on from where a session is, the likeliest first.
-func NextOf(s *engine.Status) []string {
-	next := Typed(why.Next(s))
+// NextCommands returns the commands that continue from a session's status, the most likely first.
+func NextCommands(s *engine.Status) []string {
+	next := ExecutableCommands(why.Next(s))
 	switch s.Status {
 	case state.Paused, state.Failed, state.Running:
 		return append(next, Program+" why "+s.Session)
@@ -49,30 +49,30 @@ func NextOf(s *engine.Status) []string {
 	}
 }
 
-// NextOfResult is the same for a run that ended or waits.
-func NextOfResult(r *engine.Result) []string {
-	return NextOf(&engine.Status{
+// NextCommandsOfResult returns the commands that continue after a run that ended or paused.
+func NextCommandsOfResult(r *engine.Result) []string {
+	return NextCommands(&engine.Status{
 		Session: r.Session, Status: r.Status, PauseKind: r.PauseKind, PauseCode: r.PauseCode, Failure: r.Failure,
 		Questions: r.Questions, ResumeCommand: r.ResumeCommand,
 	})
 }
 
-// Typed are those commands that can be typed as they are: in the others something has to be put in.
-func Typed(commands []why.Command) []string {
+// ExecutableCommands returns the commands that can be executed unchanged; it omits those with a placeholder.
+func ExecutableCommands(commands []why.Command) []string {
 	lines := []string{}
 	for _, c := range commands {
-		if !strings.HasSuffix(c.Line, " "+textWord) {
+		if !strings.HasSuffix(c.Line, " "+textPlaceholder) {
 			lines = append(lines, c.Line)
 		}
 	}
 	return lines
 }
 
-// textWord stands for what a person has to say, in the commands that answer a question.
-const textWord = "TEXT"
+// textPlaceholder is the placeholder for the user's text in the commands that answer a question.
+const textPlaceholder = "TEXT"
 
-// AnswersTo are the lines that show and answer open questions.
-func AnswersTo(all []engine.Question) []string {
+// AnswerCommands returns the commands that show and answer the open questions.
+func AnswerCommands(all []engine.Question) []string {
 	lines := []string{}
 	for _, q := range all {
 		if q.Answer != nil {
@@ -87,27 +87,26 @@ func AnswersTo(all []engine.Question) []string {
 	return lines
 }
 
-// quotedLine is a line of this program that a hint quotes.
+// quotedLine matches a command of this program that a hint quotes.
 var quotedLine = regexp.MustCompile("`(" + Program + " [^`]+)`")
 
-// blank is something in such a line that a person has to fill in, or that a shell would not take as it stands: hints quote what
-// was typed, or what a plugin said.
-var blank = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
+// placeholder matches a placeholder, or a character that a shell interprets: hints may quote user input or a plugin's text.
+var placeholder = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
 
-// drastic is a line that ends or throws away what somebody may still want.
-var drastic = regexp.MustCompile(`^` + Program + ` abort | --force\b`)
+// destructive matches a command that ends a session or discards its work.
+var destructive = regexp.MustCompile(`^` + Program + ` abort | --force\b`)
 
-// Next are the lines that a fault's hint quotes and that can be typed as they are, by a program, too, and the one that explains
-// its code.
-func (f Fault) Next() []string {
+// NextCommands returns the commands that the fault's hint quotes and that a program can execute unchanged, and the command that
+// explains the fault's code.
+func (f Fault) NextCommands() []string {
 	lines := []string{}
-	for _, found := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
-		if line := found[1]; !blank.MatchString(line) && !drastic.MatchString(line) && !slices.Contains(lines, line) {
+	for _, match := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
+		if line := match[1]; !placeholder.MatchString(line) && !destructive.MatchString(line) && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	if f.Code != "" {
-		lines = append(lines, Program+" explain "+f.subject())
+		lines = append(lines, Program+" explain "+f.explainArgument())
 	}
 	return lines
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Exit is a code that the process ends with.
+// Exit is an exit code of the process.
 type Exit int
 
 // The exit codes. Later versions add to them; the meaning of a code does not change.
@@ -70,7 +70,7 @@ var Exits = []struct {
 	{ExitTerminate, "paused by SIGTERM; resume goes on"},
 }
 
-// ExitOf is the code for an error.
+// ExitOf returns the exit code for an error.
 func ExitOf(err error) Exit {
 	for _, row := range Sentinels {
 		if errors.Is(err, row.is) {
@@ -93,8 +93,7 @@ func ExitOf(err error) Exit {
 	}
 }
 
-// Sentinels are the errors that callers of the kernel tell apart, with their codes and the words that
-// JSON has for them.
+// Sentinels maps the sentinel errors to their exit codes and to their error_type in JSON.
 var Sentinels = []struct {
 	is   error
 	code Exit
@@ -115,8 +114,8 @@ var Sentinels = []struct {
 	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
 }
 
-// exitOfKind is the code for a failure. Before the work begins, faults of plugins and their
-// configuration are faults of the preflight; later they are failures like others.
+// exitOfKind returns the exit code for a failure kind. Faults of plugins and their configuration are preflight faults
+// before the work begins; later they are ordinary failures.
 func exitOfKind(kind failure.Kind, before bool) Exit {
 	switch kind {
 	case failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
@@ -148,8 +147,8 @@ func exitOfKind(kind failure.Kind, before bool) Exit {
 	}
 }
 
-// ExitOfResult is the code for a run that ended or waits. The signal is the one that the process
-// got, nil for none.
+// ExitOfResult returns the exit code for a run that ended or paused. The signal is the one that the process received,
+// nil for none.
 func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
 	switch r.Status {
 	case state.Completed:
@@ -169,7 +168,8 @@ func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
 	return ExitFailed
 }
 
-// exitOfFailure is the code for a failed run. What failed in a step has codes of its own where no finer one fits.
+// exitOfFailure returns the exit code for a failed run. A failure in a step has a code of its own unless a more specific
+// one exists.
 func exitOfFailure(f *event.FailureData) Exit {
 	code := exitOfKind(failure.Kind(f.ErrorType), false)
 	switch {
@@ -197,6 +197,7 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
 	}
 }
 
+// ExitOfSignal returns the exit code for a run that a signal paused or stopped.
 func ExitOfSignal(signal os.Signal) Exit {
 	switch signal {
 	case syscall.SIGTERM:
@@ -208,14 +209,13 @@ func ExitOfSignal(signal os.Signal) Exit {
 	}
 }
 
-// ModeLoop is the mode of a stage that runs alone.
+// ModeLoop is the mode of a session that runs a single stage.
 const ModeLoop = "loop"
 
-// ReachedMaximum says whether a loop ended because no iteration was left, and not because its
-// strategy was content.
+// ReachedMaximum reports whether a loop ended at its maximum of iterations before its termination strategy was satisfied.
 func ReachedMaximum(r *engine.Result) bool {
 	return r.Status == state.Completed && !r.Success && r.Mode == ModeLoop && r.Reason == "max_iterations"
 }
 
-// ErrNotSet says that no file has a setting.
+// ErrNotSet means that no settings file contains a setting.
 var ErrNotSet = errors.New("it is not set")

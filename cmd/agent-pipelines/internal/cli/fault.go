@@ -18,54 +18,56 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// The words of error_type that the taxonomy of failures does not have.
+// The values of error_type that package failure does not define.
 const (
 	WordUsage    = "bad_arguments"
 	WordCompile  = "compile_error"
 	WordNotFound = "not_found"
 )
 
-// BadUsage is a line that cannot be understood or done.
+// BadUsage is the error for a command line that is invalid.
 type BadUsage struct{ message, hint string }
 
+// Error implements error.
 func (e *BadUsage) Error() string { return e.message }
 
+// UsageError returns a [BadUsage] with a hint, which is formatted with args.
 func UsageError(message, hint string, args ...any) error {
 	return &BadUsage{message: message, hint: fmt.Sprintf(hint, args...)}
 }
 
-// Interrupted is the cause of a context that a signal ended.
+// Interrupted is the cause of a context that a signal canceled.
 type Interrupted struct{ Signal os.Signal }
 
-// Error is the signal's name: the kernel, which has it as a cause, says "stopped" itself.
+// Error returns only the signal's name, because the engine adds "stopped" to the cause.
 func (e *Interrupted) Error() string { return SignalName(e.Signal) }
 
-// Fault is an error as it is shown: in words, or as JSON.
+// Fault is an error in the form that is printed, as text or JSON.
 type Fault document.Fault
 
-// FaultOf finds out what is to be said about an error.
+// FaultOf returns the fault for an error: its code, hint, detail and exit code.
 func FaultOf(err error) Fault {
 	f := Fault{ExitCode: int(ExitOf(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
 	var usage *BadUsage
 	var diagnostics engine.Diagnostics
 	var missing *engine.NotFoundError
-	var known *failure.Error
+	var failed *failure.Error
 	var signal *Interrupted
 	switch {
 	case errors.As(err, &usage):
 		f.ErrorType, f.Hint = WordUsage, usage.hint
 	case errors.As(err, &diagnostics):
-		f.ErrorType, f.Diagnostics, f.Message = WordCompile, diagnostics, counted(diagnostics)
+		f.ErrorType, f.Diagnostics, f.Message = WordCompile, diagnostics, countDiagnostics(diagnostics)
 	case errors.As(err, &missing):
 		f.ErrorType, f.Searched = WordNotFound, missing.Searched
 		f.Message, f.Hint = notFound(err, missing)
-	case errors.As(err, &known):
-		f.Code, f.Hint, f.Detail = known.Code(), known.Hint, known.Detail
+	case errors.As(err, &failed):
+		f.Code, f.Hint, f.Detail = failed.Code(), failed.Hint, failed.Detail
 	case errors.As(err, &signal):
 		f.ErrorType, f.Message = string(failure.SignalInterrupt), "stopped by "+SignalName(signal.Signal)
 	}
 	if hint, system := failure.OfSystem(err); system && !strings.Contains(f.Hint, hint) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC) {
-		f.Hint = hint // whatever could not be done for want of it
+		f.Hint = hint // the system's error explains more than the failed operation
 	}
 	for _, row := range Sentinels {
 		if errors.Is(err, row.is) {
@@ -78,8 +80,8 @@ func FaultOf(err error) Fault {
 	return f
 }
 
-// counted says how many faults and warnings there are.
-func counted(ds engine.Diagnostics) string {
+// countDiagnostics returns the number of errors and warnings as text.
+func countDiagnostics(ds engine.Diagnostics) string {
 	faults := 0
 	for _, d := range ds {
 		if d.Severity.String() == "error" {
@@ -93,21 +95,21 @@ func counted(ds engine.Diagnostics) string {
 	return text
 }
 
-// PrintError says what went wrong: on standard error, or with --json on standard output.
+// PrintError prints an error on standard error, or with --json on standard output.
 func (a *App) PrintError(err error) {
 	a.PrintFault(FaultOf(err).WithoutSecrets(redact.New(os.Environ())))
 }
 
-// PrintFault prints a fault. As JSON it stands in one line: events may stand before it.
+// PrintFault prints a fault. As JSON it is one line, because events may precede it.
 func (a *App) PrintFault(f Fault) {
 	if a.JSON {
-		a.DocumentLine(document.Error{Error: document.Fault(f)}, f.Next()...)
+		a.DocumentLine(document.Error{Error: document.Fault(f)}, f.NextCommands()...)
 		return
 	}
 	f.Print(a.Stderr)
 }
 
-// WithoutSecrets is a fault as it may be shown: what it quotes comes from files, lines and plugins.
+// WithoutSecrets returns the fault with secrets redacted, because it may quote files, command lines and plugins.
 func (f Fault) WithoutSecrets(r *redact.Redactor) Fault {
 	f.Message, f.Hint, f.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
 	f.Diagnostics = slices.Clone(f.Diagnostics)
@@ -117,8 +119,8 @@ func (f Fault) WithoutSecrets(r *redact.Redactor) Fault {
 	return f
 }
 
-// Print writes a fault for people: the message, what to do, and how to find it in the documents. What
-// agents, plugins and files of the project say in it is made printable.
+// Print writes the fault as text: the message, the hint, and the command that explains its code. Control characters
+// in quoted text are removed.
 func (f Fault) Print(to io.Writer) {
 	WriteDiagnostics(to, f.Diagnostics)
 	fmt.Fprintf(to, "Error: %s\n", strings.Join(screen.Lines(f.Message), "\n"))
@@ -126,32 +128,32 @@ func (f Fault) Print(to io.Writer) {
 		indent(to, text)
 	}
 	if f.Code != "" {
-		fmt.Fprintf(to, "  code: %s (%s); more: %s explain %s\n", f.Code, f.ErrorType, Program, f.subject())
+		fmt.Fprintf(to, "  code: %s (%s); more: %s explain %s\n", f.Code, f.ErrorType, Program, f.explainArgument())
 	}
 }
 
-// subject is what `explain` knows of a fault: its word, or its code where a plugin has a word of its own.
-func (f Fault) subject() string {
+// explainArgument returns the argument for `explain`: the fault's error_type, or its code if a plugin made up the type.
+func (f Fault) explainArgument() string {
 	if _, known := explain.Find(f.ErrorType); known {
 		return f.ErrorType
 	}
 	return f.Code
 }
 
-// WriteDiagnostics writes faults and warnings, one a line.
+// WriteDiagnostics writes errors and warnings, one per line.
 func WriteDiagnostics(to io.Writer, ds engine.Diagnostics) {
 	for _, d := range ds {
 		WritePrintable(to, d.String())
 	}
 }
 
-// WritePrintable writes whole lines that quote files of the project, which may come from anybody.
+// WritePrintable writes lines that quote untrusted files of the project, without control characters.
 func WritePrintable(to io.Writer, text string) {
 	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
 }
 
-// FailureOf is the error record of a failed run as a fault.
-func FailureOf(d *event.FailureData) Fault {
+// FailureFault returns the error record of a failed run as a fault.
+func FailureFault(d *event.FailureData) Fault {
 	detail := strings.Join(slices.DeleteFunc([]string{d.Cause, d.Detail}, func(s string) bool { return s == "" || s == d.Message }), "\n")
 	return Fault{Code: d.Code, ErrorType: d.ErrorType, Message: d.Message, Hint: d.Remedy, Detail: detail}
 }
@@ -162,7 +164,7 @@ func indent(to io.Writer, text string) {
 	}
 }
 
-// notFound says that a pipeline or stage is missing in the Bash engine's words, for which scripts look.
+// notFound returns the message for a missing pipeline or stage in the words of the Bash engine, which scripts match.
 func notFound(err error, missing *engine.NotFoundError) (message, hint string) {
 	var word *UnknownWord
 	switch {
@@ -175,20 +177,22 @@ func notFound(err error, missing *engine.NotFoundError) (message, hint string) {
 	}
 }
 
-// UnknownWord is a first word that names nothing.
+// UnknownWord is the error for a first word that is neither a verb nor a stage.
 type UnknownWord struct {
 	*engine.NotFoundError
-	Verb string // the nearest one, or start with the pipeline of that name; "" for none
+	// Verb is the nearest verb, or "start NAME" if a pipeline has the name; "" for none.
+	Verb string
 }
 
+// Error implements error.
 func (e *UnknownWord) Error() string {
 	return fmt.Sprintf("unknown command '%s': no verb and no stage has this name", e.Name)
 }
 
-// Unwrap makes it a [engine.NotFoundError].
+// Unwrap returns the [engine.NotFoundError].
 func (e *UnknownWord) Unwrap() error { return e.NotFoundError }
 
-// Hint puts the nearest verb before what is known of stages.
+// Hint returns the nearest verb, followed by the hint on stages.
 func (e *UnknownWord) Hint() string {
 	if e.Verb == "" {
 		return e.NotFoundError.Hint()

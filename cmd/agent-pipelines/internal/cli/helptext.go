@@ -13,7 +13,7 @@ import (
 func (a *App) Usage(to io.Writer, verb string) error {
 	a.Parser.Stdout = to
 	for _, child := range a.Parser.Model.Children {
-		child.DefaultCmd = nil // a verb that has others is explained itself
+		child.DefaultCmd = nil // so that help on a verb does not show its default subcommand
 	}
 	traced, err := kong.Trace(a.Parser, strings.Fields(verb))
 	if err != nil {
@@ -24,11 +24,11 @@ func (a *App) Usage(to io.Writer, verb string) error {
 
 // Help prints the usage of a verb, or of the whole command for "".
 func (a *App) Help(verb string) error {
-	return a.ExplainOn(verb, func(to io.Writer) error { return a.Usage(to, verb) })
+	return a.PrintHelp(verb, func(to io.Writer) error { return a.Usage(to, verb) })
 }
 
-// ExplainOn prints what write says on a subject, with --json as one object.
-func (a *App) ExplainOn(subject string, write func(io.Writer) error) error {
+// PrintHelp prints the text that write produces on a subject, with --json as one object.
+func (a *App) PrintHelp(subject string, write func(io.Writer) error) error {
 	if !a.JSON {
 		return write(a.Stdout)
 	}

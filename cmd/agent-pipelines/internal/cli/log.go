@@ -11,29 +11,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// NewLogger is the logger of the engine.
+// NewLogger returns the engine's logger, which redacts secrets.
 func NewLogger(s GlobalFlags, to io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:              Program,
 		Level:             hclog.LevelFromString(s.LogLevel),
-		Output:            &cleaned{to: to, redactor: redact.New(os.Environ()), json: s.LogFormat == "json"},
+		Output:            &redactingWriter{to: to, redactor: redact.New(os.Environ()), json: s.LogFormat == "json"},
 		JSONFormat:        s.LogFormat == "json",
 		IndependentLevels: true,
 	})
 }
 
-// cleaned is a log without secrets. The logger writes an entry at a time.
-type cleaned struct {
+// redactingWriter is a writer that removes secrets from log entries. Each Write is one entry.
+type redactingWriter struct {
 	to       io.Writer
 	redactor *redact.Redactor
 	json     bool
 }
 
 // Write implements [io.Writer].
-func (c *cleaned) Write(entry []byte) (int, error) {
+func (c *redactingWriter) Write(entry []byte) (int, error) {
 	clean := entry
 	if c.json {
-		clean = Renamed(c.redactor.JSON(entry))
+		clean = renameFields(c.redactor.JSON(entry))
 	} else if text := c.redactor.Text(string(entry)); text != string(entry) {
 		clean = []byte(text)
 	}
@@ -43,18 +43,18 @@ func (c *cleaned) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// Renamed is an entry in JSON with the names of fields that collectors of logs know: level, msg, time and logger in the place of
+// renameFields returns a JSON entry with the field names that log collectors know: level, msg, time and logger instead of
 // hclog's own.
-func Renamed(entry []byte) []byte {
+func renameFields(entry []byte) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(entry, &fields) != nil {
 		return entry
 	}
-	for was, is := range map[string]string{"@level": "level", "@message": "msg", "@timestamp": "time", "@module": "logger", "@caller": "caller"} {
-		value, there := fields[was]
-		if _, taken := fields[is]; there && !taken {
-			fields[is] = value
-			delete(fields, was)
+	for from, to := range map[string]string{"@level": "level", "@message": "msg", "@timestamp": "time", "@module": "logger", "@caller": "caller"} {
+		value, present := fields[from]
+		if _, taken := fields[to]; present && !taken {
+			fields[to] = value
+			delete(fields, from)
 		}
 	}
 	text, err := json.Marshal(fields)
@@ -64,7 +64,7 @@ func Renamed(entry []byte) []byte {
 	return append(text, '\n')
 }
 
-// newPluginLogger is the part of the engine's logger for what plugins write, with a level of its own.
+// newPluginLogger returns the sublogger for the lines of plugins, with its own level.
 func newPluginLogger(s GlobalFlags, log hclog.Logger) hclog.Logger {
 	log = log.Named("plugin")
 	log.SetLevel(hclog.LevelFromString(cmp.Or(s.PluginLog, s.LogLevel)))

@@ -9,15 +9,16 @@ import (
 	"syscall"
 )
 
-// Output is standard output. It keeps why the first of what was written to it is lost, since not all who write there look.
-// It is as safe for concurrent use as what it writes to.
+// Output is standard output. It records the first write error, because not every caller checks it.
+// It is as safe for concurrent use as its Writer.
 type Output struct {
 	io.Writer
 
-	mu   sync.Mutex // guards:
-	lost error
+	mu   sync.Mutex // guards lost
+	lost error      // the first write error
 }
 
+// Write implements [io.Writer].
 func (o *Output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil {
@@ -30,10 +31,10 @@ func (o *Output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// errOutput is what a command ends with that could not write all that it was asked for.
+// errOutput means that the command could not write all of its output.
 var errOutput = errors.New("the output is not whole")
 
-// Fault is why not all of the output could be written, nil if it was. Who closes a pipe has read enough.
+// Fault returns the first write error, nil for none. EPIPE is no fault: the reader has read enough.
 func (o *Output) Fault() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,10 +44,10 @@ func (o *Output) Fault() error {
 	return fmt.Errorf("%w: %w", errOutput, o.lost)
 }
 
-// OutFile is the file that standard output is, if it is one.
+// OutFile returns standard output as a file, if it is one.
 func (a *App) OutFile() (f *os.File, ok bool) {
 	to := a.Stdout
-	if o, kept := to.(*Output); kept {
+	if o, ok := to.(*Output); ok {
 		to = o.Writer
 	}
 	f, ok = to.(*os.File)

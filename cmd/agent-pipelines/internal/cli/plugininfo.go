@@ -18,19 +18,17 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// InfoPage writes what one plugin is and offers. What plugins say of themselves is cleaned, since
-// anybody may have written them.
+// InfoPage writes the description of one plugin. It removes control characters, because plugins are untrusted.
 type InfoPage struct {
 	To io.Writer
 	// Width is the number of columns, 0 for no limit.
 	Width int
 }
 
-// Least is the number of columns that a value needs beside its name; with less it stands below it.
-const Least = 20
+// MinValueWidth is the minimum number of columns for a value beside its name; with fewer, the value is on the next line.
+const MinValueWidth = 20
 
-// Width is the number of columns that standard output has: the terminal's, elsewhere what COLUMNS says,
-// 0 if nobody says.
+// Width returns the number of columns of standard output: the terminal's, else COLUMNS, else 0.
 func (a *App) Width() int {
 	if f, ok := a.OutFile(); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -43,6 +41,7 @@ func (a *App) Width() int {
 	return 0
 }
 
+// Plugin writes the page of one plugin.
 func (p InfoPage) Plugin(r PluginReport) {
 	rows := []capability.Row{
 		{Name: "Plugin", Value: r.Name + " " + r.Version},
@@ -53,7 +52,7 @@ func (p InfoPage) Plugin(r PluginReport) {
 		rows = append(rows, capability.Row{Name: "SHA-256", Value: r.SHA256})
 	}
 	if r.Locked != "" {
-		rows = append(rows, capability.Row{Name: "Locked", Value: r.locked()})
+		rows = append(rows, capability.Row{Name: "Locked", Value: r.lockText()})
 	}
 	if len(r.Protocols) > 0 {
 		rows = append(
@@ -74,8 +73,8 @@ func (p InfoPage) Plugin(r PluginReport) {
 	}
 }
 
-// locked says how the plugin stands to the locks.
-func (p PluginReport) locked() string {
+// lockText returns the plugin's lock status as text.
+func (p PluginReport) lockText() string {
 	switch p.Locked {
 	case "yes":
 		return "yes, by " + p.Lock
@@ -121,16 +120,16 @@ func (p InfoPage) rows(margin string, rows []capability.Row) {
 	}
 	beside := len(margin) + longest + len(": ")
 	for _, r := range rows {
-		if p.Width > 0 && p.Width < beside+Least {
+		if p.Width > 0 && p.Width < beside+MinValueWidth {
 			p.Text(margin, r.Name+":")
 			p.Text(margin+"  ", r.Value)
 			continue
 		}
-		p.Hanging(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
+		p.HangingText(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
 	}
 }
 
-// key writes a setting: its name and type, below them what it is for.
+// key writes a setting: its name and type, and below them its description.
 func (p InfoPage) key(k capability.Key) {
 	about := k.Type
 	if k.Required {
@@ -139,7 +138,7 @@ func (p InfoPage) key(k capability.Key) {
 	if k.Default != "" {
 		about += ", default " + k.Default
 	}
-	p.Hanging("    "+screen.Clean(k.Name)+": ", "      ", about)
+	p.HangingText("    "+screen.Clean(k.Name)+": ", "      ", about)
 	if k.Description != "" {
 		p.Text("      ", k.Description)
 	}
@@ -148,10 +147,11 @@ func (p InfoPage) key(k capability.Key) {
 	}
 }
 
-func (p InfoPage) Text(margin, text string) { p.Hanging(margin, margin, text) }
+// Text writes a wrapped text with a margin on each line.
+func (p InfoPage) Text(margin, text string) { p.HangingText(margin, margin, text) }
 
-// Hanging writes a text behind a beginning, the lines that follow behind a margin.
-func (p InfoPage) Hanging(begin, margin, text string) {
+// HangingText writes a wrapped text: the first line after begin, the others after margin.
+func (p InfoPage) HangingText(begin, margin, text string) {
 	first, rest := 0, 0
 	if p.Width > 0 {
 		first, rest = max(p.Width-screen.Columns(begin), 1), max(p.Width-screen.Columns(margin), 1)
@@ -169,33 +169,34 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// NoProvider is the error for the name of a provider that there is not.
-func NoProvider(name string, names []string) error {
+// UnknownProvider returns the error for an unknown provider; it suggests the nearest of names.
+func UnknownProvider(name string, names []string) error {
 	return UsageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", DidYouMean(name, names), Program)
 }
 
+// KindName returns a plugin kind as words, for example "hook action".
 func KindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// PluginReport is a plugin as it is shown.
+// PluginReport is a plugin in the form that is printed.
 type PluginReport document.Plugin
 
-// Offers says whether one of the plugin's components has the name, or has it as an alias.
+// Offers reports whether one of the plugin's components has the name or alias.
 func (p PluginReport) Offers(name string) bool {
 	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
 		return c.Name == name || slices.Contains(c.Aliases, name)
 	})
 }
 
-// Place is where the plugin lies. Several that the command carries lie in one file, which is said.
-func (p PluginReport) Place() string {
+// Location returns the plugin's path. It marks bundled plugins, which share one file.
+func (p PluginReport) Location() string {
 	if p.Source == engine.SourceBundled {
 		return p.Path + " (" + p.Source + ")"
 	}
 	return p.Path
 }
 
-// Standing says how a plugin stands to the locks, in a word or two; "" where that says nothing.
-func (p PluginReport) Standing() string {
+// LockState returns the plugin's lock status in one or two words; "" for an unlocked bundled plugin.
+func (p PluginReport) LockState() string {
 	switch {
 	case p.Locked == "mismatch":
 		return "not as locked"

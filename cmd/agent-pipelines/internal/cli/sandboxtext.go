@@ -10,31 +10,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Isolation says what isolation plugin processes were to have and have, one line for each that differs. Processes for
-// which nobody asked are named only where the system lacks something.
-func Isolation(processes []event.PluginData) []string {
+// IsolationLines returns one line per distinct isolation of the plugin processes. Processes whose isolation was not requested
+// are listed only if the system lacks a mechanism.
+func IsolationLines(processes []event.PluginData) []string {
 	var lines []string
 	for _, p := range processes {
 		s := p.Sandbox
 		if s == nil || s.Unasked && len(s.Lacks) == 0 {
 			continue
 		}
-		if line := pluginName(p.Plugin) + ": " + obtained(s); !slices.Contains(lines, line) {
+		if line := pluginName(p.Plugin) + ": " + isolationText(s); !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// Demanded is the isolation that is asked for, in words; "" for none.
-func Demanded(s *plan.Sandbox) string {
+// RequestedIsolation describes the requested isolation; "" for none.
+func RequestedIsolation(s *plan.Sandbox) string {
 	if !s.Asks() {
 		return ""
 	}
 	c := s.Complete()
 	parts := []string{string(c.Mode)}
-	add := func(name, value string, said bool) {
-		if said {
+	add := func(name, value string, set bool) {
+		if set {
 			parts = append(parts, name+" "+value)
 		}
 	}
@@ -47,7 +47,7 @@ func Demanded(s *plan.Sandbox) string {
 	return strings.Join(parts, ", ")
 }
 
-// pluginName is the plugin's name in the command line that started it.
+// pluginName returns the plugin's name from the command line of its process.
 func pluginName(command string) string {
 	words := strings.Fields(command)
 	if n := len(words); n >= 4 && words[n-3] == "plugin" && words[n-2] == "serve" {
@@ -56,8 +56,8 @@ func pluginName(command string) string {
 	return strings.TrimPrefix(filepath.Base(command), "agent-plugin-")
 }
 
-// obtained is an isolation in words: "strict, network off (Landlock 7, seccomp, bubblewrap 0.8.0)".
-func obtained(s *event.SandboxData) string {
+// isolationText describes an isolation: "strict, network off (Landlock 7, seccomp, bubblewrap 0.8.0)".
+func isolationText(s *event.SandboxData) string {
 	var means, limits []string
 	if s.Landlock > 0 {
 		means = append(means, fmt.Sprint("Landlock ", s.Landlock))

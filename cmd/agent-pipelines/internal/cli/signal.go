@@ -16,9 +16,9 @@ type stopper interface {
 	Stop(session string, kind state.PauseKind, reason string)
 }
 
-// Watch turns signals into the end of a session: the first asks it to pause, any later one stops it.
+// SignalWatcher handles the signals of a running session: the first one pauses it, any later one stops it.
 // It is safe for concurrent use.
-type Watch struct {
+type SignalWatcher struct {
 	engine stopper
 	say    func(string)
 	cancel context.CancelCauseFunc
@@ -27,20 +27,19 @@ type Watch struct {
 	pipes    chan os.Signal
 	done     chan struct{}
 	reader   sync.WaitGroup
-	Release  func() // leaves signals to the system again: each ends the process
+	Release  func() // restores the default action of signals: each ends the process
 
-	mu      sync.Mutex
-	session string    // "" until it is known
-	first   os.Signal // nil while none came
-	left    bool      // another program has the keyboard
+	mu              sync.Mutex // guards the fields below
+	session         string     // "" until it is known
+	first           os.Signal  // nil before the first signal
+	ignoreInterrupt bool       // another program reads the keyboard: ignore SIGINT
 }
 
-// WatchSignals begins to listen for SIGINT and SIGTERM, and for SIGHUP, which a terminal sends that
-// is closed, unless nohup had it ignored. It also keeps SIGPIPE from ending the process: with
-// `| tee log`, the first Ctrl-C ends tee, and the iteration shall finish all the same. The caller
-// closes the watch.
-func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *Watch {
-	w := &Watch{
+// WatchSignals starts to handle SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
+// It also keeps SIGPIPE from ending the process: with `| tee log`, the first Ctrl-C ends tee, but the iteration must
+// still finish. The caller closes the watch.
+func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *SignalWatcher {
+	w := &SignalWatcher{
 		engine: engine, say: say, cancel: cancel,
 		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
 	}
@@ -48,7 +47,7 @@ func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFu
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(w.incoming, syscall.SIGHUP)
 	}
-	signal.Notify(w.pipes, syscall.SIGPIPE) // nobody reads them: the write's own error is enough
+	signal.Notify(w.pipes, syscall.SIGPIPE) // never read: the error of the write is enough
 	w.Release = sync.OnceFunc(func() {
 		signal.Stop(w.incoming)
 		close(w.done)
@@ -58,21 +57,21 @@ func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFu
 	return w
 }
 
-func (w *Watch) read() {
+func (w *SignalWatcher) read() {
 	for {
 		select {
 		case <-w.done:
 			return
 		case s := <-w.incoming:
-			w.Take(s)
+			w.handle(s)
 		}
 	}
 }
 
-// Take acts on one signal.
-func (w *Watch) Take(s os.Signal) {
+// handle handles one signal.
+func (w *SignalWatcher) handle(s os.Signal) {
 	w.mu.Lock()
-	if w.left && s == syscall.SIGINT {
+	if w.ignoreInterrupt && s == syscall.SIGINT {
 		w.mu.Unlock()
 		return
 	}
@@ -90,33 +89,34 @@ func (w *Watch) Take(s os.Signal) {
 	w.engine.Stop(session, state.PauseSignal, SignalName(s))
 }
 
-// Runs tells the watch which session runs.
-func (w *Watch) Runs(session string) {
+// SetSession sets the session that the first signal pauses.
+func (w *SignalWatcher) SetSession(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
 }
 
-// Leave leaves Ctrl-C to another program at the keyboard, or takes it back.
-func (w *Watch) Leave(left bool) {
+// IgnoreInterrupt sets whether SIGINT is ignored because another program reads the keyboard.
+func (w *SignalWatcher) IgnoreInterrupt(left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.left = left
+	w.ignoreInterrupt = left
 }
 
-// Signal is the first signal that came, nil for none.
-func (w *Watch) Signal() os.Signal {
+// Signal returns the first signal received, nil for none.
+func (w *SignalWatcher) Signal() os.Signal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.first
 }
 
-// Close stops listening.
-func (w *Watch) Close() {
+// Close stops handling signals.
+func (w *SignalWatcher) Close() {
 	w.Release()
 	signal.Stop(w.pipes)
 }
 
+// SignalName returns a signal's name, for example "SIGINT".
 func SignalName(s os.Signal) string {
 	switch s {
 	case syscall.SIGINT:

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// DidYouMean suggests the name that is nearest to a word, as the beginning of a hint; "" for none.
+// DidYouMean returns the beginning of a hint that suggests the name nearest to word; "" for none.
 func DidYouMean(word string, names []string) string {
 	if near := nearest.Name(word, names); near != "" {
 		return fmt.Sprintf("did you mean '%s'? ", near)
@@ -20,15 +20,15 @@ func DidYouMean(word string, names []string) string {
 	return ""
 }
 
-// Within is a path as seen from a directory, if it lies in it.
-func Within(dir, file string) string {
+// RelativePath returns file relative to dir if it is inside dir, else file.
+func RelativePath(dir, file string) string {
 	if relative, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(relative) {
 		return relative
 	}
 	return file
 }
 
-// ShellWord is a word as a shell reads it.
+// ShellWord quotes a word for a shell if necessary.
 func ShellWord(s string) string {
 	if plainWord.MatchString(s) && !strings.HasPrefix(s, "~") {
 		return s
@@ -36,10 +36,11 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// SecondsText returns a number of seconds as text, for example "1.5s".
 func SecondsText(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 
-// NameWidth is how many columns the sessions' names take in a table: 24, or as many as the longest. Those that `start` makes up
-// are longer.
+// NameWidth returns the width of a table's session column: 24, or the longest name. Names that `start` generates are
+// longer than 24.
 func NameWidth[T any](rows []T, name func(T) string) int {
 	width := 24
 	for _, row := range rows {
@@ -48,8 +49,8 @@ func NameWidth[T any](rows []T, name func(T) string) int {
 	return width
 }
 
-// Wrapped are the lines of a question's text, none too long to be read.
-func Wrapped(text string) []string {
+// WrapText returns the lines of a question's text, wrapped at TextWidth columns.
+func WrapText(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, screen.Wrap(line, TextWidth, TextWidth)...)
@@ -57,23 +58,16 @@ func Wrapped(text string) []string {
 	return lines
 }
 
-func OrError(err, other error) error {
-	if err == nil {
-		return other
-	}
-	return err
-}
-
-// Placed is a place in a file; a value from a flag or a variable has none.
-func Placed(file string, line, column int) string {
+// Position returns "file:line:column", or file alone if line is 0, as for a value from a flag or a variable.
+func Position(file string, line, column int) string {
 	if line == 0 {
 		return file
 	}
 	return fmt.Sprintf("%s:%d:%d", file, line, column)
 }
 
-// plainWord has nothing that a shell would see something in.
+// plainWord matches a word without characters that a shell interprets.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/~+:@%=-]+$`)
 
-// TextWidth is how many columns the lines of a question have at most.
+// TextWidth is the maximum number of columns of a question's text.
 const TextWidth = 100

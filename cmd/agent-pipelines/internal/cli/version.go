@@ -10,19 +10,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
-// Version is set when the command is built, by -ldflags "-X <this package>.Version=...". [CurrentBuild] knows better
-// where it was not.
+// Version is set at build time by -ldflags "-X <this package>.Version=...". If it was not set, [CurrentBuild] derives the
+// version from the module.
 var Version = unversioned
 
-// commit is set beside it, where Go was told not to look at git.
+// commit is set at build time like Version, for builds with -buildvcs=false.
 var commit string
 
 const unversioned = "0.0.0-dev"
 
-// BuildInfo is what is known of how the command was built.
+// BuildInfo describes the build of the command.
 type BuildInfo document.Version
 
-// String is the build for people.
+// String returns the build as text, one fact per line.
 func (b BuildInfo) String() string {
 	text := fmt.Sprintf("%s %s\n", Program, b.Version)
 	if b.Commit != "" {
@@ -31,8 +31,8 @@ func (b BuildInfo) String() string {
 	return text + fmt.Sprintf("%s %s/%s\n", b.Go, b.OS, b.Arch)
 }
 
-// CurrentBuild reads what the Go tools wrote into the binary. The commit is missing where they did not
-// look at git and nobody told them.
+// CurrentBuild reads the build information in the binary. The commit is missing if neither Go's VCS stamping nor -ldflags
+// set it.
 func CurrentBuild() BuildInfo {
 	b := BuildInfo{Version: Version, Commit: commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -51,16 +51,16 @@ func CurrentBuild() BuildInfo {
 }
 
 var (
-	// canonical are versions as releases have them: those of `go install` for a commit included, those between two
-	// tags or with local changes not.
-	canonical = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
-	ofCommit  = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
-	between   = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
+	releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+	// pseudoVersion matches Go's pseudo-version of a commit, which `go install` uses.
+	pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
+	// untaggedVersion matches a version from git describe between two tags, and one with local changes.
+	untaggedVersion = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
 )
 
-// Released says whether the modules of this build can be had from a module proxy at its version. A checkout that Go
-// itself gave the version of its commit names the commit besides.
+// Released reports whether a module proxy serves this build's modules at its version. A pseudo-version together with a
+// commit means that Go built a checkout, which is not released.
 func (b BuildInfo) Released() bool {
-	local := b.Commit != "" && ofCommit.MatchString(b.Version)
-	return canonical.MatchString(b.Version) && !between.MatchString(b.Version) && !local
+	local := b.Commit != "" && pseudoVersion.MatchString(b.Version)
+	return releaseVersion.MatchString(b.Version) && !untaggedVersion.MatchString(b.Version) && !local
 }

@@ -19,34 +19,34 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Crashtest is `crashtest <pipeline|stage>`.
-type Crashtest struct {
-	Name string `arg:"" complete:"pipeline" help:"The pipeline's name, or the path of its file; or a stage's name."`
+// CrashTest is the verb `crashtest <pipeline|stage>`.
+type CrashTest struct {
+	Name string `arg:"" complete:"pipeline" help:"A pipeline's name or file, or a stage's name."`
 
-	Kills    int      `default:"20" placeholder:"N" help:"How many sessions are killed. Default: 20."`
-	Seed     uint64   `default:"1" placeholder:"N" help:"Another number is other moments. Default: 1."`
-	Only     int      `placeholder:"N" help:"Make this trial alone, the one with the number N."`
-	Parallel int      `placeholder:"N" help:"How many run at a time. Default: half as many as there are processors, 4 at most."`
-	Keep     bool     `help:"Keep the copies of the project, also where there is no difference."`
-	Mock     string   `type:"path" placeholder:"FILE" help:"What the mock answers (JSON). Default: MOCK_CONFIG, else .claude/mock.json if it is there."`
-	NoHooks  bool     `help:"Leave out what hooks do, all but checks; webhooks and notify are left out always."`
-	With     []string `sep:"none" placeholder:"DIR" help:"Copy .git, node_modules or .venv, too. May be given several times."`
-	LeaveOut []string `sep:"none" placeholder:"NAME" help:"Do not copy this file, or with / at the end this directory. May be given several times."`
-	Ignore   []string `sep:"none" placeholder:"NAME" help:"Do not compare this file of the project. May be given several times."`
+	Kills    int      `default:"20" placeholder:"N" help:"Number of sessions to kill (default 20)."`
+	Seed     uint64   `default:"1" placeholder:"N" help:"Random seed for the kill times (default 1)."`
+	Only     int      `placeholder:"N" help:"Run only trial number N."`
+	Parallel int      `placeholder:"N" help:"Number of trials at a time (default half the processors, at most 4)."`
+	Keep     bool     `help:"Keep all copies of the project, even without differences."`
+	Mock     string   `type:"path" placeholder:"FILE" help:"Replies of the mock, as JSON (default MOCK_CONFIG, else .claude/mock.json if it exists)."`
+	NoHooks  bool     `help:"Skip all hook actions except checks; webhooks and notify are always skipped."`
+	With     []string `sep:"none" placeholder:"DIR" help:"Also copy .git, node_modules or .venv; repeatable."`
+	LeaveOut []string `sep:"none" placeholder:"NAME" help:"Do not copy this file, or this directory if NAME ends with /; repeatable."`
+	Ignore   []string `sep:"none" placeholder:"NAME" help:"Do not compare this file of the project; repeatable."`
 
-	Runs run.Runs `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
-	Max  int      `placeholder:"N" help:"The most iterations of a stage. Default: 25."`
-	run.GivenFlags
+	Runs run.Runs `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
+	Max  int      `placeholder:"N" help:"Maximum iterations of a stage (default 25)."`
+	run.InputFlags
 	run.FlowFlags
 	run.EntryFlags
 	run.ModeFlag
 	run.SandboxFlags
 }
 
-// Help is shown below the usage.
-func (*Crashtest) Help() string {
-	return `Each trial runs in a copy of the project, with the mock in the place of every provider. Scripts, checks, queues and
-wrapped commands run for real, in the copy: --sandbox workspace keeps them in it.
+// Help returns the text below the usage.
+func (*CrashTest) Help() string {
+	return `Each trial runs in a copy of the project, and the mock replaces every provider. Scripts, checks, queues and
+wrapped commands really run in the copy: --sandbox workspace confines them to it.
 
 Examples:
   agent-pipelines crashtest ship
@@ -57,8 +57,9 @@ Examples:
 // trialSession is the name of the session in each copy.
 const trialSession = "crashtest"
 
-func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
-	trials, err := v.trials(ctx, a)
+// Run implements [cli.Verb].
+func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
+	trials, err := v.newTrials(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -67,17 +68,17 @@ func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
 			cli.WritePrintable(a.Stderr, line)
 		}
 	}
-	trials.Begun = func(r crashtest.Report) { say(calmText(r)) }
+	trials.Begun = func(r crashtest.Report) { say(baselineText(r)) }
 	trials.Observe = func(t crashtest.Trial) { say(trialText(t, v.Kills)) }
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := cli.WatchSignals(nil, say, cancel) // there is no session here that could pause
+	w := cli.WatchSignals(nil, say, cancel) // no session in this process that could pause
 	defer w.Close()
 	report, err := trials.Run(ctx)
 	var ended *crashtest.EndError
 	switch {
 	case errors.As(err, &ended):
-		notComparable(a, ended)
+		printUncomparable(a, ended)
 		return nil
 	case err != nil:
 		return err
@@ -89,22 +90,23 @@ func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
 		a.Document(report)
 		return nil
 	}
-	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.again(a)))
+	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.repeatCommand(a)))
 	return nil
 }
 
-// trials are what the flags ask for. What does not compile is an error here, and not of each trial.
-func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, error) {
-	if err := v.numbers(); err != nil {
+// newTrials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an
+// error of each trial.
+func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trials, error) {
+	if err := v.checkNumbers(); err != nil {
 		return nil, err
 	}
-	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
 	if err := flags.Check(); err != nil {
 		return nil, err
 	}
 	o, err := flags.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return nil, err
@@ -116,10 +118,10 @@ func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, 
 	if t.Parallel == 0 {
 		t.Parallel = min(max(runtime.NumCPU()/2, 1), 4)
 	}
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		t.Project = e.WorkDir()
-		verb, err := v.kind(ctx, e, o)
-		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.words(verb))
+		verb, err := v.runVerb(ctx, e, o)
+		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.arguments(verb))
 		return err
 	})
 	if err != nil {
@@ -129,8 +131,8 @@ func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, 
 	return t, err
 }
 
-// numbers refuses those that cannot be meant.
-func (v *Crashtest) numbers() error {
+// checkNumbers returns an error for a number flag that is out of range.
+func (v *CrashTest) checkNumbers() error {
 	var wrong string
 	switch {
 	case v.Kills < 1:
@@ -147,8 +149,8 @@ func (v *Crashtest) numbers() error {
 	return cli.UsageError(wrong, "`%s help crashtest` shows examples", cli.Program)
 }
 
-// kind is the verb that runs what the name names, which compiles.
-func (v *Crashtest) kind(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
+// runVerb returns the verb that runs v.Name: pipeline or loop. The name must compile.
+func (v *CrashTest) runVerb(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
 	o.Session = trialSession
 	asPipeline, asStage := o, o
 	asPipeline.Pipeline, asStage.Stage = v.Name, v.Name
@@ -163,10 +165,10 @@ func (v *Crashtest) kind(ctx context.Context, e *engine.Engine, o engine.RunOpti
 	return "", err
 }
 
-// words are what stands behind the verb.
-func (v *Crashtest) words(verb string) []string {
+// arguments returns the arguments of the verb.
+func (v *CrashTest) arguments(verb string) []string {
 	if verb != cli.ModeLoop {
-		return append([]string{v.Name, trialSession}, v.Runs.Word()...)
+		return append([]string{v.Name, trialSession}, v.Runs.Arguments()...)
 	}
 	if v.Max > 0 {
 		return []string{v.Name, trialSession, strconv.Itoa(v.Max)}
@@ -174,8 +176,8 @@ func (v *Crashtest) words(verb string) []string {
 	return []string{v.Name, trialSession}
 }
 
-// command starts this program with the settings of this line, and tells the mock what to answer.
-func (v *Crashtest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
+// command returns a function that starts this program with the global flags of this process and the mock's replies.
+func (v *CrashTest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -200,20 +202,20 @@ func (v *Crashtest) command(a *cli.App, project string) (func(context.Context, .
 	}, nil
 }
 
-// mockFile is where a project may have its mock's replies.
+// mockFile is the default file of the mock's replies, relative to the project.
 const mockFile = ".claude/mock.json"
 
-// again is a line that makes one trial again, with the number of the trial behind it.
-func (v *Crashtest) again(a *cli.App) string {
+// repeatCommand returns the command that repeats a trial, without the trial's number at its end.
+func (v *CrashTest) repeatCommand(a *cli.App) string {
 	words := []string{cli.Program, "crashtest", v.Name, fmt.Sprintf("--kills=%d", v.Kills), fmt.Sprintf("--seed=%d", v.Seed)}
-	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
-	if o, err := flags.Options(a); err == nil && v.EntryFlags.Over(&o) == nil {
+	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	if o, err := flags.Options(a); err == nil && v.EntryFlags.Apply(&o) == nil {
 		words = append(words, flags.Arguments(o)...)
 	}
 	for _, flag := range []struct {
 		name   string
 		values []string
-	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Word()}} {
+	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Arguments()}} {
 		for _, value := range flag.values {
 			if value != "" {
 				words = append(words, flag.name+"="+value)
@@ -234,15 +236,15 @@ func (v *Crashtest) again(a *cli.App) string {
 	return strings.Join(words, " ") + " --only="
 }
 
-// notComparable says that the undisturbed run does not complete, and ends with its code.
-func notComparable(a *cli.App, e *crashtest.EndError) {
+// printUncomparable prints that the undisturbed run did not complete, and sets its exit code.
+func printUncomparable(a *cli.App, e *crashtest.EndError) {
 	a.Code = cli.Exit(e.Code)
 	if e.Code <= 0 {
 		a.Code = cli.ExitFailed
 	}
 	f := cli.Fault{
 		ErrorType: "undisturbed_run", Message: e.Error(), Detail: strings.TrimRight(e.Output, "\n"), ExitCode: int(a.Code),
-		Hint: "what the mock answers is in the file that --mock or MOCK_CONFIG names, or in " + mockFile,
+		Hint: "the replies of the mock are in the file that --mock or MOCK_CONFIG names, or in " + mockFile,
 	}
 	if e.Reply != "" {
 		f.Hint += ", for instance\n" + e.Reply

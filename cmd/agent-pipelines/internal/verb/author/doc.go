@@ -1,2 +1,3 @@
-// Package author has the verbs for authors of pipelines: init, lint, stages, pipelines, dry-run, graph, crashtest, schema.
+// Package author implements the verbs for authors of pipelines: init, lint, stages, pipelines, dry-run, graph, crashtest
+// and schema.
 package author

@@ -12,31 +12,32 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// DryRun is `dry-run loop|pipeline <name> [session]`.
+// DryRun is the verb `dry-run loop|pipeline <name> [session]`.
 type DryRun struct {
 	Kind    string `arg:"" help:"loop or pipeline."`
-	Name    string `arg:"" complete:"pipeline" help:"The stage's name; the pipeline's name or file."`
-	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
+	Name    string `arg:"" complete:"pipeline" help:"A stage's name, or a pipeline's name or file."`
+	Session string `arg:"" optional:"" help:"Session name (default: as for the run)."`
 
-	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`
-	Runs     run.Runs          `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
-	Provider string            `help:"As the run's."`
-	Model    string            `help:"As the run's."`
-	Context  string            `help:"As the run's."`
-	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
-	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
+	Max      int               `default:"25" help:"Maximum iterations of a loop (default 25)."`
+	Runs     run.Runs          `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
+	Provider string            `help:"As for the run."`
+	Model    string            `help:"As for the run."`
+	Context  string            `help:"As for the run."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"As for the run."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As for the run."`
 	run.FlowFlags
 	run.EntryFlags
 
-	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error; where it has an artifact, checks, steps or transitions also reject or escalate. May be given several times."`
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"Assume this outcome of a node's iterations: success, fail, retry, stop or error; with an artifact, checks, steps or transitions also reject or escalate; repeatable."`
 }
 
+// Run implements [cli.Verb].
 func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 	o, err := v.options(ctx, a)
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		d, err := e.DryRun(ctx, engine.DryRunOptions{Run: o, Assume: v.Assume})
 		if err != nil {
 			return err
@@ -54,7 +55,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 			return nil
 		}
 		target := targets[0]
-		for _, w := range d.Warnings { // of files of settings, which are not this target's
+		for _, w := range d.Warnings { // of settings files, which do not belong to this target
 			if !slices.Contains(target.Diagnostics, w) {
 				target.Diagnostics = append(target.Diagnostics, w)
 			}
@@ -67,8 +68,8 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
-	given := run.GivenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
-	flags := run.RunFlags{GivenFlags: given, FlowFlags: v.FlowFlags}
+	given := run.InputFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	flags := run.RunFlags{InputFlags: given, FlowFlags: v.FlowFlags}
 	o, err := flags.Options(a)
 	if err != nil {
 		return o, err
@@ -79,13 +80,13 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 		return o, cli.UsageError("the name is empty", "give the name of a stage or a pipeline")
 	case v.Kind == modePipeline:
 		o.Pipeline, o.Runs = v.Name, int(v.Runs)
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
 		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
 	case len(v.EntryFlags.Given()) > 0:
 		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.EntryFlags.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
 	case v.Runs > 1:
-		return o, cli.UsageError("a stage has no --runs", "--max says how many iterations it has at most")
+		return o, cli.UsageError("a stage has no --runs", "limit its iterations with --max")
 	case v.Max < 1:
 		return o, cli.UsageError(fmt.Sprintf("a loop cannot have %d iterations", v.Max), "give a number from 1, or leave it out")
 	default:

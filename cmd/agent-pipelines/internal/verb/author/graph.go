@@ -9,13 +9,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Graph is `graph <pipeline>`.
+// Graph is the verb `graph <pipeline>`.
 type Graph struct {
-	Name   string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
-	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"What it is drawn as: text, mermaid, dot or svg. Default: text."`
+	Name   string `arg:"" name:"pipeline" help:"The pipeline's name or file."`
+	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"Output format: text, mermaid, dot or svg (default text)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Graph) Help() string {
 	return `Examples:
   agent-pipelines graph implement
@@ -23,13 +23,14 @@ func (*Graph) Help() string {
   agent-pipelines graph implement --format dot | dot -Tpng > implement.png`
 }
 
+// Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		p, found, err := e.PipelinePlan(ctx, v.Name)
 		if err != nil {
 			return err
 		}
-		if found = withoutCommands(found); p == nil || found.HasErrors() {
+		if found = dropCommandDiagnostics(found); p == nil || found.HasErrors() {
 			return found
 		}
 		g := graph.Of(p)
@@ -53,9 +54,8 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// withoutCommands are faults and warnings but for those of commands, which a project has to name before a run and a drawing
-// does not need.
-func withoutCommands(found engine.Diagnostics) engine.Diagnostics {
+// dropCommandDiagnostics drops the diagnostics on missing commands, which a project needs for a run but not for a drawing.
+func dropCommandDiagnostics(found engine.Diagnostics) engine.Diagnostics {
 	var others engine.Diagnostics
 	for _, d := range found {
 		if d.Code != "AP-YAML-217" && d.Code != "AP-YAML-310" {

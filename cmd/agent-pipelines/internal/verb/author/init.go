@@ -21,18 +21,18 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Init is `init`, `init --example NAME` and `init --list`.
+// Init is the verb `init`, `init --example NAME` and `init --list`.
 type Init struct {
-	Name     string `placeholder:"NAME" help:"The name of the pipeline. Default: first."`
-	Provider string `placeholder:"NAME" complete:"provider" help:"The provider that the pipeline names. Default: none, so that your settings or claude hold."`
-	Example  string `placeholder:"NAME" complete:"example" help:"Write this example instead: a small pipeline that shows one thing, with answers for mock agents."`
+	Name     string `placeholder:"NAME" help:"Name of the pipeline (default first)."`
+	Provider string `placeholder:"NAME" complete:"provider" help:"Provider of the pipeline (default: that of your settings, else claude)."`
+	Example  string `placeholder:"NAME" complete:"example" help:"Write this example instead, with replies for mock agents."`
 	List     bool   `help:"List the examples."`
-	Dir      string `type:"path" placeholder:"DIR" help:"Write into this directory, which is made if it is not there. Default: the project, which is the current directory."`
+	Dir      string `type:"path" placeholder:"DIR" help:"Directory to write into, created if missing (default the current directory)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Init) Help() string {
-	return `Nothing is asked, and no file is overwritten. The commands to go on with are printed.
+	return `The command asks no question and overwrites no file. It prints the next commands.
 
 Examples:
   agent-pipelines init
@@ -41,6 +41,7 @@ Examples:
   agent-pipelines init --example feedback --dir try-feedback`
 }
 
+// Run implements [cli.Verb].
 func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Name != "" || v.Provider != "" || v.Example != "" || v.Dir != ""):
@@ -50,7 +51,7 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	case v.Example != "" && (v.Name != "" || v.Provider != ""):
 		return cli.UsageError("an example has its name and its providers already", "leave --name and --provider out; the pipeline's file can be changed afterwards")
 	}
-	done, files, err := v.project(ctx, a)
+	done, files, err := v.newProject(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -59,21 +60,21 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	}
 	placed, err := scaffold.Place(done.Dir, files)
 	if err != nil {
-		return v.explain(err)
+		return v.explainError(err)
 	}
-	done.Written, done.Kept = plugins.List(placed.Written), plugins.List(placed.Kept)
-	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Look whether the agents that you have are ready", Line: cli.Program + " doctor"})
+	done.Written, done.Kept = plugins.NonNil(placed.Written), plugins.NonNil(placed.Kept)
+	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Check whether your agents are ready", Line: cli.Program + " doctor"})
 	if a.JSON {
-		a.Document(done, linesHere(a, done)...)
+		a.Document(done, nextCommands(a, done)...)
 		return nil
 	}
 	return writeInitialized(a, done)
 }
 
-// project is what is to be written, and what comes after.
-func (v *Init) project(ctx context.Context, a *cli.App) (document.Project, map[string][]byte, error) {
+// newProject returns the project, its next commands, and the files to write.
+func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, map[string][]byte, error) {
 	if v.Example != "" {
-		return example(v.Example)
+		return exampleProject(v.Example)
 	}
 	p := scaffold.Project{Name: cmp.Or(v.Name, "first"), Provider: v.Provider}
 	files, err := p.Files()
@@ -96,13 +97,13 @@ func (v *Init) project(ctx context.Context, a *cli.App) (document.Project, map[s
 	return done, files, nil
 }
 
-// lintCommand is the first one that is given.
+// lintCommand returns the first of the next commands.
 func lintCommand(pipeline string) document.Step {
-	return document.Step{Does: "lint", About: "Look for faults before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", cli.Program, pipeline)}
+	return document.Step{Does: "lint", About: "Check it before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", cli.Program, pipeline)}
 }
 
-// example finds one by its name.
-func example(name string) (document.Project, map[string][]byte, error) {
+// exampleProject returns the project and the files of an example of the gallery.
+func exampleProject(name string) (document.Project, map[string][]byte, error) {
 	all := gallery.Examples()
 	i := slices.IndexFunc(all, func(e gallery.Example) bool { return e.Name == name })
 	if i < 0 {
@@ -130,12 +131,12 @@ func example(name string) (document.Project, map[string][]byte, error) {
 	return document.Project{Pipeline: name, Example: name, Next: next}, files, err
 }
 
-// checkProvider refuses the name of a provider that there is not.
+// checkProvider returns an error for the name of an unknown provider.
 func checkProvider(a *cli.App, ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -151,12 +152,12 @@ func checkProvider(a *cli.App, ctx context.Context, name string) error {
 		if slices.Contains(names, name) {
 			return nil
 		}
-		return cli.NoProvider(name, names)
+		return cli.UnknownProvider(name, names)
 	})
 }
 
-// explain says what to do about files that were not written.
-func (v *Init) explain(err error) error {
+// explainError adds a hint to an error of [scaffold.Place].
+func (v *Init) explainError(err error) error {
 	var exists *scaffold.ExistsError
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -168,7 +169,7 @@ func (v *Init) explain(err error) error {
 	if v.Example != "" {
 		other = "--dir DIR writes the example into a directory of its own"
 	}
-	return cli.UsageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, since nothing is overwritten: move them away, or %s", other)
+	return cli.UsageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, because init overwrites no file: move them away, or %s", other)
 }
 
 func writeInitialized(a *cli.App, done document.Project) error {
@@ -185,7 +186,7 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	if done.Before != "" {
 		page.Text("", "The pipeline goes before "+done.Before+".")
 	}
-	if hidden := a.Ambiguous(done.Pipeline); hidden != nil {
+	if hidden := a.CheckAmbiguous(done.Pipeline); hidden != nil {
 		page.Text("", hidden.Error())
 	}
 	fmt.Fprintln(a.Stdout, "\nNext:")
@@ -195,13 +196,13 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	}
 	for _, c := range done.Next {
 		page.Text("  ", c.About+":")
-		fmt.Fprintf(a.Stdout, "    %s\n", c.Line) // on one line, however long, to be copied
+		fmt.Fprintf(a.Stdout, "    %s\n", c.Line) // never wrapped, so that users can copy it
 	}
 	return nil
 }
 
-// linesHere are those next steps that can be typed as they are, where this was typed.
-func linesHere(a *cli.App, done document.Project) []string {
+// nextCommands returns the next commands without placeholders, if the project is the current directory.
+func nextCommands(a *cli.App, done document.Project) []string {
 	var lines []string
 	if here, err := filepath.Abs(a.Getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
 		return lines
@@ -226,7 +227,7 @@ func listExamples(a *cli.App) error {
 	}
 	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
 	for _, r := range rows {
-		page.Hanging(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
+		page.HangingText(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
 	}
 	page.Text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", cli.Program))
 	return nil

@@ -12,19 +12,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Lint is `lint [loop|pipeline [name...]]` and `lint <file>...`.
+// Lint is the verb `lint [loop|pipeline [name...]]` and `lint <file>...`.
 type Lint struct {
-	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files or names. Default: every stage and pipeline, and .claude/config.yaml."`
+	What []string `arg:"" optional:"" help:"loop or pipeline with names; or files or names (default every stage and pipeline, and .claude/config.yaml)."`
 }
 
-// Words for what is checked or shown: a stage is run as a loop.
+// The kinds of targets on the command line. A stage is also called loop.
 const (
 	modeStage    = "stage"
 	modePipeline = "pipeline"
 )
 
+// Run implements [cli.Verb].
 func (v *Lint) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		targets, err := e.Lint(ctx, v.options())
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// options reads the words: the first says of what kind the others are.
+// options returns the targets: the first word may be the kind of the others.
 func (v *Lint) options() engine.LintOptions {
 	if len(v.What) == 0 {
 		return engine.LintOptions{}
@@ -66,10 +67,10 @@ func (v *Lint) options() engine.LintOptions {
 	}
 }
 
-// lintReport is what lint prints, in words or as JSON.
+// lintReport is the result of lint, printed as text or JSON.
 type lintReport document.Lint
 
-// write writes the report for people, in the Bash engine's layout; all: of everything there is.
+// write writes the report as text in the layout of the Bash engine. all means that every target was checked.
 func (r lintReport) write(to io.Writer, all bool) {
 	if all {
 		for _, part := range []struct{ kind, title string }{{engine.LintStage, "loops"}, {engine.LintPipeline, "pipelines"}, {engine.LintConfig, "settings"}} {
@@ -94,12 +95,12 @@ func (r lintReport) write(to io.Writer, all bool) {
 	}
 }
 
-// has reports whether something of a kind was checked.
+// has reports whether a target of the kind was checked.
 func (r lintReport) has(kind string) bool {
 	return slices.ContainsFunc(r.Targets, func(t engine.LintTarget) bool { return t.Kind == kind })
 }
 
-// writeTarget writes what was found in a stage or pipeline, faults before warnings.
+// writeTarget writes the diagnostics of a stage or pipeline, errors before warnings.
 func writeTarget(to io.Writer, t engine.LintTarget) {
 	verdict := "[PASS] All checks passed"
 	if !t.Passed {
@@ -109,13 +110,13 @@ func writeTarget(to io.Writer, t engine.LintTarget) {
 	for _, part := range []struct{ severity, mark string }{{"error", "[ERROR]"}, {"warning", "[WARN]"}} {
 		for _, d := range t.Diagnostics {
 			if d.Severity.String() == part.severity {
-				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, cli.Placed(d.File, d.Line, d.Column), d.Message, hinted(d.Hint), d.Code)
+				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, cli.Position(d.File, d.Line, d.Column), d.Message, hintSuffix(d.Hint), d.Code)
 			}
 		}
 	}
 }
 
-func hinted(hint string) string {
+func hintSuffix(hint string) string {
 	if hint == "" {
 		return ""
 	}

@@ -21,42 +21,44 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Pipelines is `pipelines list`, `pipelines show` and `pipelines copy`.
+// Pipelines is the verb `pipelines` with its subcommands list, show and copy.
 type Pipelines struct {
-	List pipelinesListVerb `cmd:"" help:"List all pipelines: the project's and what is shipped."`
-	Show pipelinesShowVerb `cmd:"" help:"Print a pipeline's file as it is."`
-	Copy pipelinesCopyVerb `cmd:"" help:"Copy a pipeline into the project, for you to change."`
+	List pipelinesListVerb `cmd:"" help:"List all pipelines: the project's and the shipped ones."`
+	Show pipelinesShowVerb `cmd:"" help:"Print a pipeline's file."`
+	Copy pipelinesCopyVerb `cmd:"" help:"Copy a pipeline into the project."`
 }
 
-// pipelinesListVerb is `pipelines list`.
+// pipelinesListVerb is the verb `pipelines list`.
 type pipelinesListVerb struct{}
 
+// Run implements [cli.Verb].
 func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Pipelines(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Pipelines{Pipelines: plugins.List(all)})
+			a.Document(document.Pipelines{Pipelines: plugins.NonNil(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
 		for _, p := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), where(p.File, p.Shadows), described(p.Description, p.Passed))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
 		}
 		return table.Flush()
 	})
 }
 
-// pipelinesShowVerb is `pipelines show <pipeline>`.
+// pipelinesShowVerb is the verb `pipelines show <pipeline>`.
 type pipelinesShowVerb struct {
-	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name or file."`
 }
 
+// Run implements [cli.Verb].
 func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		file, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err
@@ -70,31 +72,32 @@ func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// pipelinesCopyVerb is `pipelines copy <pipeline> [name]`.
+// pipelinesCopyVerb is the verb `pipelines copy <pipeline> [name]`.
 type pipelinesCopyVerb struct {
-	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
-	As   string `arg:"" optional:"" name:"name" help:"The name of the copy. Default: that of the pipeline, which the copy then goes before."`
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name or file."`
+	As   string `arg:"" optional:"" name:"name" help:"Name of the copy (default the pipeline's name, which the copy then overrides)."`
 }
 
-// nameLine is the line of a pipeline's file that names it, which a copy under another name does not keep.
+// nameLine matches the line with a pipeline's name, which is replaced in a copy with another name.
 var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*[^\s>|&*].*$`)
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*pipelinesCopyVerb) Help() string {
 	return `Examples:
   agent-pipelines pipelines copy implement
   agent-pipelines pipelines copy implement careful`
 }
 
+// Run implements [cli.Verb].
 func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		from, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err
 		}
 		name := cmp.Or(v.As, strings.TrimSuffix(path.Base(filepath.ToSlash(v.Name)), ".yaml"))
 		if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || name == "" {
-			return cli.UsageError(fmt.Sprintf("'%s' is no name for a pipeline", name), "a name has no slash and begins with no dot")
+			return cli.UsageError(fmt.Sprintf("invalid pipeline name '%s'", name), "a name has no slash and does not begin with a dot")
 		}
 		file := filepath.Join(".claude", "pipelines", name+".yaml")
 		if v.As != "" {
@@ -102,7 +105,7 @@ func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 		}
 		if err := writeNew(filepath.Join(e.WorkDir(), file), text); err != nil {
 			if errors.Is(err, fs.ErrExist) {
-				return cli.UsageError(file+" is there already", "nothing is overwritten: give the copy another name, `%s pipelines copy %s NAME`", cli.Program, v.Name)
+				return cli.UsageError(file+" is there already", "give the copy another name: `%s pipelines copy %s NAME`", cli.Program, v.Name)
 			}
 			return fmt.Errorf("copy the pipeline: %w", err)
 		}
@@ -115,7 +118,7 @@ func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeNew writes a file that is not there yet, and makes the folders above it.
+// writeNew writes a file that must not exist yet, and creates its parent directories.
 func writeNew(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

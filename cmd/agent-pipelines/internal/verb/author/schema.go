@@ -14,13 +14,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Schema is `schema print`.
+// Schema is the verb `schema` with its subcommands print and list.
 type Schema struct {
-	Print schemaPrintVerb `cmd:"" help:"Print the JSON Schema of pipelines, of stage.yaml, of config.yaml, or of what --json prints."`
-	List  schemaListVerb  `cmd:"" help:"List the schemas of what --json prints, with the verbs that print it."`
+	Print schemaPrintVerb `cmd:"" help:"Print one JSON Schema."`
+	List  schemaListVerb  `cmd:"" help:"List the schemas of --json output."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Schema) Help() string {
 	return `Examples:
   agent-pipelines schema print pipeline
@@ -29,19 +29,19 @@ func (*Schema) Help() string {
   agent-pipelines schema list`
 }
 
-// schemaPrintVerb is `schema print <file> [name]`.
+// schemaPrintVerb is the verb `schema print <file> [name]`.
 type schemaPrintVerb struct {
-	File      string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for what --json prints."`
-	Name      string `arg:"" optional:"" name:"name" complete:"document" help:"Of output: the name of the document, such as status. schema list shows them."`
-	Output    string `type:"path" placeholder:"FILE" help:"Write it to this file, and say what line lets an editor use it."`
-	NoPlugins bool   `help:"Without the settings of plugins: the same wherever it is printed, as published."`
+	File      string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
+	Name      string `arg:"" optional:"" name:"name" complete:"document" help:"With output: the document's name, such as status; schema list shows all."`
+	Output    string `type:"path" placeholder:"FILE" help:"Write to this file, and print the line that editors need."`
+	NoPlugins bool   `help:"Omit the settings of plugins, as in the published schema."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*schemaPrintVerb) Help() string {
-	return `An editor with a YAML language server then completes keys and words, shows what they mean,
-and underlines what the command would refuse. The settings of the plugins that are found are
-part of it: of providers in config.yaml, of strategies and hook actions in pipelines.
+	return `An editor with a YAML language server completes keys and values, shows their meaning, and underlines faults.
+The schema includes the settings of the installed plugins: of providers in config.yaml, of termination
+strategies and hook actions in pipelines.
 
 Examples:
   agent-pipelines schema print pipeline
@@ -50,6 +50,7 @@ Examples:
   agent-pipelines schema print output status`
 }
 
+// Run implements [cli.Verb].
 func (v *schemaPrintVerb) Run(ctx context.Context, a *cli.App) error {
 	text, err := v.text(ctx, a)
 	if err != nil {
@@ -62,7 +63,7 @@ func (v *schemaPrintVerb) Run(ctx context.Context, a *cli.App) error {
 	if err := os.MkdirAll(filepath.Dir(v.Output), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(v.Output, text, 0o644); err != nil { //nolint:gosec // a schema is for everybody
+	if err := os.WriteFile(v.Output, text, 0o644); err != nil { //nolint:gosec // a schema is public
 		return err
 	}
 	if a.JSON {
@@ -84,7 +85,7 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, er
 	if v.NoPlugins {
 		return engine.DialectSchema(v.File)
 	}
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var leftOut []string
 		if text, leftOut, err = e.DialectSchema(ctx, v.File); len(leftOut) > 0 {
 			fmt.Fprintf(a.Stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
@@ -94,10 +95,10 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, er
 	return text, err
 }
 
-// schemaOutput is what stands for the documents of --json in the place of a file.
+// schemaOutput is the value of File for the documents of --json.
 const schemaOutput = "output"
 
-// output is the schema of what --json prints.
+// output returns the schema of a document of --json.
 func (v *schemaPrintVerb) output() ([]byte, error) {
 	if v.Name == "" {
 		return nil, cli.UsageError("which document?", "`%s schema list` lists them", cli.Program)
@@ -113,9 +114,10 @@ func (v *schemaPrintVerb) output() ([]byte, error) {
 	return shape.Schema()
 }
 
-// schemaListVerb is `schema list`.
+// schemaListVerb is the verb `schema list`.
 type schemaListVerb struct{}
 
+// Run implements [cli.Verb].
 func (*schemaListVerb) Run(_ context.Context, a *cli.App) error {
 	all := document.Schemas{}
 	for _, s := range document.Shapes() {

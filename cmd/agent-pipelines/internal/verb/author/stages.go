@@ -20,59 +20,61 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Stages is `stages list`, `stages show`, `stages lint` and `stages new`.
+// Stages is the verb `stages` with its subcommands list, show, lint and new.
 type Stages struct {
-	List stagesListVerb `cmd:"" help:"List all stages: the project's and what is shipped."`
-	Show stagesShowVerb `cmd:"" help:"Show a stage: its prompt's file and variables, what it comes to, the schema of what it makes."`
-	Lint stagesLintVerb `cmd:"" help:"Check stages with their prompts and schemas: the same as lint loop."`
-	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project: stage.yaml, prompt and schema, for you to change."`
+	List stagesListVerb `cmd:"" help:"List all stages: the project's and the shipped ones."`
+	Show stagesShowVerb `cmd:"" help:"Show a stage's prompt, termination and artifact schema."`
+	Lint stagesLintVerb `cmd:"" help:"Check stages (same as lint loop)."`
+	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project."`
 }
 
-// stagesListVerb is `stages list`.
+// stagesListVerb is the verb `stages list`.
 type stagesListVerb struct{}
 
+// Run implements [cli.Verb].
 func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Stages(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Stages{Stages: plugins.List(all)})
+			a.Document(document.Stages{Stages: plugins.NonNil(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
 		for _, s := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
 		}
 		return table.Flush()
 	})
 }
 
-// where is a file, and how many of the same name it goes before.
-func where(file string, shadows []string) string {
+// fileText returns a file and the files of the same name that it overrides.
+func fileText(file string, shadows []string) string {
 	if len(shadows) == 0 {
 		return screen.Clean(file)
 	}
 	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
 }
 
-// described is a description, and a word on faults.
-func described(text string, passed bool) string {
+// descriptionText returns a description with a note on faults.
+func descriptionText(text string, passed bool) string {
 	if passed {
 		return screen.Clean(text)
 	}
 	return strings.TrimSpace(screen.Clean(text) + " (has faults: lint shows them)")
 }
 
-// stagesShowVerb is `stages show <stage>`.
+// stagesShowVerb is the verb `stages show <stage>`.
 type stagesShowVerb struct {
 	Name string `arg:"" name:"stage" help:"The stage."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Stage(ctx, v.Name)
 		if err != nil {
 			return err
@@ -90,9 +92,9 @@ func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeStageDetail writes what is known of a stage.
+// writeStageDetail writes the details of a stage.
 func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
-	end, err := json.Marshal(s.Node.Termination)
+	termination, err := json.Marshal(s.Node.Termination)
 	if err != nil {
 		return err
 	}
@@ -111,10 +113,10 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	for _, row := range []struct{ name, text string }{
 		{"Stage", s.Name},
 		{"Description", s.Description},
-		{"File", where(s.File, s.Shadows)},
+		{"File", fileText(s.File, s.Shadows)},
 		{"Prompt", s.Prompt},
 		{"Variables", variables},
-		{"Termination", string(end)},
+		{"Termination", string(termination)},
 		{"Provider", provider},
 		{"Makes", makes},
 	} {
@@ -133,24 +135,26 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	return nil
 }
 
-// stagesLintVerb is `stages lint <stage>...`.
+// stagesLintVerb is the verb `stages lint <stage>...`.
 type stagesLintVerb struct {
-	Names []string `arg:"" optional:"" name:"stage" help:"The stages. Default: all of the project's."`
+	Names []string `arg:"" optional:"" name:"stage" help:"The stages (default all of the project)."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesLintVerb) Run(ctx context.Context, a *cli.App) error {
 	lint := Lint{What: append([]string{modeStage}, v.Names...)}
 	return lint.Run(ctx, a)
 }
 
-// stagesNewVerb is `stages new <stage>`.
+// stagesNewVerb is the verb `stages new <stage>`.
 type stagesNewVerb struct {
-	Name     string `arg:"" name:"stage" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
-	Artifact string `placeholder:"TYPE" help:"What the stage makes, in a word. Default: its name."`
+	Name     string `arg:"" name:"stage" help:"The stage's name in pipelines: lower case letters, digits, '-' and '_'."`
+	Artifact string `placeholder:"TYPE" help:"Type of the stage's artifact (default the stage's name)."`
 }
 
+// Run implements [cli.Verb].
 func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
 		if other, err := e.Stage(ctx, v.Name); err == nil {
 			done.Before = other.File
@@ -163,14 +167,14 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 			a.Document(done, cli.Program+" stages lint "+v.Name, cli.Program+" dry-run loop "+v.Name)
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.Within(e.WorkDir(), done.Dir))
+		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.RelativePath(e.WorkDir(), done.Dir))
 		for _, file := range done.Files {
 			fmt.Fprintf(a.Stdout, "  %s\n", file)
 		}
 		if done.Before != "" {
 			fmt.Fprintf(a.Stdout, "It goes before %s.\n", done.Before)
 		}
-		if hidden := a.Ambiguous(v.Name); hidden != nil {
+		if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
 			fmt.Fprintf(a.Stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
 				"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
 		}
@@ -181,7 +185,7 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// explainNewStage says what to do about a stage that was not written.
+// explainNewStage adds a hint to an error of [scaffold.WriteStage].
 func explainNewStage(err error) error {
 	switch {
 	case errors.Is(err, scaffold.ErrName):

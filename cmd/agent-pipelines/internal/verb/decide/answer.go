@@ -15,53 +15,56 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// goOnFlags let a session go on with the answer.
-type goOnFlags struct {
-	Resume bool `help:"Go on with the session at once, in this terminal, if no process holds it."`
-	Wait   bool `help:"With --resume: wait for the answers to further questions, instead of pausing."`
+// resumeFlags holds the flags that resume the session after the answer.
+type resumeFlags struct {
+	Resume bool `help:"Resume the session in this terminal, if no process runs it."`
+	Wait   bool `help:"With --resume: wait for answers to later questions instead of pausing."`
 }
 
-// Approve is `approve <session> [question]`.
+// Approve is the verb `approve <session> [question]`.
 type Approve struct {
 	look.QuestionArgs
-	Context *string `placeholder:"STRING" help:"Text for the next prompts: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
-	goOnFlags
+	Context *string `placeholder:"STRING" help:"Text for the next prompts, appended to $${CONTEXT} or, without it, to the prompt."`
+	resumeFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Approve) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--context", v.Context)
+	text, err := textArgument("--context", v.Context)
 	if err != nil {
 		return err
 	}
-	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
+	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.resumeFlags)
 }
 
-// Reject is `reject <session> [question]`.
+// Reject is the verb `reject <session> [question]`.
 type Reject struct {
 	look.QuestionArgs
-	Feedback *string `placeholder:"STRING" help:"What is to be done better: the stage is sent back with it. Without it the session ends for good."`
-	goOnFlags
+	Feedback *string `placeholder:"STRING" help:"Send the stage back with this text. Without it, the session ends."`
+	resumeFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Reject) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--feedback", v.Feedback)
+	text, err := textArgument("--feedback", v.Feedback)
 	if err != nil {
 		return err
 	}
-	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
+	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.resumeFlags)
 }
 
-// Answer is `answer <session> [question] <answer>`.
+// Answer is the verb `answer <session> [question] <answer>`.
 type Answer struct {
 	Session  string  `arg:"" help:"The session that asks."`
-	Question string  `arg:"" help:"The question's id; it may be left out where one is open only."`
-	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), about a tool call also skip; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
-	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection; about a tool call what the agent is told."`
-	goOnFlags
+	Question string  `arg:"" help:"The question's id; optional if only one is open."`
+	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), for a tool call also skip; any other text is feedback if the question accepts it, or for an escalation text for the next prompt."`
+	Text     *string `placeholder:"STRING" help:"With an approval text for the next prompts, with a rejection feedback; for a tool call the message to the agent."`
+	resumeFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Answer) Run(ctx context.Context, a *cli.App) error {
-	text, err := said("--text", v.Text)
+	text, err := textArgument("--text", v.Text)
 	if err != nil {
 		return err
 	}
@@ -70,65 +73,66 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 	case v.Answer != nil:
 		word = *v.Answer
 	case questionID.MatchString(v.Question):
-		return cli.UsageError("what is the answer to question "+v.Question+"?", "say approve or reject, or a text")
+		return cli.UsageError("what is the answer to question "+v.Question+"?", "answer approve or reject, or give a text")
 	default:
 		question, word = "", v.Question
 	}
 	o := engine.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
 	switch {
 	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
-	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && takesSkip(a, ctx, v.Session, question):
+	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && acceptsSkip(a, ctx, v.Session, question):
 		if word == look.Deny {
 			o.Answer = event.AnswerReject
 		}
 	default:
-		if _, err := said("the answer", &word); err != nil {
+		if _, err := textArgument("the answer", &word); err != nil {
 			return err
 		}
 		if v.Text != nil {
 			return cli.UsageError(fmt.Sprintf("%q is neither approve nor reject", word), "with --text say one of them")
 		}
-		o.Answer, o.Text = "", word // which the question decides
+		o.Answer, o.Text = "", word // the kind of the question determines the answer
 	}
-	return answer(a, ctx, o, v.goOnFlags)
+	return submitAnswer(a, ctx, o, v.resumeFlags)
 }
 
-// questionID is what no answer looks like.
+// questionID matches a question's id, which cannot be an answer.
 var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
 
-// takesSkip reports whether a question is one about a tool call. To any other deny and skip are feedback as good as any.
-func takesSkip(a *cli.App, ctx context.Context, session, question string) bool {
-	takes := false
-	err := a.Use(ctx, func(e *engine.Engine) error {
+// acceptsSkip reports whether a question accepts skip, as one about a tool call. For others deny and skip are feedback.
+func acceptsSkip(a *cli.App, ctx context.Context, session, question string) bool {
+	accepts := false
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(session)
-		takes = slices.ContainsFunc(all, func(q engine.Question) bool {
+		accepts = slices.ContainsFunc(all, func(q engine.Question) bool {
 			return (q.ID == question || question == "") && slices.Contains(q.Options, event.AnswerSkip)
 		})
 		return err
 	})
-	return err == nil && takes // what is wrong with the session is said when it is answered
+	return err == nil && accepts // the answer itself reports an error of the session
 }
 
-// said is a text of the command line, "" if none was given. One that is given and says nothing, such as a variable of a
-// script that is not set, is a mistake: a rejection without a text ends the session.
-func said(what string, text *string) (string, error) {
+// textArgument returns the text of a flag or an argument, "" if it is absent. An empty text is an error, as it may be an unset
+// variable of a script: a rejection without a text ends the session.
+func textArgument(what string, text *string) (string, error) {
 	if text == nil {
 		return "", nil
 	}
 	if strings.TrimSpace(*text) == "" {
-		return "", cli.UsageError(what+" is empty", "say something, or leave it out: approve and reject need no text, and reject without one ends the session")
+		return "", cli.UsageError(what+" is empty", "give a text, or leave it out: approve and reject need no text, and reject without one ends the session")
 	}
 	return *text, nil
 }
 
-// Feedback is `feedback <session> <text>`.
+// Feedback is the verb `feedback <session> <text>`.
 type Feedback struct {
-	Session string `arg:"" help:"The session whose agents are told."`
-	Text    string `arg:"" help:"What they are told, in the next prompts."`
+	Session string `arg:"" help:"The session of the agents."`
+	Text    string `arg:"" help:"Text for the next prompts."`
 }
 
+// Run implements [cli.Verb].
 func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		if err := e.Feedback(ctx, v.Session, v.Text, a.User()); err != nil {
 			return err
 		}
@@ -137,32 +141,32 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextOf(s)...)
+			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' have it.\n", v.Session)
+		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' will contain it.\n", v.Session)
 		look.WriteResume(a.Stdout, s.ResumeCommand)
 		return nil
 	})
 }
 
-// answer answers a question, and goes on with the session if that is asked for.
-func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFlags) error {
+// submitAnswer answers a question, and resumes the session if then.Resume is set.
+func submitAnswer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then resumeFlags) error {
 	o.By = a.User()
 	var s *engine.Status
 	var q engine.Question
-	err := a.Use(ctx, func(e *engine.Engine) error {
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		asked, err := e.Questions(o.Session)
 		if err != nil {
 			return err
 		}
 		open := slices.DeleteFunc(asked, func(q engine.Question) bool { return q.Answer != nil || o.Question != "" && q.ID != o.Question })
-		if len(open) == 1 { // else the kernel says what is wrong
+		if len(open) == 1 { // otherwise the engine reports the error
 			q = open[0]
 			o.Question = q.ID
 		}
 		if o.Answer == "" {
-			o.Answer = meant(q)
+			o.Answer = impliedAnswer(q)
 		}
 		if err := e.Answer(ctx, o); err != nil {
 			return err
@@ -174,8 +178,8 @@ func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFl
 		return err
 	}
 	if then.Resume && !s.Held && !s.Status.Final() {
-		if !a.JSON { // what is on standard output is the result
-			fmt.Fprintln(a.Stderr, outcome(q, o, s))
+		if !a.JSON { // standard output holds only the result
+			fmt.Fprintln(a.Stderr, answerText(q, o, s))
 		}
 		return run.ResumeSession(a, ctx, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
@@ -183,30 +187,30 @@ func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFl
 		a.Document(document.Taken{
 			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
 			ResumeCommand: s.ResumeCommand,
-		}, cli.NextOf(s)...)
+		}, cli.NextCommands(s)...)
 		return nil
 	}
-	fmt.Fprintln(a.Stdout, outcome(q, o, s))
+	fmt.Fprintln(a.Stdout, answerText(q, o, s))
 	look.WriteResume(a.Stdout, s.ResumeCommand)
 	return nil
 }
 
-// meant is the answer that a text alone stands for: words to an escalation are for whoever works next, to other questions
-// they say what is to be done better.
-func meant(q engine.Question) string {
+// impliedAnswer returns the answer that a bare text implies: for an escalation an approval with text for the next prompt, for
+// other questions a rejection with feedback.
+func impliedAnswer(q engine.Question) string {
 	if q.Kind == event.QuestionEscalation && !q.AcceptFeedback {
 		return event.AnswerApprove
 	}
 	return event.AnswerReject
 }
 
-// outcome says what became of an answer.
-func outcome(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
-	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
+// answerText describes the effect of an answer.
+func answerText(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
+	effect := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
 	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
-		said = "is sent back with your feedback"
+		effect = "is sent back with your feedback"
 	}
-	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, said)
+	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, effect)
 	switch {
 	case s.Held:
 		line += "; the process that holds the session goes on"

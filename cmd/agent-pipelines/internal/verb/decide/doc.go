@@ -1,2 +1,3 @@
-// Package decide has the verbs that decide about a session that exists: answer, approve, reject, pause, abort, repair.
+// Package decide implements the verbs that act on an existing session: answer, approve, reject, feedback, pause, abort
+// and repair.
 package decide

@@ -9,26 +9,43 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Pause is `pause <session>`.
+// Pause is the verb `pause <session>`.
 type Pause struct {
 	Session string `arg:"" help:"The session to pause."`
-	Reason  string `help:"Why, for the journal."`
+	Reason  string `help:"Reason to record in the journal."`
 }
 
+// Run implements [cli.Verb].
 func (v *Pause) Run(ctx context.Context, a *cli.App) error {
-	err := a.Use(ctx, func(e *engine.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.User()) })
+	err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.User()) })
 	if err != nil {
 		return err
 	}
-	confirm(a, "pause", v.Session, fmt.Sprintf("Session '%s' pauses after the iteration that runs now.", v.Session))
+	printRequest(a, "pause", v.Session, fmt.Sprintf("Session '%s' pauses after the iteration that runs now.", v.Session))
 	return nil
 }
 
-// confirm says that a request was taken.
-func confirm(a *cli.App, action, session, text string) {
+// printRequest prints that a request was accepted.
+func printRequest(a *cli.App, action, session, text string) {
 	if a.JSON {
 		a.Document(document.Request{Session: session, Requested: action}, cli.Program+" status "+session)
 		return
 	}
 	fmt.Fprintln(a.Stdout, text)
+}
+
+// Abort is the verb `abort <session>`.
+type Abort struct {
+	Session string `arg:"" help:"The session to end."`
+	Reason  string `help:"Reason to record in the journal."`
+}
+
+// Run implements [cli.Verb].
+func (v *Abort) Run(ctx context.Context, a *cli.App) error {
+	err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.User()) })
+	if err != nil {
+		return err
+	}
+	printRequest(a, "abort", v.Session, fmt.Sprintf("Session '%s' ends.", v.Session))
+	return nil
 }

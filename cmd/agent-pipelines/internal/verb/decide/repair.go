@@ -12,15 +12,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Repair is `repair <session>`.
+// Repair is the verb `repair <session>`.
 type Repair struct {
 	Session string `arg:"" help:"The session to repair."`
-	DryRun  bool   `help:"Only show what is known and what would be done."`
-	At      string `placeholder:"NODE[:ITERATION]" help:"Where it is to go on, instead of where its files show that it was: a node's id, and the number of the iteration to make next."`
+	DryRun  bool   `help:"Show the repair without changing anything."`
+	At      string `placeholder:"NODE[:ITERATION]" help:"Continue at this node and iteration instead of the recovered place."`
 }
 
+// Run implements [cli.Verb].
 func (v *Repair) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		r, err := e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
 		if err != nil {
 			return err
@@ -34,7 +35,7 @@ func (v *Repair) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeRepair says for people what is known and what was done.
+// writeRepair writes the result of a repair as text.
 func writeRepair(to io.Writer, r *engine.Repair) {
 	if r.Whole {
 		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
@@ -51,7 +52,7 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 	fmt.Fprintln(to, "Status:    "+string(r.Status))
 	if !r.Status.Final() {
-		fmt.Fprintln(to, "Goes on:   "+goesOn(r))
+		fmt.Fprintln(to, "Goes on:   "+resumePoint(r))
 	}
 	switch {
 	case r.DryRun:
@@ -67,16 +68,16 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 }
 
-// goesOn is the place that a resume begins with.
-func goesOn(r *engine.Repair) string {
-	text := nodeOf(r)
-	if runs := look.OfRuns(r.Run, r.Runs); runs != "" {
+// resumePoint describes the node at which a resume continues.
+func resumePoint(r *engine.Repair) string {
+	text := nodeText(r)
+	if runs := look.RunText(r.Run, r.Runs); runs != "" {
 		text += " (run " + runs + ")"
 	}
 	return text
 }
 
-func nodeOf(r *engine.Repair) string {
+func nodeText(r *engine.Repair) string {
 	switch {
 	case r.Stage == "":
 		return "past the last node"

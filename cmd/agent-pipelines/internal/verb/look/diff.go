@@ -12,20 +12,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Diff is `diff <session> <session>`.
+// Diff is the verb `diff <session> <session>`.
 type Diff struct {
-	First    string `arg:"" name:"session" help:"The one session: running, paused or ended."`
-	Second   string `arg:"" name:"other" complete:"session" help:"The other one."`
-	Exact    bool   `help:"Also compare every event and every file, without times, ids and the sessions' own names. Neither session may be running."`
-	Limit    int    `default:"20" placeholder:"N" help:"How many differences of each kind are told; 0: all. Default: 20."`
-	ExitCode bool   `help:"Exit with 40 where the sessions differ. Without it the code says only whether they could be compared."`
+	First    string `arg:"" name:"session" help:"The first session: running, paused or ended."`
+	Second   string `arg:"" name:"other" complete:"session" help:"The second session."`
+	Exact    bool   `help:"Also compare all events and files except times, ids and session names; neither session may be running."`
+	Limit    int    `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
+	ExitCode bool   `help:"Exit with 40 if the sessions differ."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Diff) Help() string {
-	return `The first line says whether the sessions did the same. Then come how each ended, what differs in
-plan and inputs, where their ways parted, what came of each stage, and the outputs and artifacts that
-differ. Attempts, tokens, cost and time are shown and make no difference.
+	return `The first line says whether the sessions did the same. Below it are the status of each session, the
+differences in plan and inputs, the first visit that differs, the outcome of each stage, and the
+differing outputs and artifacts. Attempts, tokens, cost and time are shown but not compared.
 
 Examples:
   agent-pipelines diff auth auth-2
@@ -33,11 +33,12 @@ Examples:
   agent-pipelines diff auth auth-2 --exact --exit-code`
 }
 
+// Run implements [cli.Verb].
 func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 	if v.Limit < 0 {
-		return cli.UsageError("fewer than no differences cannot be told", "give --limit a number from 0")
+		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		c, err := v.compare(e)
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 			return readWithin(s.Survey.Status.Dir, path, most)
 		}
 		if v.Exact && s.Survey.Status.Held {
-			return nil, cli.UsageError("session '"+session+"' is running, and --exact compares files that nobody writes", "wait for its end, pause it (`%s pause %s`), or leave --exact out", cli.Program, session)
+			return nil, cli.UsageError("session '"+session+"' is running, and --exact needs files that no process writes", "wait for its end, pause it (`%s pause %s`), or leave --exact out", cli.Program, session)
 		}
 		sides[i] = s
 	}
@@ -80,12 +81,12 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 	if !v.Exact {
 		return &c, nil
 	}
-	exact, err := exactly(e.WorkDir(), sides, agents.Text)
+	exact, err := compareFiles(e.WorkDir(), sides, agents.Text)
 	c.AddExact(exact)
 	return &c, err
 }
 
-// readWithin reads the beginning of a file in a directory, and says whether that is all of it.
+// readWithin reads up to most bytes of a file in a directory; whole says that the file is not longer.
 func readWithin(dir, path string, most int64) (text string, whole bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -95,18 +96,18 @@ func readWithin(dir, path string, most int64) (text string, whole bool, err erro
 	return readSome(root, path, most)
 }
 
-// exactly compares every event and every file of two sessions.
-func exactly(root string, sides [2]*compare.Side, clean func(string) string) ([]compare.Exact, error) {
-	var of [2]crashtest.Outcome
-	var failed [2]error
+// compareFiles compares all events and files of two sessions.
+func compareFiles(root string, sides [2]*compare.Side, clean func(string) string) ([]compare.Exact, error) {
+	var outcomes [2]crashtest.Outcome
+	var errs [2]error
 	for i, s := range sides {
-		of[i], failed[i] = crashtest.Read(s.Survey.Status.Dir, root)
+		outcomes[i], errs[i] = crashtest.Read(s.Survey.Status.Dir, root)
 	}
-	if err := errors.Join(failed[:]...); err != nil {
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 	var all []compare.Exact
-	for _, d := range of[0].Diff(of[1]) {
+	for _, d := range outcomes[0].Diff(outcomes[1]) {
 		all = append(all, compare.Exact{Where: clean(d.Where), Path: clean(d.Path), Values: [2]string{clean(d.Want), clean(d.Got)}})
 	}
 	return all, nil

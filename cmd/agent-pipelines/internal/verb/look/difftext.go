@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// writeDiff writes a comparison for people.
+// writeDiff writes a comparison as text.
 func writeDiff(to io.Writer, c *compare.Comparison) error {
 	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
 	fmt.Fprintln(to)
@@ -47,7 +47,7 @@ func writeDiff(to io.Writer, c *compare.Comparison) error {
 	return nil
 }
 
-// sessionRows are how two sessions ended, and what they took.
+// sessionRows returns the rows on the status and the consumption of two sessions: name, first value, second value.
 func sessionRows(a, b *compare.Session) [][3]string {
 	row := func(name string, value func(*compare.Session) string) [3]string {
 		return [3]string{name, value(a), value(b)}
@@ -79,11 +79,11 @@ func sessionRows(a, b *compare.Session) [][3]string {
 		}),
 		row("Tokens", func(s *compare.Session) string { return tokensText(s.Tokens, 0, 0) }),
 		row("Cost", func(s *compare.Session) string { return costText(s.CostUSD, 0, 0) }),
-		row("Duration", func(s *compare.Session) string { return took(s.DurationMS) }),
+		row("Duration", func(s *compare.Session) string { return durationText(s.DurationMS) }),
 	}
 }
 
-// writeKeys writes keys that differ, each with its two values.
+// writeKeys writes the differing keys, each with its two values.
 func writeKeys(to io.Writer, title string, keys []compare.Key, left int) {
 	if len(keys) == 0 {
 		return
@@ -96,7 +96,7 @@ func writeKeys(to io.Writer, title string, keys []compare.Key, left int) {
 	writeMore(to, left)
 }
 
-// valueText is a value of a key on one line.
+// valueText returns a value on one line.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -111,7 +111,7 @@ func valueText(v any) string {
 	return screen.Cut(screen.Clean(string(text)), reasonWidth)
 }
 
-// writeValues writes a line for each session.
+// writeValues writes one value per session.
 func writeValues(to io.Writer, values [2]string, c *compare.Comparison) {
 	width := max(screen.Columns(c.Sessions[0].Session), screen.Columns(c.Sessions[1].Session))
 	for i, value := range values {
@@ -125,7 +125,7 @@ func writeMore(to io.Writer, left int) {
 	}
 }
 
-// writeNodes writes two rows for each node, and marks those that came to something else.
+// writeNodes writes two rows for each node, and names the columns that differ.
 func writeNodes(to io.Writer, c *compare.Comparison) error {
 	if len(c.Nodes) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 				continue
 			}
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, cmp.Or(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
-				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), took(f.DurationMS), differs)
+				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), durationText(f.DurationMS), differs)
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -162,7 +162,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 	return nil
 }
 
-// writeReasons says why a node ended, where that differs.
+// writeReasons writes the reasons for a node's end if they differ.
 func writeReasons(to io.Writer, c *compare.Comparison, n *compare.Node) {
 	a, b := n.Values[0], n.Values[1]
 	if a == nil || b == nil || !slices.Contains(n.Differ, "reason") {
@@ -172,7 +172,7 @@ func writeReasons(to io.Writer, c *compare.Comparison, n *compare.Node) {
 	writeValues(to, [2]string{a.Reason, b.Reason}, c)
 }
 
-// writeText writes how an output or an artifact differs.
+// writeText writes the differences of an output or artifact.
 func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 	name := screen.Clean(t.Node)
 	if t.Step != "" {
@@ -214,7 +214,7 @@ func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 	}
 }
 
-// writeExact writes what an exact comparison found.
+// writeExact writes the result of an exact comparison.
 func writeExact(to io.Writer, c *compare.Comparison) {
 	switch {
 	case c.Exact == nil:

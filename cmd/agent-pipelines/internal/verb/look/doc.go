@@ -1,3 +1,3 @@
-// Package look has the verbs that show sessions: status, why, report, diff, list and the like. They change nothing but
-// the sessions that session remove and prune delete.
+// Package look implements the verbs that show sessions: status, why, report, diff, list and others. They are read-only,
+// except session rm and session prune, which delete sessions.
 package look

@@ -17,16 +17,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Export is `export <session>`.
+// Export is the verb `export <session>`.
 type Export struct {
 	Session string `arg:"" help:"The session: running, paused or ended."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write the archive to this file, which must not be there. Default: <session>.tar.gz in the current directory."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the archive to this new file (default <session>.tar.gz in the current directory)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Export) Help() string {
-	return `The archive has the session's files below its name, and first of all MANIFEST.json, which says
-what is in it, with digests. Secrets are taken out of every text once more.
+	return `The archive contains the session's files in a directory of its name. The first file is MANIFEST.json,
+which lists all files with their digests. Secrets are redacted in all text files.
 
 Examples:
   agent-pipelines export auth
@@ -34,8 +34,9 @@ Examples:
   tar -xzOf auth.tar.gz auth/MANIFEST.json`
 }
 
+// Run implements [cli.Verb].
 func (v *Export) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
@@ -49,13 +50,13 @@ func (v *Export) Run(ctx context.Context, a *cli.App) error {
 			a.Document(document.Export{Output: file, Bytes: size, Manifest: m})
 			return nil
 		}
-		v.say(a, file, size, &m)
+		v.printSummary(a, file, size, &m)
 		return nil
 	})
 }
 
-// say tells what is in an archive.
-func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
+// printSummary prints a summary of an archive.
+func (v *Export) printSummary(a *cli.App, file string, size int64, m *bundle.Manifest) {
 	redacted, binary := 0, 0
 	for _, f := range m.Files {
 		if f.Redacted {
@@ -70,7 +71,7 @@ func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
 		fmt.Fprintf(a.Stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
 	}
 	if binary > 0 {
-		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", are(binary))
+		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", filesAre(binary))
 	}
 	for _, l := range m.LeftOut {
 		fmt.Fprintf(a.Stdout, "  Left out: %s, %s\n", l.Path, l.Reason)
@@ -80,14 +81,14 @@ func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
 	}
 }
 
-func are(n int) string {
+func filesAre(n int) string {
 	if n == 1 {
 		return "1 file is"
 	}
 	return fmt.Sprintf("%d files are", n)
 }
 
-// write writes the archive to a file that is not there yet. Of one that cannot be finished nothing is left.
+// write writes the archive to a file that must not exist yet. On an error it removes the file.
 func (v *Export) write(dir string, m *bundle.Manifest) (file string, size int64, err error) {
 	name := v.Output
 	if name == "" {
@@ -100,7 +101,7 @@ func (v *Export) write(dir string, m *bundle.Manifest) (file string, size int64,
 	defer root.Close()
 	spool, err := os.CreateTemp("", "agent-pipelines-export-*")
 	if err != nil {
-		return "", 0, fmt.Errorf("make room for the archive: %w", err)
+		return "", 0, fmt.Errorf("create a temporary file for the archive: %w", err)
 	}
 	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -17,14 +17,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// sessionHistoryVerb is `session history <session>`.
+// sessionHistoryVerb is the verb `session history <session>`.
 type sessionHistoryVerb struct {
-	Session string `arg:"" help:"The session whose way is told."`
-	Cycles  bool   `help:"Only the returns to earlier stages."`
+	Session string `arg:"" help:"The session."`
+	Cycles  bool   `help:"Show only returns to earlier stages."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		h, err := e.History(v.Session)
 		if err != nil {
 			return err
@@ -46,7 +47,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reasonWidth is how much of a reason a table shows, in columns.
+// reasonWidth is the maximum width of a reason in a table, in columns.
 const reasonWidth = 100
 
 // writeHistory writes a row for every visit.
@@ -59,30 +60,30 @@ func writeHistory(to io.Writer, h *engine.History) error {
 	fmt.Fprintln(table, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitOf(v), outcomeOf(v, h.Status), took(v.DurationMS),
-			v.Attempts, v.Retries, v.StageRetries, next(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
+			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
 	return table.Flush()
 }
 
-// outcomeOf is how a visit ended, or how it stands: one under way waits as long as its session does.
-func outcomeOf(v engine.Visit, session state.Status) string {
+// outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
+func outcomeText(v engine.Visit, session state.Status) string {
 	if v.Status == string(state.NodeRunning) && session != state.Running {
 		return string(session)
 	}
 	return cmp.Or(v.Outcome, v.Status)
 }
 
-// visitOf is the number of a visit, with the run of the pipeline from the second one on.
-func visitOf(v engine.Visit) string {
+// visitText returns the number of a visit, with the number of the pipeline's run if it is not the first.
+func visitText(v engine.Visit) string {
 	if v.Run > 1 {
 		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
 	}
 	return fmt.Sprint(v.Visit)
 }
 
-// next is where the run went from a visit: "execute (cycle 1/3)".
-func next(v engine.Visit) string {
+// nextText returns the node after a visit: "execute (cycle 1/3)".
+func nextText(v engine.Visit) string {
 	switch {
 	case v.Edge != "":
 		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
@@ -93,7 +94,7 @@ func next(v engine.Visit) string {
 	}
 }
 
-// writeReturns writes a row for every return over a counted edge.
+// writeReturns writes a row for every cycle.
 func writeReturns(to io.Writer, h *engine.History) error {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
@@ -108,22 +109,23 @@ func writeReturns(to io.Writer, h *engine.History) error {
 	return table.Flush()
 }
 
-// took is a time of so many milliseconds, for people.
-func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
+// durationText returns a duration in milliseconds as text.
+func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
-// Metrics is `metrics session` and `metrics --prometheus`.
+// Metrics is the verb `metrics` with `metrics session` and `metrics --prometheus`.
 type Metrics struct {
-	Session metricsSessionVerb    `cmd:"" help:"Show what a session took in all and stage by stage."`
-	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print what sessions took for a program: metrics --prometheus."`
+	Session metricsSessionVerb    `cmd:"" help:"Show a session's metrics, in total and per stage."`
+	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print metrics of sessions: metrics --prometheus."`
 }
 
-// metricsSessionVerb is `metrics session <session>`.
+// metricsSessionVerb is the verb `metrics session <session>`.
 type metricsSessionVerb struct {
 	Session string `arg:"" help:"The session."`
 }
 
+// Run implements [cli.Verb].
 func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		m, err := e.Metrics(v.Session)
 		if err != nil {
 			return err
@@ -137,13 +139,13 @@ func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// writeMetrics writes what a session took, for people.
+// writeMetrics writes a session's metrics as text.
 func writeMetrics(to io.Writer, m *engine.Metrics) {
 	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, cmp.Or(string(m.Status), "running"))
 	if m.Pipeline != "" {
 		fmt.Fprintf(to, "Pipeline:  %s\n", screen.Clean(m.Pipeline))
 	}
-	fmt.Fprintf(to, "Duration:  %s\n", took(m.DurationMS))
+	fmt.Fprintf(to, "Duration:  %s\n", durationText(m.DurationMS))
 	writeWork(to, "", m.Work, 0, 0)
 	for _, c := range m.Cycles {
 		fmt.Fprintf(to, "Cycle:     %s %d/%d\n", screen.Clean(c.Edge), c.Count, c.Limit)
@@ -166,7 +168,7 @@ func writeStage(to io.Writer, s *engine.StageMetrics) {
 		}
 	}
 	row("Outcome", s.Outcome)
-	row("Duration", took(s.DurationMS))
+	row("Duration", durationText(s.DurationMS))
 	if s.Visits > 1 {
 		row("Visits", fmt.Sprint(s.Visits))
 	}
@@ -182,7 +184,7 @@ func writeStage(to io.Writer, s *engine.StageMetrics) {
 	}
 }
 
-// writeWork writes what was consumed, beside what may be.
+// writeWork writes the consumption beside its limits; 0 means no limit.
 func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxUSD float64) {
 	width := 10
 	if indent != "" {
@@ -199,7 +201,7 @@ func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxU
 	row("Retries", retries)
 }
 
-// stepsText is "5/7, 1 failed, 1 blocked".
+// stepsText returns the counts of steps: "5/7, 1 failed, 1 blocked".
 func stepsText(s engine.StepCounts) string {
 	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Of)}
 	if s.Failed > 0 {
@@ -211,22 +213,22 @@ func stepsText(s engine.StepCounts) string {
 	return strings.Join(parts, ", ")
 }
 
-// tokensText is "2,450 / 4,000, unknown for 1 call". What nobody said is never 0.
+// tokensText returns the tokens used and their limit: "2,450 / 4,000, unknown for 1 call". An unknown number is not 0.
 func tokensText(used *int64, most int64, unknown int) string {
 	text := ""
 	if used != nil {
 		text = screen.Count(*used)
 	}
-	return amount(text, limitText(most > 0, screen.Count(most)), unknown)
+	return amountText(text, limitText(most > 0, screen.Count(most)), unknown)
 }
 
-// costText is "$0.0213 / $2.0000, unknown for 1 call".
+// costText returns the cost and its limit: "$0.0213 / $2.0000, unknown for 1 call".
 func costText(used *float64, most float64, unknown int) string {
 	text := ""
 	if used != nil {
 		text = screen.Dollars(*used)
 	}
-	return amount(text, limitText(most > 0, screen.Dollars(most)), unknown)
+	return amountText(text, limitText(most > 0, screen.Dollars(most)), unknown)
 }
 
 func limitText(limited bool, text string) string {
@@ -236,8 +238,8 @@ func limitText(limited bool, text string) string {
 	return " / " + text
 }
 
-// amount puts what is known beside what is not.
-func amount(used, limit string, unknown int) string {
+// amountText joins an amount, its limit and the number of calls that reported none.
+func amountText(used, limit string, unknown int) string {
 	switch {
 	case used == "" && unknown > 0:
 		return "unknown" + limit + " (" + screen.Plural(unknown, "call") + " did not say)"

@@ -16,16 +16,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// listCount is how many sessions a list has, as in the Bash engine.
+// listCount is the default number of listed sessions, as in the Bash engine.
 const listCount = 10
 
-// List is `list [count]`.
+// List is the verb `list [count]`.
 type List struct {
-	Count  *int     `arg:"" optional:"" help:"How many sessions, the newest first. 0 lists all. Default: 10."`
-	Limit  *int     `placeholder:"N" help:"The same as a flag."`
-	Status []string `placeholder:"STATUS" help:"Only those with one of these statuses, such as running,crashed."`
+	Count  *int     `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
+	Limit  *int     `placeholder:"N" help:"Same as count, as a flag."`
+	Status []string `placeholder:"STATUS" help:"List only sessions with one of these statuses, such as running,crashed."`
 }
 
+// Run implements [cli.Verb].
 func (v *List) Run(ctx context.Context, a *cli.App) error {
 	limit, err := v.limit()
 	if err == nil {
@@ -34,7 +35,7 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		sessions, err := e.Sessions()
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 			a.Document(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)})
 			return nil
 		}
-		WriteSessions(a.Stdout, sessions, time.Now())
+		writeSessions(a.Stdout, sessions, time.Now())
 		return nil
 	})
 }
@@ -67,13 +68,13 @@ func (v *List) limit() (int, error) {
 	return limit, nil
 }
 
-// The statuses that a list has besides those of the kernel.
+// The statuses of lists that package state does not define.
 const (
 	statusCrashed = "crashed" // running, but its process is gone
-	statusUnknown = "unknown" // it never began, or its state.json cannot be read
+	statusUnknown = "unknown" // not started, or state.json is unreadable
 )
 
-// StatusWord is a session's status as lists show it and as --status takes it.
+// StatusWord returns a session's status as lists show it and as --status accepts it.
 func StatusWord(s engine.SessionInfo) string {
 	switch {
 	case s.Crashed:
@@ -85,13 +86,13 @@ func StatusWord(s engine.SessionInfo) string {
 	}
 }
 
-// StatusWords are what [statusWord] may say.
+// StatusWords lists the values of [StatusWord].
 var StatusWords = []string{
 	string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
 	string(state.Aborted), string(state.Pending), statusUnknown,
 }
 
-// checkStatuses refuses words that no session's status can be.
+// checkStatuses returns an error for a word that is not in StatusWords.
 func checkStatuses(words []string) error {
 	known := StatusWords
 	for _, word := range words {
@@ -107,10 +108,10 @@ func checkStatuses(words []string) error {
 	return nil
 }
 
-// stageOf is the stage that a session is at, with the run of its pipeline where there are several.
-func stageOf(s engine.SessionInfo) string {
+// stageText returns a session's current stage, with the run of its pipeline if there are several.
+func stageText(s engine.SessionInfo) string {
 	text := screen.Clean(s.Stage)
-	if runs := OfRuns(s.Run, s.Runs); runs != "" {
+	if runs := RunText(s.Run, s.Runs); runs != "" {
 		text += " (run " + runs + ")"
 	}
 	if n := len(s.Waiting); n > 0 {
@@ -119,8 +120,8 @@ func stageOf(s engine.SessionInfo) string {
 	return strings.TrimSpace(text)
 }
 
-// WriteSessions writes a table of sessions, with their ages at a time.
-func WriteSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
+// writeSessions writes a table of sessions; now is the current time.
+func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	if len(sessions) == 0 {
 		fmt.Fprintln(to, "No pipeline runs found.")
 		return
@@ -129,6 +130,6 @@ func WriteSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	width := cli.NameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
+		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageText(s))
 	}
 }

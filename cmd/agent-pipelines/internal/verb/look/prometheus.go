@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,13 +12,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// metricsPrometheusVerb is `metrics --prometheus [<session>...]`.
+// metricsPrometheusVerb is the verb `metrics --prometheus [<session>...]`.
 type metricsPrometheusVerb struct {
-	Sessions   []string `arg:"" optional:"" name:"session" help:"The sessions. Default: all of the project."`
-	Prometheus bool     `help:"Print them in the text format of Prometheus."`
-	All        bool     `help:"All sessions of the project, which is the default."`
+	Sessions   []string `arg:"" optional:"" name:"session" help:"The sessions (default all of the project)."`
+	Prometheus bool     `help:"Print the text format of Prometheus."`
+	All        bool     `help:"Print all sessions of the project (default)."`
 }
 
+// Run implements [cli.Verb].
 func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case !v.Prometheus:
@@ -27,23 +29,23 @@ func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
 	case v.All && len(v.Sessions) > 0:
 		return cli.UsageError("--all and the name of a session contradict each other", "leave one of them out")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		told, err := exposed(a, e, v.Sessions)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		sessions, err := sessionMetrics(a, e, v.Sessions)
 		if err != nil {
 			return err
 		}
-		return exposition.Write(a.Stdout, told)
+		return exposition.Write(a.Stdout, sessions)
 	})
 }
 
-// exposed are the figures of sessions. One that cannot be read, or never began, keeps nobody from those of the others, where it was not asked
-// for by its name.
-func exposed(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
+// sessionMetrics returns the metrics of sessions. A session that is unreadable or has not started is an error if names contains
+// it; otherwise it is left out with a warning.
+func sessionMetrics(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
 	all, err := e.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	var told []exposition.Session
+	var sessions []exposition.Session
 	for _, s := range all {
 		if len(names) > 0 && !slices.Contains(names, s.Session) {
 			continue
@@ -59,13 +61,13 @@ func exposed(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session
 			fmt.Fprintf(a.Stderr, "Left out: session '%s': %s\n", s.Session, screen.Clean(err.Error()))
 			continue
 		}
-		told = append(told, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
+		sessions = append(sessions, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }) {
-			_, err := e.Metrics(name) // says what is wrong with the name
-			return nil, cli.OrError(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+			_, err := e.Metrics(name) // its error describes an invalid name better
+			return nil, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
 		}
 	}
-	return told, nil
+	return sessions, nil
 }

@@ -16,28 +16,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Questions is `questions list` and `questions show`.
+// Questions is the verb `questions` with its subcommands list and show.
 type Questions struct {
-	List questionsListVerb `cmd:"" help:"List the open questions of a session, or of all sessions."`
-	Show questionsShowVerb `cmd:"" help:"Show a question with what it is about, and how to answer it."`
+	List questionsListVerb `cmd:"" help:"List the open questions of one or all sessions."`
+	Show questionsShowVerb `cmd:"" help:"Show a question and how to answer it."`
 }
 
-// questionsListVerb is `questions list [session]`.
+// questionsListVerb is the verb `questions list [session]`.
 type questionsListVerb struct {
-	Session string `arg:"" optional:"" help:"The session. Default: all of the project."`
+	Session string `arg:"" optional:"" help:"The session (default all of the project)."`
 }
 
+// Run implements [cli.Verb].
 func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := v.questions(a, e)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswersTo(all)...)
+			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswerCommands(all)...)
 			return nil
 		}
-		WriteQuestions(a.Stdout, all, time.Now())
+		writeQuestions(a.Stdout, all, time.Now())
 		return nil
 	})
 }
@@ -56,7 +57,7 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 			continue
 		}
 		asked, err := e.Questions(s.Session)
-		if err != nil { // of the others it shall be known all the same
+		if err != nil { // the questions of other sessions are still listed
 			fmt.Fprintf(a.Stderr, "session '%s': %v\n", s.Session, err)
 			continue
 		}
@@ -65,8 +66,8 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 	return all, nil
 }
 
-// WriteQuestions writes a table of questions, with their ages at a time.
-func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
+// writeQuestions writes a table of questions; now is the current time.
+func writeQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	if len(all) == 0 {
 		fmt.Fprintln(to, "No questions are open.")
 		return
@@ -77,28 +78,29 @@ func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	for _, q := range all {
 		text := screen.Clean(q.Text)
 		if q.Answer != nil {
-			text = "(" + answered(q) + ") " + text
+			text = "(" + answerText(q) + ") " + text
 		}
-		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(PlaceOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(QuestionStage(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
 	}
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", cli.Program)
 }
 
-// PlaceOf is the stage of a question; in a parallel block stage and provider, in the format.
-func PlaceOf(q engine.Question, both string) string {
+// QuestionStage returns the stage of a question, or in a parallel block the stage and the provider, joined by format.
+func QuestionStage(q engine.Question, format string) string {
 	if q.Provider == "" {
 		return q.Stage
 	}
-	return fmt.Sprintf(both, q.Stage, q.Provider)
+	return fmt.Sprintf(format, q.Stage, q.Provider)
 }
 
-// questionsShowVerb is `questions show <session> [question]`.
+// questionsShowVerb is the verb `questions show <session> [question]`.
 type questionsShowVerb struct {
 	QuestionArgs
 }
 
+// Run implements [cli.Verb].
 func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(v.Session)
 		if err != nil {
 			return err
@@ -110,10 +112,10 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 			}
 		}
 		if len(chosen) == 0 {
-			return notAsked(v.Session, v.Question)
+			return noQuestion(v.Session, v.Question)
 		}
 		if a.JSON {
-			a.Document(document.Questions{Questions: chosen}, cli.AnswersTo(chosen)...)
+			a.Document(document.Questions{Questions: chosen}, cli.AnswerCommands(chosen)...)
 			return nil
 		}
 		for i, q := range chosen {
@@ -126,7 +128,7 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func notAsked(session, question string) error {
+func noQuestion(session, question string) error {
 	text := fmt.Sprintf("session '%s' asks nothing", session)
 	if question != "" {
 		text = fmt.Sprintf("session '%s' has no question %s open", session, question)
@@ -136,7 +138,7 @@ func notAsked(session, question string) error {
 	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", cli.Program, cli.Program, session)
 }
 
-// writeQuestion writes all of a question, as it stands at a time.
+// writeQuestion writes a question with its details; now is the current time.
 func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
@@ -150,16 +152,16 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	row("Stage", q.Stage)
 	row("Provider", q.Provider)
 	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
-	row("Due", Due(q))
+	row("Due", DueText(q))
 	row("Remedy", q.Remedy)
 	if q.Escalation != nil {
 		row("Escalation", q.Escalation.File)
 	}
-	for _, r := range AboutCall(q.Call) {
+	for _, r := range CallProperties(q.Call) {
 		row(r.Name, r.Text)
 	}
 	fmt.Fprintln(to)
-	for _, line := range cli.Wrapped(q.Text) {
+	for _, line := range cli.WrapText(q.Text) {
 		fmt.Fprintln(to, strings.TrimRight("  "+line, " "))
 	}
 	if q.Preview != "" {
@@ -176,14 +178,14 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	}
 	fmt.Fprintln(to)
 	if q.Answer != nil {
-		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answered(q))
+		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answerText(q))
 		return
 	}
 	writeCommands(to, q)
 }
 
-// Due is by when a question is to be answered, and what happens then; "" without a limit.
-func Due(q engine.Question) string {
+// DueText returns the time limit of a question and the action after it; "" without a limit.
+func DueText(q engine.Question) string {
 	if q.Due == nil {
 		return ""
 	}
@@ -194,16 +196,15 @@ func Due(q engine.Question) string {
 	return text
 }
 
-// aspect is something that is to be known of a call.
-type aspect struct{ Name, Text string }
+// CallProperty is a named property of a tool call.
+type CallProperty struct{ Name, Text string }
 
-// AboutCall is what a person should know of a tool call beside its text, nothing for other questions. A text may be
-// empty.
-func AboutCall(c *event.AskedCall) []aspect {
+// CallProperties returns the properties of a tool call that the user needs for the decision, nil for nil. A text may be empty.
+func CallProperties(c *event.AskedCall) []CallProperty {
 	if c == nil {
 		return nil
 	}
-	return []aspect{
+	return []CallProperty{
 		{"Operation", c.Operation},
 		{"Paths", strings.Join(c.Paths, ", ")},
 		{"Command", c.Command},
@@ -213,23 +214,23 @@ func AboutCall(c *event.AskedCall) []aspect {
 	}
 }
 
-// writeCommands writes how to answer a question.
+// writeCommands writes the commands that answer a question.
 func writeCommands(to io.Writer, q engine.Question) {
 	reject, feedback := "To reject, which ends the session:", "To send it back:"
 	if q.Kind == event.QuestionTool {
 		reject, feedback = "To reject:", "To reject with a reason:"
 	}
-	approve, words, anew := "To approve:", "", ""
+	approve, withText, resetCycles := "To approve:", "", ""
 	if q.Kind == event.QuestionEscalation && q.Commands.Approve != "" {
-		approve, words = "To go on:", q.Commands.Approve+" --context TEXT"
+		approve, withText = "To go on:", q.Commands.Approve+" --context TEXT"
 	}
 	if q.Code == failure.CycleLimit.Code() {
-		anew = cli.Program + " resume " + q.Session + " --reset-cycles"
+		resetCycles = cli.Program + " resume " + q.Session + " --reset-cycles"
 	}
 	for _, c := range []struct{ name, line string }{
 		{approve, q.Commands.Approve},
-		{"To go on with words for the next prompt:", words},
-		{"To go on and count the cycles anew:", anew},
+		{"To go on with words for the next prompt:", withText},
+		{"To go on and count the cycles anew:", resetCycles},
 		{"To go on without what failed:", q.Commands.SkipFailedStep},
 		{reject, q.Commands.Reject},
 		{feedback, q.Commands.Feedback},
@@ -244,7 +245,7 @@ func writeCommands(to io.Writer, q engine.Question) {
 	}
 }
 
-// writeResolution writes how an escalation is answered by a file, and what became of that.
+// writeResolution writes how to answer an escalation by a file, and the state of that file.
 func writeResolution(to io.Writer, e engine.Escalation) {
 	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
 	if e.Resolved {
@@ -258,8 +259,8 @@ func writeResolution(to io.Writer, e engine.Escalation) {
 	}
 }
 
-// answered says how a question was answered.
-func answered(q engine.Question) string {
+// answerText describes the answer to a question.
+func answerText(q engine.Question) string {
 	text := "answered: " + q.Answer.Word
 	if q.Answer.By != "" {
 		text += " by " + q.Answer.By
@@ -267,11 +268,11 @@ func answered(q engine.Question) string {
 	return screen.Clean(text)
 }
 
-// QuestionArgs name a question.
+// QuestionArgs holds the arguments that identify a question.
 type QuestionArgs struct {
 	Session  string `arg:"" help:"The session that asks."`
-	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
+	Question string `arg:"" optional:"" help:"The question's id (default the open one)."`
 }
 
-// Deny is what seed 002 calls the rejection of a tool call.
+// Deny is another word for the rejection of a tool call (seed 002).
 const Deny = "deny"

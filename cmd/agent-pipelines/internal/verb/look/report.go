@@ -23,16 +23,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Report is `report <session>`.
+// Report is the verb `report <session>`.
 type Report struct {
 	Session string `arg:"" help:"The session: running, paused or ended."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write the page to this file; - is standard output. Default: <session>-report.html in the current directory."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to this file; - is standard output (default <session>-report.html in the current directory)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Report) Help() string {
-	return `The page is one HTML file that needs no network, no script and no other file: it can be opened,
-printed, and sent. Secrets are taken out. What is too much for a page is left out, and it says so.
+	return `The page is one HTML file without scripts. It needs no network and no other file. Secrets are redacted.
+The page names the parts that were too long and are left out.
 
 Examples:
   agent-pipelines report auth
@@ -40,12 +40,13 @@ Examples:
   agent-pipelines report auth --output - > auth.html`
 }
 
+// Run implements [cli.Verb].
 func (v *Report) Run(ctx context.Context, a *cli.App) error {
 	if v.Output == "-" && a.JSON {
 		return cli.UsageError("--json and --output - both write to standard output", "name a file, or leave --json out")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		text, err := reportOf(e, v.Session)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		text, err := sessionReport(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -66,10 +67,11 @@ func (v *Report) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reportMark is in every page, and in no other file that a person would miss.
+// reportMark identifies a page that the verb may overwrite.
 const reportMark = `<meta name="generator" content="agent-pipelines report">`
 
-// write writes the page to the file that was asked for, or beside the reader. There only an older page makes way.
+// write writes the page to the file of --output or to the default file. It overwrites the default file only if that is an
+// older page.
 func (v *Report) write(text []byte) (file string, err error) {
 	name := v.Output
 	if name == "" {
@@ -80,7 +82,7 @@ func (v *Report) write(text []byte) (file string, err error) {
 				return "", err
 			}
 			if !bytes.Contains(head, []byte(reportMark)) {
-				return "", cli.UsageError(fmt.Sprintf("%s is there, and no report", name), "name another file with --output")
+				return "", cli.UsageError(fmt.Sprintf("%s exists and is not a report", name), "name another file with --output")
 			}
 		}
 	}
@@ -90,8 +92,8 @@ func (v *Report) write(text []byte) (file string, err error) {
 	return filepath.Abs(name)
 }
 
-// reportOf makes the page of a session. Its journal is read once, event by event.
-func reportOf(e *engine.Engine, session string) ([]byte, error) {
+// sessionReport returns the page of a session. It reads the journal once.
+func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
 	var chain *why.Chain
 	var collector *report.Collector
@@ -106,22 +108,22 @@ func reportOf(e *engine.Engine, session string) ([]byte, error) {
 		return nil, err
 	}
 	facts := report.Facts{
-		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: graphOf(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
 	}
-	facts.Artifacts, facts.ArtifactsLeft = shownArtifacts(e, s, secrets.Agent().Text)
+	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.Agent().Text)
 	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
 		defer root.Close()
 		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
 	}
 	var text bytes.Buffer
 	if err := collector.Write(&text, facts); err != nil {
-		return nil, fmt.Errorf("make the report: %w", err)
+		return nil, fmt.Errorf("write the report: %w", err)
 	}
 	return text.Bytes(), nil
 }
 
-// graphOf draws a pipeline, "" where its plan cannot be read: the page does without.
-func graphOf(p *plan.Plan) string {
+// pipelineSVG returns the drawing of a pipeline as SVG, "" if its plan could not be read.
+func pipelineSVG(p *plan.Plan) string {
 	if len(p.Nodes) == 0 {
 		return ""
 	}
@@ -130,7 +132,7 @@ func graphOf(p *plan.Plan) string {
 	return text.String()
 }
 
-// readSome reads the beginning of a file, and says whether that is all of it.
+// readSome reads up to most bytes of a regular file; whole says that the file is not longer.
 func readSome(root *os.Root, path string, most int64) (text string, whole bool, err error) {
 	f, err := root.Open(path)
 	if err != nil {
@@ -150,14 +152,14 @@ func readSome(root *os.Root, path string, most int64) (text string, whole bool, 
 	return string(b), true, nil
 }
 
-// What of artifacts stands in a page, in bytes.
+// The limits for artifacts in a page.
 const (
-	maxArtifact  = 32 << 10
-	maxArtifacts = 100
+	maxArtifact  = 32 << 10 // bytes of one artifact
+	maxArtifacts = 100      // number of artifacts
 )
 
-// shownArtifacts are the newest artifacts of a session's nodes, with their texts, and how many are left out.
-func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
+// reportArtifacts returns the newest artifacts of a session's nodes with their texts, and the number of those left out.
+func reportArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {
 		case !i.Newest:
@@ -166,13 +168,13 @@ func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) s
 			left++
 			continue
 		}
-		shown := report.Artifact{Node: nameOf(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: cli.Within(e.WorkDir(), i.File), Problem: i.Problem}
+		shown := report.Artifact{Node: artifactName(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: cli.RelativePath(e.WorkDir(), i.File), Problem: i.Problem}
 		if i.Problem == "" && i.Size <= 1<<20 {
 			content, err := e.ReadArtifact(s.Status.Session, i)
 			if err != nil {
 				shown.Problem = err.Error()
 			} else {
-				shown.Text = clean(string(content.Text)) // before it is cut: half a secret would not be found
+				shown.Text = clean(string(content.Text)) // before the cut, because redaction does not match half a secret
 				if shown.Cut = len(shown.Text) > maxArtifact; shown.Cut {
 					shown.Text = strings.ToValidUTF8(shown.Text[:maxArtifact], "")
 				}

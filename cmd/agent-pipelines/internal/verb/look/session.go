@@ -2,6 +2,7 @@ package look
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,21 +17,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Session is `session history`, `session rm` and `session prune`.
+// Session is the verb `session` with its subcommands history, rm and prune.
 type Session struct {
-	History sessionHistoryVerb `cmd:"" help:"Show every visit of every stage in order, and the way from each to the next."`
+	History sessionHistoryVerb `cmd:"" help:"List the visits of all stages in order."`
 	Remove  sessionRemoveVerb  `cmd:"" name:"rm" help:"Remove sessions with all their files."`
 	Prune   sessionPruneVerb   `cmd:"" help:"Remove all sessions that ended long ago."`
 }
 
-// sessionRemoveVerb is `session rm <name>...`.
+// sessionRemoveVerb is the verb `session rm <name>...`.
 type sessionRemoveVerb struct {
 	Sessions []string `arg:"" name:"session" help:"The sessions to remove."`
 	Yes      bool     `short:"y" help:"Do not ask."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
@@ -38,55 +40,56 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 		var chosen []engine.SessionInfo
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(v.Sessions))) {
 			i := slices.IndexFunc(all, func(s engine.SessionInfo) bool { return s.Session == name })
-			if i < 0 { // says what is wrong with the name
-				_, err := e.Status(name)
-				return cli.OrError(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+			if i < 0 {
+				_, err := e.Status(name) // its error describes an invalid name better
+				return cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
 			}
 			chosen = append(chosen, all[i])
 		}
-		return remove(a, ctx, e, chosen, v.Yes)
+		return removeSessions(a, ctx, e, chosen, v.Yes)
 	})
 }
 
-// sessionPruneVerb is `session prune`.
+// sessionPruneVerb is the verb `session prune`.
 type sessionPruneVerb struct {
-	Older  cli.Age  `default:"30d" placeholder:"AGE" help:"Only those that changed last longer ago than this, such as 30d, 2w or 36h. Default: 30d."`
-	Status []string `default:"completed,aborted" placeholder:"STATUS" help:"Only those with one of these statuses. Default: completed,aborted."`
-	DryRun bool     `help:"Only show which ones."`
+	Older  cli.Age  `default:"30d" placeholder:"AGE" help:"Remove only sessions unchanged for this time, such as 30d, 2w or 36h (default 30d)."`
+	Status []string `default:"completed,aborted" placeholder:"STATUS" help:"Remove only sessions with one of these statuses (default completed,aborted)."`
+	DryRun bool     `help:"List the sessions without removing them."`
 	Yes    bool     `short:"y" help:"Do not ask."`
 }
 
+// Run implements [cli.Verb].
 func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
 		}
 		before := time.Now().Add(-time.Duration(v.Older))
 		chosen := slices.DeleteFunc(all, func(s engine.SessionInfo) bool {
-			return !s.Modified.Before(before) || !slices.Contains(v.Status, StatusWord(s)) || held(e, s.Session)
+			return !s.Modified.Before(before) || !slices.Contains(v.Status, StatusWord(s)) || isHeld(e, s.Session)
 		})
 		if v.DryRun {
 			reportRemoved(a, nil, chosen)
 			return nil
 		}
-		return remove(a, ctx, e, chosen, v.Yes)
+		return removeSessions(a, ctx, e, chosen, v.Yes)
 	})
 }
 
-// held says whether a process works on a session. Of one that cannot be read, its removal will tell.
-func held(e *engine.Engine, session string) bool {
+// isHeld reports whether a process runs a session. It is false for an unreadable session, whose removal returns the error.
+func isHeld(e *engine.Engine, session string) bool {
 	s, err := e.Status(session)
 	return err == nil && s.Held
 }
 
-// remove removes sessions, unless the person at the terminal says no.
-func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
+// removeSessions removes sessions after a confirmation by the user.
+func removeSessions(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
 	if len(chosen) > 0 && !yes {
-		agreed, err := agree(a, chosen)
+		agreed, err := confirmRemoval(a, chosen)
 		if err != nil || !agreed {
 			if err == nil && a.JSON {
 				reportRemoved(a, nil, nil)
@@ -103,19 +106,19 @@ func remove(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.S
 		}
 		removed = append(removed, s)
 	}
-	if len(errs) == 0 || len(removed) > 0 && !a.JSON { // one JSON object: the error wins
+	if len(errs) == 0 || len(removed) > 0 && !a.JSON { // with --json only one object: the error
 		reportRemoved(a, removed, nil)
 	}
 	return errors.Join(errs...)
 }
 
-// agree asks the person at the terminal. Without one, --yes is needed.
-func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
+// confirmRemoval asks the user at the terminal for confirmation. Without a terminal it is an error.
+func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	if !a.Interactive() {
-		return false, cli.UsageError(fmt.Sprintf("removing %s needs to be confirmed, and nobody is there to ask", screen.Plural(len(chosen), "session")),
+		return false, cli.UsageError(fmt.Sprintf("removing %s needs a confirmation, and there is no terminal", screen.Plural(len(chosen), "session")),
 			"add --yes")
 	}
-	WriteSessions(a.Stderr, chosen, time.Now())
+	writeSessions(a.Stderr, chosen, time.Now())
 	fmt.Fprintf(a.Stderr, "\nRemove %s with all files? [y/N] ", screen.Plural(len(chosen), "session"))
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -130,10 +133,10 @@ func agree(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	}
 }
 
-// reportRemoved says what was removed, or what would be.
+// reportRemoved prints the removed sessions, and those that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	if a.JSON {
-		a.Document(document.Removed{Removed: names(removed), Would: names(would)})
+		a.Document(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)})
 		return
 	}
 	for _, s := range removed {
@@ -147,7 +150,7 @@ func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	}
 }
 
-func names(sessions []engine.SessionInfo) []string {
+func sessionNames(sessions []engine.SessionInfo) []string {
 	list := []string{}
 	for _, s := range sessions {
 		list = append(list, s.Session)

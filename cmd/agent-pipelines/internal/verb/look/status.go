@@ -16,35 +16,36 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Status is `status <session>`.
+// Status is the verb `status <session>`.
 type Status struct {
 	Session string `arg:"" help:"The session to show."`
 }
 
+// Run implements [cli.Verb].
 func (v *Status) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.Document(s, cli.NextOf(s)...)
+			a.Document(s, cli.NextCommands(s)...)
 			return nil
 		}
-		WriteStatus(a.Stdout, s, time.Now())
+		writeStatus(a.Stdout, s, time.Now())
 		return nil
 	})
 }
 
-// WriteStatus writes a status for people, as it is at a time.
-func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
+// writeStatus writes a status as text; now is the current time.
+func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
 		}
 	}
 	row("Session", s.Session)
-	row("Status", Condition(s))
+	row("Status", StatusText(s))
 	for i, line := range screen.Wrap(s.Reason, cli.TextWidth-reasonIndent, cli.TextWidth-reasonIndent) {
 		if i == 0 {
 			row("Reason", line)
@@ -52,39 +53,39 @@ func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 		}
 		fmt.Fprintf(to, "%*s%s\n", reasonIndent, "", line)
 	}
-	row("Run", OfRuns(s.Run, s.Runs))
-	row("Node", node(s))
+	row("Run", RunText(s.Run, s.Runs))
+	row("Node", nodeText(s))
 	row("Provider", s.Provider)
 	if len(s.Providers) == 0 {
-		row("Iteration", iteration(s.Iteration, s.Max, s.Attempt))
+		row("Iteration", iterationText(s.Iteration, s.Max, s.Attempt))
 	}
 	for i := range s.Providers {
 		p := &s.Providers[i]
-		row("  "+p.Provider, provider(p))
+		row("  "+p.Provider, providerText(p))
 	}
 	writeProgress(to, row, s)
 	if s.LastEvent != "" {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
-	row("Health", health(s))
+	row("Health", healthText(s))
 	row("Errors", strconv.Itoa(max(s.Health.Errors, failures(s))))
-	row("Duration", duration(s, now))
+	row("Duration", elapsedText(s, now))
 	row("Usage", screen.Usage(s.Usage))
-	for _, text := range cli.Isolation(s.Plugins) {
+	for _, text := range cli.IsolationLines(s.Plugins) {
 		row("Sandbox", text)
 	}
 	writeFound(row, s)
 	if s.Deliverable != nil {
-		row("Deliverable", Delivered(s.Deliverable))
+		row("Deliverable", DeliverableText(s.Deliverable))
 	}
 	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {
-		cli.FailureOf(s.Failure).Print(to)
+		cli.FailureFault(s.Failure).Print(to)
 	}
 	WriteWaiting(to, s.Questions)
 	WriteResume(to, s.ResumeCommand)
-	if skips(s) {
+	if canSkipStep(s) {
 		fmt.Fprintf(to, "To go on without what failed: %s --skip-failed-step\n", s.ResumeCommand)
 	}
 	if s.RepairCommand != "" {
@@ -92,8 +93,8 @@ func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
 	}
 }
 
-// leftBehind tells of a process that outlived what started it.
-func leftBehind(p engine.Survivor) string {
+// survivorText describes a process that outlived its attempt.
+func survivorText(p engine.Survivor) string {
 	end := "ended"
 	if !p.Ended {
 		end = "SIGKILL does not end it"
@@ -101,27 +102,27 @@ func leftBehind(p engine.Survivor) string {
 	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
 }
 
-// writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.
+// writeFound writes the secrets that the run found, the processes left behind, and the superseded attempts.
 func writeFound(row func(name, text string), s *engine.Status) {
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
 	}
 	for _, p := range s.Survivors {
-		row("Left behind", leftBehind(p))
+		row("Left behind", survivorText(p))
 	}
 	for i := range s.Superseded {
-		row("Superseded", superseded(&s.Superseded[i]))
+		row("Superseded", supersededText(&s.Superseded[i]))
 	}
 	for i := range s.Late {
 		row("Late", screen.Late(s.Late[i].LateDeliveryData))
 	}
 }
 
-// reasonIndent is where the texts of the rows begin.
+// reasonIndent is the column at which the texts of the rows begin.
 const reasonIndent = 16
 
-// Condition is the status in words.
-func Condition(s *engine.Status) string {
+// StatusText describes a session's status.
+func StatusText(s *engine.Status) string {
 	switch {
 	case s.Crashed:
 		return "crashed (its process is gone; the work that was finished is kept)"
@@ -139,20 +140,20 @@ func Condition(s *engine.Status) string {
 	}
 }
 
-// superseded says which attempt was made again, and what it changed.
-func superseded(s *engine.Superseded) string {
+// supersededText describes an attempt that was repeated, and its changes.
+func supersededText(s *engine.Superseded) string {
 	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
-// OfRuns is which run of a pipeline a session is at, "" where it runs once.
-func OfRuns(run, runs int) string {
+// RunText returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.
+func RunText(run, runs int) string {
 	if runs == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d", run, runs)
 }
 
-func node(s *engine.Status) string {
+func nodeText(s *engine.Status) string {
 	if s.Node == "" {
 		return ""
 	}
@@ -163,9 +164,9 @@ func node(s *engine.Status) string {
 	return fmt.Sprintf("%s (%s/%s)", s.Node, s.Stage, kind)
 }
 
-func iteration(number, limit, attempt int) string {
+func iterationText(number, limit, attempt int) string {
 	text := fmt.Sprint(number)
-	if limit >= number { // retries of a stage go beyond it
+	if limit >= number { // retries of a stage may exceed the limit
 		text += fmt.Sprintf("/%d", limit)
 	}
 	if attempt > 1 {
@@ -174,11 +175,11 @@ func iteration(number, limit, attempt int) string {
 	return text
 }
 
-// provider is how a provider of a parallel block stands: "running, stage ideas, iteration 1/2".
-func provider(p *engine.ProviderStatus) string {
+// providerText describes a provider of a parallel block: "running, stage ideas, iteration 1/2".
+func providerText(p *engine.ProviderStatus) string {
 	text := p.Status
 	if p.Stage != "" && p.Status != string(state.NodeComplete) {
-		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iteration(p.Iteration, p.Max, p.Attempt))
+		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iterationText(p.Iteration, p.Max, p.Attempt))
 	}
 	if p.Failure != nil {
 		text += ": " + p.Failure.Message
@@ -186,23 +187,23 @@ func provider(p *engine.ProviderStatus) string {
 	return text
 }
 
-// health is the Bash engine's word for it, with the score where that tells more.
-func health(s *engine.Status) string {
+// healthText returns the Bash engine's label, with the score if it is below 1.
+func healthText(s *engine.Status) string {
 	h := s.Health
 	switch {
 	case s.Events == 0:
 		return ""
 	case h.Label == engine.HealthWarning:
-		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, burden(h))
+		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, healthCauses(h))
 	case h.Score < 1:
-		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, burden(h))
+		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, healthCauses(h))
 	default:
 		return h.Label
 	}
 }
 
-// burden is what a score suffers from.
-func burden(h engine.Health) string {
+// healthCauses lists the causes of a low score.
+func healthCauses(h engine.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
 		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
@@ -213,7 +214,7 @@ func burden(h engine.Health) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures is 1 for a run that failed: an error that no event of its own tells counts too.
+// failures returns 1 for a failed run, because not every failure has an error event.
 func failures(s *engine.Status) int {
 	if s.Failure == nil {
 		return 0
@@ -221,8 +222,8 @@ func failures(s *engine.Status) int {
 	return 1
 }
 
-// duration is from the start to the end, or to now.
-func duration(s *engine.Status, now time.Time) string {
+// elapsedText returns the time from the start to the end, or to now.
+func elapsedText(s *engine.Status, now time.Time) string {
 	if s.StartedAt.IsZero() {
 		return ""
 	}
@@ -233,7 +234,7 @@ func duration(s *engine.Status, now time.Time) string {
 	return screen.Age(end.Sub(s.StartedAt))
 }
 
-// Delivered is "specification of spec, <path>".
-func Delivered(d *engine.Deliverable) string {
+// DeliverableText describes a deliverable: "specification of spec, <path>".
+func DeliverableText(d *engine.Deliverable) string {
 	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,21 +15,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Watch is `watch <session>`.
+// Watch is the verb `watch <session>`.
 type Watch struct {
-	Session string `arg:"" help:"The session to watch; it may run anywhere, wait, or have ended."`
+	Session string `arg:"" help:"The session to watch: running, paused or ended."`
 }
 
-// Help is what `help watch` says beside the flags.
+// Help returns the text below the usage.
 func (v *Watch) Help() string {
 	return `Keys: arrows or j and k select, p pauses, a approves (twice), r rejects with feedback, f follows, o opens a file in
-$EDITOR or $PAGER, ? explains, q leaves. The session goes on without being watched.
+$EDITOR or $PAGER, ? shows help, q quits. The session continues after q.
 
 Examples:
   agent-pipelines watch auth
   agent-pipelines loop work auth --detach && agent-pipelines watch auth`
 }
 
+// Run implements [cli.Verb].
 func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 	in, reads := a.Stdin.(*os.File)
 	out, writes := a.OutFile()
@@ -38,11 +40,8 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 	case !reads || !writes || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || !a.FullScreen():
 		return cli.UsageError("watch needs a terminal, at standard input and output", "`%s tail %s` follows the events without one, `%s status %s` shows how the session stands", cli.Program, v.Session, cli.Program, v.Session)
 	}
-	viewer := a.Getenv("EDITOR")
-	if viewer == "" {
-		viewer = a.Getenv("PAGER")
-	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	viewer := cmp.Or(a.Getenv("EDITOR"), a.Getenv("PAGER"))
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		err := watching.Run(ctx, watching.Options{
 			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
 			Attention: screen.AttentionOf(a.Getenv),
@@ -55,18 +54,18 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 			a.Code = cli.ExitOfSignal(end.Signal)
 		}
 		if s, err := e.Status(v.Session); err == nil {
-			v.leave(a, s)
+			v.printStatus(a, s)
 		}
 		return nil
 	})
 }
 
-// leave says how the session stands that nobody watches any more.
-func (v *Watch) leave(a *cli.App, s *engine.Status) {
+// printStatus prints the session's status after the screen is closed.
+func (v *Watch) printStatus(a *cli.App, s *engine.Status) {
 	if s.Held {
 		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return
 	}
-	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, Condition(s))
+	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, StatusText(s))
 	WriteResume(a.Stderr, s.ResumeCommand)
 }

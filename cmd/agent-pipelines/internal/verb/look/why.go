@@ -16,16 +16,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Why is `why <session>`.
+// Why is the verb `why <session>`.
 type Why struct {
 	Session string `arg:"" help:"The session."`
-	Limit   int    `default:"20" placeholder:"N" help:"How many of the things that led here are told, the newest first; 0: all that are kept. Default: 20."`
+	Limit   int    `default:"20" placeholder:"N" help:"Maximum number of causes, the newest first; 0: all (default 20)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Why) Help() string {
-	return `The first line says why the session is where it is. Then come the commands that go on from
-there, and what led to it, the newest first; what repeats is told once.
+	return `The first line explains the session's status. Below it are the commands that continue, and the causes, the
+newest first; a repeated cause is shown once.
 
 Examples:
   agent-pipelines why auth
@@ -33,12 +33,13 @@ Examples:
   agent-pipelines why auth --json | jq -r '.next[0].command'`
 }
 
+// Run implements [cli.Verb].
 func (v *Why) Run(ctx context.Context, a *cli.App) error {
 	if v.Limit < 0 {
-		return cli.UsageError("fewer than no things cannot be told", "give --limit a number from 0")
+		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
-		answer, err := WhyOf(e, v.Session)
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		answer, err := ExplainSession(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 			answer.Chain = answer.Chain[:v.Limit]
 		}
 		if a.JSON {
-			a.Document(answer, cli.Typed(answer.Next)...)
+			a.Document(answer, cli.ExecutableCommands(answer.Next)...)
 			return nil
 		}
 		writeWhy(a.Stdout, answer, time.Now())
@@ -55,8 +56,8 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// WhyOf reads a session's journal once, event by event, and says why the session is where it is.
-func WhyOf(e *engine.Engine, session string) (why.Answer, error) {
+// ExplainSession returns the explanation of a session's status. It reads the journal once.
+func ExplainSession(e *engine.Engine, session string) (why.Answer, error) {
 	var chain *why.Chain
 	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
 		chain = why.New(nodeNames(p))
@@ -68,7 +69,7 @@ func WhyOf(e *engine.Engine, session string) (why.Answer, error) {
 	return why.Of(s.Status, chain), nil
 }
 
-// nodeNames are the ids of a plan's nodes, by their paths.
+// nodeNames returns the ids of a plan's nodes by their paths.
 func nodeNames(p *plan.Plan) map[string]string {
 	names := map[string]string{}
 	for n := range p.All() {
@@ -77,7 +78,7 @@ func nodeNames(p *plan.Plan) map[string]string {
 	return names
 }
 
-// writeWhy writes an answer for people, as it stands at a time.
+// writeWhy writes an explanation as text; now is the current time.
 func writeWhy(to io.Writer, a why.Answer, now time.Time) {
 	since := ""
 	if a.Since != nil && !a.Since.IsZero() {
@@ -109,10 +110,10 @@ func writeWhy(to io.Writer, a why.Answer, now time.Time) {
 	}
 }
 
-// linkIndent is where the texts of links begin.
+// linkIndent is the column at which the texts of causes begin.
 const linkIndent = len("  2006-01-02 15:04:05  ")
 
-// writeLink writes a link with the time at which it happened, of several the last one's.
+// writeLink writes a cause with its time; for a repeated cause, the last time.
 func writeLink(to io.Writer, l why.Link) {
 	at := l.At
 	if l.Until != nil {
@@ -127,7 +128,7 @@ func writeLink(to io.Writer, l why.Link) {
 	}
 }
 
-// writeWrapped writes a text in lines of the usual width.
+// writeWrapped writes a text wrapped at [cli.TextWidth], with an indent on each line.
 func writeWrapped(to io.Writer, indent, text string) {
 	for _, line := range screen.Wrap(text, cli.TextWidth-len(indent), cli.TextWidth-len(indent)) {
 		fmt.Fprintln(to, indent+line)

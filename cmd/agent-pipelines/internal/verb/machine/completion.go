@@ -17,16 +17,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Completion is `completion <shell>`.
+// Completion is the verb `completion <shell>`.
 type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Completion) Help() string {
-	return `The tab key then completes verbs, flags and their values, and the names of the sessions, stages,
-pipelines, nodes, questions and plugins that there are at that moment. Nothing of the project is
-run for it. Put one of these where your shell reads it when it starts:
+	return `The script completes verbs, flags and their values, and the names of sessions, stages, pipelines,
+nodes, questions and plugins. It executes nothing of the project. Add one of these lines to the
+startup file of your shell:
 
   bash: source <(agent-pipelines completion bash)      in ~/.bashrc
   zsh:  source <(agent-pipelines completion zsh)       in ~/.zshrc, below compinit
@@ -38,6 +38,7 @@ Examples:
   agent-pipelines completion fish`
 }
 
+// Run implements [cli.Verb].
 func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	script, err := completion.Script(v.Shell)
 	if err != nil {
@@ -51,12 +52,13 @@ func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	return err
 }
 
-// Complete is `__complete -- <word>...`, which those scripts call with the words of the line up to the cursor: it prints what
-// may stand in place of the last one. It says nothing of what goes wrong, since nobody could read it.
+// Complete is the hidden verb `__complete -- <word>...`. The completion scripts call it with the words up to the cursor,
+// and it prints the candidates for the last word. It prints no errors, because the user cannot see them.
 type Complete struct {
-	Words []string `arg:"" optional:"" help:"The words of the line."`
+	Words []string `arg:"" optional:"" help:"The words of the command line."`
 }
 
+// Run implements [cli.Verb].
 func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	place := completion.At(a.Parser.Model.Node, cli.StageCommand, v.Words)
 	candidates := place.Candidates
@@ -64,8 +66,8 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	if place.Kind != completion.None && place.Kind != completion.File {
 		quiet := *a
 		quiet.Stderr = io.Discard
-		_ = quiet.Use(ctx, func(e *engine.Engine) error {
-			names = wordsFor(ctx, a, e, place)
+		_ = quiet.WithEngine(ctx, func(e *engine.Engine) error {
+			names = candidatesFor(ctx, a, e, place)
 			return nil
 		})
 	}
@@ -81,27 +83,27 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// wordsFor are the names that there are of what a word stands for.
-func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
+// candidatesFor returns the candidates for the kind of word at a place.
+func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
 	switch place.Kind {
 	case completion.Session:
-		return sessionWords(e)
+		return sessionCandidates(e)
 	case completion.Stage:
-		return asWords(e.StageNames())
+		return namedCandidates(e.StageNames())
 	case completion.Pipeline:
-		return asWords(e.PipelineNames())
+		return namedCandidates(e.PipelineNames())
 	case completion.Node:
-		return nodeWords(ctx, e, place)
+		return nodeCandidates(ctx, e, place)
 	case completion.Question:
-		return questionWords(e, place)
+		return questionCandidates(e, place)
 	case completion.Provider:
-		return providerWords(ctx, e)
+		return providerCandidates(ctx, e)
 	case completion.Plugin:
-		return pluginWords(ctx, e)
+		return pluginCandidates(ctx, e)
 	case completion.Setting:
-		return settingWords(ctx, e)
+		return settingCandidates(ctx, e)
 	case completion.Status:
-		return asWords(look.StatusWords)
+		return namedCandidates(look.StatusWords)
 	case completion.Code:
 		var codes []completion.Candidate
 		for _, entry := range explain.All() {
@@ -121,13 +123,13 @@ func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completio
 		}
 		return names
 	case completion.Help:
-		return asWords(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
+		return namedCandidates(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
 	default:
 		return nil
 	}
 }
 
-func asWords(names []string) []completion.Candidate {
+func namedCandidates(names []string) []completion.Candidate {
 	var all []completion.Candidate
 	for _, name := range names {
 		all = append(all, completion.Candidate{Value: name})
@@ -135,8 +137,8 @@ func asWords(names []string) []completion.Candidate {
 	return all
 }
 
-// sessionWords are the sessions, the newest first.
-func sessionWords(e *engine.Engine) []completion.Candidate {
+// sessionCandidates returns the sessions, the newest first.
+func sessionCandidates(e *engine.Engine) []completion.Candidate {
 	sessions, _ := e.Sessions()
 	var all []completion.Candidate
 	for _, s := range sessions {
@@ -145,14 +147,14 @@ func sessionWords(e *engine.Engine) []completion.Candidate {
 	return all
 }
 
-// nodeWords are the nodes of the pipeline on the line, or of the session's.
-func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
+// nodeCandidates returns the nodes of the pipeline or session on the command line.
+func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
 	name := place.Args[0]
 	if len(place.Verb) > 0 && place.Verb[0] == "dry-run" && len(place.Args) > 1 {
-		name = place.Args[1] // behind "pipeline"
+		name = place.Args[1] // after "pipeline"
 	}
 	var all []completion.Candidate
 	if p, _, err := e.PipelinePlan(ctx, name); err == nil && p != nil {
@@ -169,8 +171,8 @@ func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []
 	return all
 }
 
-// questionWords are the questions that the session on the line has open.
-func questionWords(e *engine.Engine, place completion.Place) []completion.Candidate {
+// questionCandidates returns the open questions of the session on the command line.
+func questionCandidates(e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
@@ -182,7 +184,7 @@ func questionWords(e *engine.Engine, place completion.Place) []completion.Candid
 	return all
 }
 
-func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+func providerCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	add := func(c sdk.Component) {
@@ -199,21 +201,21 @@ func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate
 		}
 	}
 	slices.Sort(names)
-	return asWords(slices.Compact(names))
+	return namedCandidates(slices.Compact(names))
 }
 
-func pluginWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+func pluginCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	for _, p := range plugins.Plugins {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	return asWords(slices.Compact(names))
+	return namedCandidates(slices.Compact(names))
 }
 
-// settingWords are the settings that some file has.
-func settingWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+// settingCandidates returns the settings in the settings files.
+func settingCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	s, err := e.Settings(ctx)
 	if err != nil {
 		return nil

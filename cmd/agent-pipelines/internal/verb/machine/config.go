@@ -15,20 +15,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Config is `config show`, `config get` and `config set`.
+// Config is the verb `config` with its subcommands show, get and set.
 type Config struct {
-	Show configShowVerb `cmd:"" default:"withargs" help:"Show the settings, and which file says them."`
+	Show configShowVerb `cmd:"" default:"withargs" help:"Show the settings and their files."`
 	Get  configGetVerb  `cmd:"" help:"Print one setting."`
-	Set  configSetVerb  `cmd:"" help:"Change one setting in your config.yaml, or in the project's; comments and other lines stay."`
+	Set  configSetVerb  `cmd:"" help:"Change one setting in a config.yaml."`
 }
 
-// configShowVerb is `config show`.
+// configShowVerb is the verb `config show`.
 type configShowVerb struct {
-	Origin bool `help:"Show what each file says, also where another's word holds."`
+	Origin bool `help:"Show the settings of every file, including overridden ones."`
 }
 
+// Run implements [cli.Verb].
 func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
@@ -45,10 +46,10 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// valueWidth is how much of a setting's text is shown, in columns.
+// valueWidth is the maximum width of a value in a table, in columns.
 const valueWidth = 60
 
-// writeConfig writes the settings for people.
+// writeConfig writes the settings as a table.
 func writeConfig(to io.Writer, s *engine.Settings) error {
 	if len(s.Settings) == 0 {
 		return writeNoConfig(to, s)
@@ -66,14 +67,14 @@ func writeNoConfig(to io.Writer, s *engine.Settings) error {
 	return err
 }
 
-// showOrigins shows every word of every file.
+// showOrigins prints the settings of every file.
 func showOrigins(a *cli.App, ctx context.Context, e *engine.Engine, s *engine.Settings) error {
 	all, err := e.Origins(ctx)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.List(all), Warnings: s.Warnings})
+		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.NonNil(all), Warnings: s.Warnings})
 		return nil
 	}
 	cli.WriteDiagnostics(a.Stderr, s.Warnings)
@@ -93,20 +94,21 @@ func showOrigins(a *cli.App, ctx context.Context, e *engine.Engine, s *engine.Se
 	return table.Flush()
 }
 
-// configGetVerb is `config get <key>`.
+// configGetVerb is the verb `config get <key>`.
 type configGetVerb struct {
 	Key string `arg:"" help:"The setting, such as defaults.provider."`
 }
 
+// Run implements [cli.Verb].
 func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(s.Settings, func(row engine.Setting) bool { return row.Key == v.Key })
 		if i < 0 {
-			return notSet(s, v.Key)
+			return unsetError(s, v.Key)
 		}
 		if a.JSON {
 			a.Document(s.Settings[i])
@@ -117,8 +119,8 @@ func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// notSet says why a setting has no value.
-func notSet(s *engine.Settings, key string) error {
+// unsetError returns the error for a setting without a value.
+func unsetError(s *engine.Settings, key string) error {
 	within := slices.ContainsFunc(s.Settings, func(row engine.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
 	if err := engine.CheckSetting(key); err != nil && !within {
 		return err
@@ -128,19 +130,20 @@ func notSet(s *engine.Settings, key string) error {
 	return fmt.Errorf("neither %s nor %s says %s: %w", s.ProjectFile, s.UserFile, key, cli.ErrNotSet)
 }
 
-// configSetVerb is `config set <key> <value>`.
+// configSetVerb is the verb `config set <key> <value>`.
 type configSetVerb struct {
 	Key     string `arg:"" help:"The setting, such as defaults.provider."`
-	Value   string `arg:"" help:"Its value: a text as it is, a number, or YAML such as '{mode: strict}'."`
-	Project bool   `help:"In the project's .claude/config.yaml instead of your own."`
+	Value   string `arg:"" help:"The value: a text, a number, or YAML such as '{mode: strict}'."`
+	Project bool   `help:"Change the project's .claude/config.yaml instead of your own."`
 }
 
+// Run implements [cli.Verb].
 func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	layer := engine.LayerUser
 	if v.Project {
 		layer = engine.LayerProject
 	}
-	err := a.Use(ctx, func(e *engine.Engine) error {
+	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
 		if err == nil && !a.JSON {
 			cli.WriteDiagnostics(a.Stderr, warnings)
@@ -150,7 +153,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error { // which reads the files as they are now
+	return a.WithEngine(ctx, func(e *engine.Engine) error { // a new engine reads the changed files
 		all, err := e.Origins(ctx)
 		if err != nil {
 			return err
@@ -159,7 +162,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reportSet says what was set, and whose word holds where that is another's.
+// reportSet prints the new value, and the effective one if another file overrides it.
 func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.Origin) error {
 	var set, over *engine.Origin
 	for i := range all {

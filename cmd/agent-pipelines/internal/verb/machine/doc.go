@@ -1,2 +1,3 @@
-// Package machine has the verbs for the machine and the shell: doctor, config, trust, mcp, completion, help, version.
+// Package machine implements the verbs for the machine and the shell: doctor, config, trust, mcp, completion, explain,
+// help, man-pages and version.
 package machine

@@ -21,15 +21,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Doctor is `doctor`.
+// Doctor is the verb `doctor`.
 type Doctor struct {
-	Provider string `placeholder:"NAME" complete:"provider" help:"Runs are to use this provider. Default: the one of stages that name none, by your settings, else claude."`
+	Provider string `placeholder:"NAME" complete:"provider" help:"The provider for runs (default that of your settings, else claude)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Doctor) Help() string {
-	return `Looks at providers and their command lines, plugins, isolation, directories and the machine, and says what to do about what is missing. It asks no network
-and no model, costs nothing and takes a minute at most. Exit code 0: a run could begin. 13: it could not; what is marked bad says why.
+	return `The command checks providers and their command lines, plugins, isolation, directories and the machine, and says how to
+fix faults. It uses no network and no model, costs nothing and takes at most a minute. Exit code 0: runs can start;
+13: they cannot, because of the faults marked bad.
 
 Examples:
   agent-pipelines doctor
@@ -37,11 +38,12 @@ Examples:
   agent-pipelines doctor --json`
 }
 
-// doctorLimit bounds all that is looked at.
+// doctorLimit bounds the time of all checks.
 const doctorLimit = time.Minute
 
+// Run implements [cli.Verb].
 func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not come to its end within %s", doctorLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not finish within %s", doctorLimit))
 	defer cancel()
 	x, err := v.examine(ctx, a)
 	if err != nil {
@@ -59,12 +61,12 @@ func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// areas are in the order in which they are shown.
+// areas lists the areas of checks in the order of the output.
 var areas = []struct{ name, title string }{
 	{"project", "Project"}, {"provider", "Providers"}, {"plugins", "Plugins"}, {"isolation", "Isolation"}, {"machine", "Machine"},
 }
 
-// examine looks at everything, side by side where it takes time.
+// examine runs all checks, the slow ones concurrently.
 func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination, error) {
 	x := document.Examination{Provider: v.Provider}
 	work, err := filepath.Abs(a.Getenv("PROJECT_ROOT"))
@@ -76,11 +78,11 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 		doctor.Directory("project", ".claude", filepath.Join(work, ".claude")),
 		doctor.Directory("project", "temporary files", os.TempDir()),
 	)
-	err = a.Use(ctx, func(e *engine.Engine) error {
+	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var programs, plugins, isolation []doctor.Check
 		var providers providerChecks
 		var wait sync.WaitGroup
-		wait.Go(func() { programs = machine(ctx) })
+		wait.Go(func() { programs = machineChecks(ctx) })
 		wait.Go(func() { plugins = checkPlugins(ctx, e) })
 		wait.Go(func() { isolation = checkIsolation(ctx, e) })
 		wait.Go(func() { providers.all, providers.err = e.CheckProviders(ctx) })
@@ -88,7 +90,7 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		checks, err := providers.of(&x)
+		checks, err := providers.checks(&x)
 		x.Checks = slices.Concat(x.Checks, checks, plugins, isolation, programs)
 		return err
 	})
@@ -96,14 +98,15 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 	switch {
 	case errors.As(err, &usage), ctx.Err() != nil:
 		return x, err
-	case err != nil: // whatever keeps the kernel from being used is what a doctor is to tell
-		x.Checks = append(x.Checks, unusable(err)...)
+	case err != nil: // an engine that does not open is a finding
+		x.Checks = append(x.Checks, unusableChecks(err)...)
 	}
 	return x, nil
 }
 
-// unusable are the checks for what keeps the kernel from beginning at all: faults of settings, each by itself, or something else.
-func unusable(err error) []doctor.Check {
+// unusableChecks returns the checks for an engine that does not open: one for each fault of the settings, or one for another
+// error.
+func unusableChecks(err error) []doctor.Check {
 	var faults engine.Diagnostics
 	if !errors.As(err, &faults) {
 		f := cli.FaultOf(err)
@@ -117,13 +120,13 @@ func unusable(err error) []doctor.Check {
 		}
 		checks = append(checks, doctor.Check{
 			Area: "project", Name: "settings", State: state, Do: d.Hint,
-			Found: fmt.Sprintf("%s: %s (%s)", cli.Placed(d.File, d.Line, d.Column), d.Message, d.Code),
+			Found: fmt.Sprintf("%s: %s (%s)", cli.Position(d.File, d.Line, d.Column), d.Message, d.Code),
 		})
 	}
 	return checks
 }
 
-func machine(ctx context.Context) []doctor.Check {
+func machineChecks(ctx context.Context) []doctor.Check {
 	return []doctor.Check{
 		doctor.Program(ctx, "git", "--version", "install it (apt install git): agents use it, and deliveries as a commit or a patch need it"),
 		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or say --foreground or --detach: without a word loop and pipeline run in tmux"),
@@ -131,7 +134,7 @@ func machine(ctx context.Context) []doctor.Check {
 	}
 }
 
-// checkPlugins tells which plugins there are, and which cannot be used.
+// checkPlugins lists the usable and the unusable plugins.
 func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 	listing, err := e.Plugins(ctx)
 	if err != nil {
@@ -148,7 +151,7 @@ func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 		}
 	}
 	for _, i := range listing.Ignored {
-		if strings.HasPrefix(i.Reason, "shadowed by ") { // by another one of the name, as it should be
+		if strings.HasPrefix(i.Reason, "shadowed by ") { // by a plugin of the same name, as intended
 			continue
 		}
 		broken = append(broken, doctor.Check{Area: "plugins", Name: filepath.Base(i.Path), State: doctor.Note, Found: fmt.Sprintf("%s is %s", i.Path, i.Reason)})
@@ -160,7 +163,7 @@ func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 	return append([]doctor.Check{found}, broken...)
 }
 
-// checkIsolation tells which modes of isolation can be had.
+// checkIsolation lists the available modes of isolation.
 func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	var checks []doctor.Check
 	for _, i := range e.CheckIsolation(ctx) {
@@ -183,14 +186,14 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	return checks
 }
 
-// providerChecks is what the kernel found out of providers.
+// providerChecks is the result of [engine.Engine.CheckProviders].
 type providerChecks struct {
 	all []engine.ProviderCheck
 	err error
 }
 
-// of are the checks of providers. What is wrong with the one that runs are to use is bad, with others worth a note.
-func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
+// checks returns the checks of providers. A fault of the provider for runs is bad; a fault of another one is a note.
+func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -203,7 +206,7 @@ func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
 		}
 	}
 	if wanted < 0 {
-		return nil, cli.NoProvider(x.Provider, names)
+		return nil, cli.UnknownProvider(x.Provider, names)
 	}
 	x.Provider = p.all[wanted].Name
 	var checks []doctor.Check
@@ -215,10 +218,10 @@ func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
 	return checks, nil
 }
 
-// commandProvider runs commands of pipelines, not agents.
+// commandProvider is the provider that runs commands of pipelines, not agents.
 const commandProvider = "command"
 
-// providerCheck is a line for a provider, and one for each thing that something is to be said of.
+// providerCheck returns a check for a provider, and one for each of its findings.
 func providerCheck(p engine.ProviderCheck, wanted bool) []doctor.Check {
 	worst := doctor.Note
 	if wanted {
@@ -258,7 +261,7 @@ func writeExamination(a *cli.App, x document.Examination) {
 		wide = max(wide, len(c.Name))
 	}
 	margin := 2 + len("note  ")
-	if page.Width == 0 || page.Width >= margin+wide+2+cli.Least {
+	if page.Width == 0 || page.Width >= margin+wide+2+cli.MinValueWidth {
 		margin += wide + 2
 	}
 	for _, area := range areas {
@@ -276,18 +279,18 @@ func writeExamination(a *cli.App, x document.Examination) {
 				page.Text("  ", string(c.State)+" "+c.Name)
 				begin = strings.Repeat(" ", margin)
 			}
-			page.Hanging(begin, strings.Repeat(" ", margin), c.Found)
+			page.HangingText(begin, strings.Repeat(" ", margin), c.Found)
 			if c.Do != "" {
 				page.Text(strings.Repeat(" ", margin), "→ "+c.Do)
 			}
 		}
 	}
 	fmt.Fprintln(a.Stdout)
-	page.Text("", verdict(x))
+	page.Text("", resultText(x))
 }
 
-// verdict says in a line what all of it comes to.
-func verdict(x document.Examination) string {
+// resultText returns the result of all checks on one line.
+func resultText(x document.Examination) string {
 	if x.Ready {
 		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Explain is `explain <code>`.
+// Explain is the verb `explain <code>`.
 type Explain struct {
-	Code string `arg:"" optional:"" help:"A code (AP-YAML-105), the word of an error (provider_timeout) or an exit code (22). Without one, all are listed."`
+	Code string `arg:"" optional:"" help:"An error's code (AP-YAML-105) or type (provider_timeout), or an exit code (22); default: list all."`
 }
 
+// Run implements [cli.Verb].
 func (v *Explain) Run(_ context.Context, a *cli.App) error {
 	if v.Code == "" {
 		return v.list(a)
@@ -48,9 +49,10 @@ func (v *Explain) list(a *cli.App) error {
 	return nil
 }
 
-// Version is `version`.
+// Version is the verb `version`.
 type Version struct{}
 
+// Run implements [cli.Verb].
 func (Version) Run(_ context.Context, a *cli.App) error {
 	b := cli.CurrentBuild()
 	if a.JSON {

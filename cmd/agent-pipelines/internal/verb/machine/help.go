@@ -10,21 +10,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// Help is `help [subject]`.
+// Help is the verb `help [subject]`.
 type Help struct {
 	Subject string `arg:"" optional:"" help:"A verb, exit-codes or environment."`
-	Part    string `arg:"" optional:"" help:"One of the verb's own verbs, as in help plugins lock."`
+	Part    string `arg:"" optional:"" help:"A subcommand of the verb, as in help plugins lock."`
 }
 
+// Run implements [cli.Verb].
 func (v *Help) Run(_ context.Context, a *cli.App) error {
 	if v.Part != "" {
-		return v.part(a)
+		return v.printSubcommand(a)
 	}
 	switch {
 	case v.Subject == "exit-codes":
-		return a.ExplainOn(v.Subject, writeExitCodes)
+		return a.PrintHelp(v.Subject, writeExitCodes)
 	case v.Subject == "environment":
-		return a.ExplainOn(v.Subject, writeEnvironment)
+		return a.PrintHelp(v.Subject, writeEnvironment)
 	case v.Subject == "" || v.Subject == "stage":
 		return a.Help("")
 	case slices.Contains(cli.CommandNames(a.Parser.Model.Node), v.Subject):
@@ -35,8 +36,8 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 	}
 }
 
-// part explains a verb of a verb.
-func (v *Help) part(a *cli.App) error {
+// printSubcommand prints the help of a subcommand.
+func (v *Help) printSubcommand(a *cli.App) error {
 	for _, child := range a.Parser.Model.Children {
 		if child.Name == v.Subject && !child.Hidden && cli.IsCommand(child, v.Part) {
 			return a.Help(v.Subject + " " + v.Part)
@@ -59,26 +60,26 @@ func writeExitCodes(to io.Writer) error {
 	return nil
 }
 
-// Environment is what `help environment` prints.
+// Environment is the table that `help environment` prints.
 var Environment = []struct{ Name, Meaning string }{
 	{"PROJECT_ROOT", "the project to work on; default the current directory"},
-	{"AGENT_PIPELINES_ROOT", "a folder whose scripts/stages and scripts/pipelines are looked through"},
-	{"AGENT_PIPELINES_PLUGIN_DIR", "directories in which plugins are looked for, separated as in PATH"},
-	{cli.BundledVariable, "0: use none of the plugins that the command carries, as --no-bundled"},
-	{"AGENT_PIPELINES_LOG_LEVEL", "what is logged, as --log-level"},
-	{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "what is logged of plugins' own lines, as --plugin-log-level"},
-	{"AGENT_PIPELINES_REATTACH", "plugin processes that run already, in a debugger say; see docs/debugging-a-plugin.md"},
-	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
-	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
-	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
-	{"AGENT_PIPELINES_SKIP_HOOKS", "actions of hooks that are left out, with commas, or all of them; notify: nobody is told"},
-	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", "where traces and metrics are sent; this and the other standard variables: docs/observability.md"},
-	{"TRACEPARENT", "the span of whoever starts a session; the trace of the session has a link to it"},
-	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where; nothing is redrawn"},
+	{"AGENT_PIPELINES_ROOT", "a directory with scripts/stages and scripts/pipelines to search"},
+	{"AGENT_PIPELINES_PLUGIN_DIR", "directories to search for plugins, separated as in PATH"},
+	{cli.BundledVariable, "0: do not use the bundled plugins, as --no-bundled"},
+	{"AGENT_PIPELINES_LOG_LEVEL", "the log level, as --log-level"},
+	{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "the log level of plugins, as --plugin-log-level"},
+	{"AGENT_PIPELINES_REATTACH", "running plugin processes, for example in a debugger; see docs/debugging-a-plugin.md"},
+	{"CLAUDE_PIPELINE_PROVIDER", "the provider; overrides the files, not --provider; also _MODEL and _CONTEXT"},
+	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; also _MODEL, _CONTEXT and _INPUTS"},
+	{"MOCK_MODE", "true: provider mock replaces all others, without delays"},
+	{"AGENT_PIPELINES_SKIP_HOOKS", "hook actions to skip, separated by commas, or all; notify: send no notifications"},
+	{"AGENT_PIPELINES_LEGACY", "1: read only state.json of sessions of the Bash engine, not their events"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "the collector of traces and metrics; see docs/observability.md for the other standard variables"},
+	{"TRACEPARENT", "the parent span; the trace of a session links to it"},
+	{"CI", "true: run sessions in the foreground, unless a flag or your own config.yaml sets the mode; redraw nothing"},
 	{"AGENT_PIPELINES_BELL", "0: no bell, title or notification at a terminal"},
-	{"GITHUB_ACTIONS", "true: the log has a group for each node, and GITHUB_STEP_SUMMARY gets a table of them"},
-	{"NO_COLOR", "anything: no colors"},
+	{"GITHUB_ACTIONS", "true: group the log by node, and write a table of nodes to GITHUB_STEP_SUMMARY"},
+	{"NO_COLOR", "any value: no colors"},
 }
 
 func writeEnvironment(to io.Writer) error {

@@ -11,24 +11,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/manual"
 )
 
-// Man is `man-pages <dir>`, which `make install` calls.
+// Man is the hidden verb `man-pages <dir>`, which `make install` calls.
 type Man struct {
-	Dir string `arg:"" type:"path" help:"The directory, such as ~/.local/share/man/man1. It is made if it is not there."`
+	Dir string `arg:"" type:"path" help:"The directory, created if missing, such as ~/.local/share/man/man1."`
 }
 
+// Run implements [cli.Verb].
 func (v *Man) Run(_ context.Context, a *cli.App) error {
 	if err := os.MkdirAll(v.Dir, 0o755); err != nil {
 		return err
 	}
 	for _, p := range Manual(a) {
-		if err := os.WriteFile(filepath.Join(v.Dir, p.File), []byte(p.Text), 0o644); err != nil { //nolint:gosec // a manual is for everybody
+		if err := os.WriteFile(filepath.Join(v.Dir, p.File), []byte(p.Text), 0o644); err != nil { //nolint:gosec // a manual is public
 			return fmt.Errorf("write the manual: %w", err)
 		}
 	}
 	return nil
 }
 
-// Manual are the pages of the manual.
+// Manual returns the pages of the manual.
 func Manual(a *cli.App) []manual.Page {
 	codes := manual.Section{Heading: "EXIT STATUS"}
 	for _, row := range cli.Exits {

@@ -21,27 +21,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Mcp is `mcp serve`.
-type Mcp struct {
-	Serve mcpServeVerb `cmd:"" help:"Serve the Model Context Protocol on standard input and output, for one client."`
+// MCP is the verb `mcp` with its subcommand serve.
+type MCP struct {
+	Serve mcpServeVerb `cmd:"" help:"Serve one client on standard input and output."`
 }
 
-// Help is shown below the usage.
-func (*Mcp) Help() string {
+// Help returns the text below the usage.
+func (*MCP) Help() string {
 	return `Examples:
   agent-pipelines mcp serve`
 }
 
-// mcpServeVerb is `mcp serve`.
+// mcpServeVerb is the verb `mcp serve`.
 type mcpServeVerb struct {
-	Allow string `enum:"read,run,approve" default:"run" placeholder:"LEVEL" help:"What clients may do: read (look), run (also start, pause, resume and abort) or approve (also answer the questions that sessions ask people). Default: run."`
-	Root  string `placeholder:"DIR" help:"The project. Default: the current directory."`
+	Allow string `enum:"read,run,approve" default:"run" placeholder:"LEVEL" help:"Permissions of clients: read, run (also start, pause, resume and abort) or approve (also answer questions to the user) (default run)."`
+	Root  string `placeholder:"DIR" help:"Project directory (default the current directory)."`
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*mcpServeVerb) Help() string {
-	return `A client, such as a coding agent, starts this itself. Standard output is the protocol's alone. It ends with its
-input, and the sessions that it started go on. docs/mcp.md has the tools, and how clients are configured.
+	return `A client, such as a coding agent, starts this command. Standard output carries only the protocol. The command ends
+with its input; the sessions that it started continue. docs/mcp.md describes the tools and the configuration of clients.
 
 Examples:
   agent-pipelines mcp serve
@@ -49,6 +49,7 @@ Examples:
   agent-pipelines mcp serve --allow approve`
 }
 
+// Run implements [cli.Verb].
 func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	if a.Stdin == nil {
 		return cli.UsageError("there is no standard input to serve", "a client starts this command and talks with it")
@@ -59,21 +60,21 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second one ends the process
-	here := in(a, root)
+	context.AfterFunc(ctx, stop) // a second signal ends the process
+	here := forProject(a, root)
 	secrets := redact.New(os.Environ())
 	return mcpserve.Serve(ctx, a.Stdin, a.Stdout, mcpserve.Options{
 		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
-		Use:     here.Use,
-		Command: func(ctx context.Context, words ...string) ([]byte, error) { return itself(a, ctx, root, words) },
-		Why:     look.WhyOf, Artifact: look.ChooseArtifact,
-		Fault: func(err error) json.RawMessage { return text(cli.FaultOf(err).WithoutSecrets(secrets)) },
+		Use:     here.WithEngine,
+		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(a, ctx, root, words) },
+		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
+		Fault: func(err error) json.RawMessage { return faultJSON(cli.FaultOf(err).WithoutSecrets(secrets)) },
 		Clean: secrets.Agent().Text,
 	})
 }
 
-// level is what clients may do. Within a session nobody answers questions: the agents of a pipeline would be their own
-// judges, whatever a file of the project says of how this is started.
+// level returns the permissions of clients. In a session's process it never allows approve, because the agents of a
+// pipeline must not approve their own work, even if a file of the project starts the server so.
 func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	level := mcpserve.Level(v.Allow)
 	if level == mcpserve.Approve && withinSession(a.Getenv) {
@@ -83,12 +84,12 @@ func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	return level
 }
 
-// withinSession says whether a process was started by a session's plugin or agent.
+// withinSession reports whether a session's plugin or agent started this process.
 func withinSession(getenv func(string) string) bool {
 	return getenv("AGENT_PIPELINES_RUN") != "" || getenv("CLAUDE_PIPELINE_AGENT") != ""
 }
 
-// root is the project's absolute path.
+// root returns the project's absolute path.
 func (v *mcpServeVerb) root(a *cli.App) (string, error) {
 	root, err := filepath.Abs(cmp.Or(v.Root, a.Getenv("PROJECT_ROOT")))
 	if err != nil {
@@ -100,8 +101,8 @@ func (v *mcpServeVerb) root(a *cli.App) (string, error) {
 	return root, nil
 }
 
-// in is the same app for another project.
-func in(a *cli.App, root string) *cli.App {
+// forProject returns a copy of the app for another project.
+func forProject(a *cli.App, root string) *cli.App {
 	other := *a
 	other.Getenv = func(name string) string {
 		if name == "PROJECT_ROOT" {
@@ -112,17 +113,17 @@ func in(a *cli.App, root string) *cli.App {
 	return &other
 }
 
-// itselfLimit is how long a command has to end after it was told to.
-const itselfLimit = 5 * time.Second
+// selfKillDelay is the time between SIGINT and SIGKILL for a command of itself.
+const selfKillDelay = 5 * time.Second
 
-// itself runs this program for a project, with --json, and returns what it printed. The end of ctx interrupts it.
-func itself(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
+// runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts it.
+func runSelf(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, slices.Concat(words[:1], a.Arguments(), []string{"--json"}, words[1:])...)
-	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, itselfLimit
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, selfKillDelay
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "PROJECT_ROOT=") })
 	printed, err := cmd.Output()
@@ -130,15 +131,15 @@ func itself(a *cli.App, ctx context.Context, root string, words []string) ([]byt
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err == nil, errors.As(err, &ended) && len(printed) > 0: // its error is what it printed
+	case err == nil, errors.As(err, &ended) && len(printed) > 0: // the output holds its error
 		return printed, nil
 	default:
 		return nil, fmt.Errorf("run %s %s: %w", cli.Program, words[0], err)
 	}
 }
 
-// text is a fault as JSON. It marshals.
-func text(f cli.Fault) json.RawMessage {
+// faultJSON returns a fault as JSON.
+func faultJSON(f cli.Fault) json.RawMessage {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return json.RawMessage(`{}`)

@@ -11,13 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Trust is `trust <dir>`, `trust --list` and `trust --remove <dir>`.
+// Trust is the verb `trust <dir>`, `trust --list` and `trust --remove <dir>`.
 type Trust struct {
-	Dir    string `arg:"" optional:"" type:"path" help:"The directory, for instance a project that brings its own plugins or settings."`
-	List   bool   `help:"Show the directories that you trust."`
-	Remove bool   `help:"Take the trust in the directory back."`
+	Dir    string `arg:"" optional:"" type:"path" help:"The directory, such as a project with its own plugins or settings."`
+	List   bool   `help:"List the trusted directories."`
+	Remove bool   `help:"Stop trusting the directory."`
 }
 
+// Run implements [cli.Verb].
 func (v *Trust) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Remove || v.Dir != ""):
@@ -37,7 +38,7 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
 		return cli.UsageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
 	}
-	if err := a.Use(ctx, func(e *engine.Engine) error { return e.Trust(v.Dir) }); err != nil {
+	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.Trust(v.Dir) }); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -50,12 +51,12 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) list(ctx context.Context, a *cli.App) error {
 	var dirs []string
-	err := a.Use(ctx, func(e *engine.Engine) (err error) { dirs, err = e.Trusted(); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.Trusted(); return err })
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		a.Document(document.Trust{Directories: plugins.List(dirs)})
+		a.Document(document.Trust{Directories: plugins.NonNil(dirs)})
 		return nil
 	}
 	for _, dir := range dirs {
@@ -69,7 +70,7 @@ func (v *Trust) list(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 	was := false
-	err := a.Use(ctx, func(e *engine.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
 	if err != nil {
 		return err
 	}

@@ -1,2 +1,2 @@
-// Package plugins has the verbs for plugins: list, info, verify, install, lock, remove, new, and plugin serve.
+// Package plugins implements the verbs for plugins: list, info, verify, install, lock, remove, new, and plugin serve.
 package plugins

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// junitSuite is a report as JUnit XML has it: what CI servers read.
+// junitSuite is a report in the JUnit XML format, which CI servers read.
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`

@@ -12,37 +12,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Plugins is `plugins list`, `plugins info <name>`, what changes the plugins that there are, and what helps their authors.
+// Plugins is the verb `plugins` with its subcommands.
 type Plugins struct {
-	List    pluginsListVerb    `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
-	Info    pluginsInfoVerb    `cmd:"" help:"Show what one plugin offers."`
-	New     pluginsNewVerb     `cmd:"" help:"Write the module of a new plugin, which builds and passes its tests, for you to change."`
-	Install pluginsInstallVerb `cmd:"" help:"Put a plugin into your plugin directory and lock it."`
-	Remove  pluginsRemoveVerb  `cmd:"" help:"Take a plugin out of your plugin directory."`
-	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their files as they are, or check them."`
-	Verify  pluginsVerifyVerb  `cmd:"" help:"Hold a plugin's binary to the plugin protocol, row by row."`
+	List    pluginsListVerb    `cmd:"" default:"1" help:"List plugins, ignored files and searched directories."`
+	Info    pluginsInfoVerb    `cmd:"" help:"Show one plugin."`
+	New     pluginsNewVerb     `cmd:"" help:"Write the module of a new plugin."`
+	Install pluginsInstallVerb `cmd:"" help:"Install a plugin in your directory, and lock it."`
+	Remove  pluginsRemoveVerb  `cmd:"" help:"Remove a plugin from your plugin directory."`
+	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their current files, or check."`
+	Verify  pluginsVerifyVerb  `cmd:"" help:"Check a plugin against the plugin protocol."`
 }
 
+// pluginsListVerb is the verb `plugins list`.
 type pluginsListVerb struct{}
 
+// pluginsInfoVerb is the verb `plugins info <name>`.
 type pluginsInfoVerb struct {
-	Name string `arg:"" complete:"plugin" help:"The plugin's name, or that of one of its components."`
+	Name string `arg:"" complete:"plugin" help:"The name of a plugin or of one of its components."`
 }
 
+// Run implements [cli.Verb].
 func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
 			all := document.Plugins{
-				Plugins: []document.Plugin{}, Ignored: List(listing.Ignored), Conflicts: List(listing.Conflicts), Searched: List(listing.Searched),
+				Plugins: []document.Plugin{}, Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
 			}
 			for _, p := range Reports(listing) {
 				all.Plugins = append(all.Plugins, document.Plugin(p))
@@ -55,8 +59,9 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
+// Run implements [cli.Verb].
 func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -78,8 +83,8 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// unknownPlugin is the error for a name that neither a plugin nor a component has. If a plugin of this
-// name was passed over, the error says why.
+// unknownPlugin returns the error for a name that no plugin and no component has. If a plugin of this name was ignored,
+// the error says why.
 func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error {
 	var names []string
 	for _, p := range all {
@@ -100,10 +105,10 @@ func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error 
 	return cli.UsageError(fmt.Sprintf("there is no plugin '%s'", name), "%s", hint)
 }
 
-// List is a list that is empty, not null, in JSON.
-func List[T any](items []T) []T { return append([]T{}, items...) }
+// NonNil returns a copy of items that is never nil, so that JSON has an empty list instead of null.
+func NonNil[T any](items []T) []T { return append([]T{}, items...) }
 
-// Reports are all plugins: what is built in first, as one plugin.
+// Reports returns all plugins; the first one holds the built-in components.
 func Reports(l engine.Plugins) []cli.PluginReport {
 	all := []cli.PluginReport{{Name: "built-in", Source: "the kernel", Version: cli.Version, Components: l.Registered}}
 	for _, p := range l.Plugins {
@@ -126,11 +131,11 @@ func writePlugins(to io.Writer, l engine.Plugins) {
 	all, wide := Reports(l), 0
 	for _, p := range all {
 		for _, c := range p.Components {
-			wide = max(wide, len(called(c)))
+			wide = max(wide, len(componentName(c)))
 		}
 	}
 	for _, p := range all {
-		words := slices.DeleteFunc([]string{p.Version, p.Standing(), p.Place()}, func(s string) bool { return s == "" })
+		words := slices.DeleteFunc([]string{p.Version, p.LockState(), p.Location()}, func(s string) bool { return s == "" })
 		fmt.Fprintf(to, "%s %s\n", p.Name, strings.Join(words, "  "))
 		writeComponents(to, p, wide)
 	}
@@ -145,20 +150,45 @@ func writePlugins(to io.Writer, l engine.Plugins) {
 	}
 }
 
-// writeComponents writes a plugin's components, their names in a column of this width.
+// writeComponents writes a plugin's components, with their names in a column of the width wide.
 func writeComponents(to io.Writer, p cli.PluginReport, wide int) {
 	if p.Fault != nil {
 		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
 	}
 	for _, c := range p.Components {
-		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, called(c), screen.Clean(c.Summary))
+		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, componentName(c), screen.Clean(c.Summary))
 	}
 }
 
-// called is a component's name with its aliases.
-func called(c sdk.Component) string {
+// componentName returns a component's name with its aliases.
+func componentName(c sdk.Component) string {
 	if len(c.Aliases) == 0 {
 		return c.Name
 	}
 	return c.Name + " (" + strings.Join(c.Aliases, ", ") + ")"
+}
+
+// Plugin is the hidden verb `plugin` with its subcommands serve and host. The command starts it as a child process.
+type Plugin struct {
+	Serve serveVerb      `cmd:"" help:"Serve a bundled plugin (started by the command itself)."`
+	Host  pluginHostVerb `cmd:"" help:"Host a plugin (started by plugins verify)."`
+}
+
+// serveVerb is the hidden verb `plugin serve <name>`.
+type serveVerb struct {
+	Name string   `arg:"" help:"The plugin's name."`
+	Args []string `arg:"" optional:"" help:"Arguments of the plugin's own binary: describe, version, help."`
+}
+
+// Run implements [cli.Verb].
+func (v *serveVerb) Run(_ context.Context, a *cli.App) error {
+	names := make([]string, 0, len(a.Bundled))
+	for _, b := range a.Bundled {
+		if b.Name == v.Name {
+			a.Code = cli.Exit(serve.Run(b.Plugin(cli.CurrentBuild().Version), v.Args))
+			return nil
+		}
+		names = append(names, b.Name)
+	}
+	return cli.UsageError(fmt.Sprintf("the command carries no plugin '%s'", v.Name), "it carries %s", strings.Join(names, ", "))
 }

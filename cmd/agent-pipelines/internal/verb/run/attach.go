@@ -17,39 +17,40 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Attach is `attach <session>`.
+// Attach is the verb `attach <session>`.
 type Attach struct {
 	Session string `arg:"" help:"The session to watch."`
-	Lines   int    `default:"20" placeholder:"N" help:"How many of the last events to begin with. Default: 20."`
-	NoTmux  bool   `help:"Follow the events, even where there is a tmux session to be shown."`
+	Lines   int    `default:"20" placeholder:"N" help:"Number of past events to show first (default 20)."`
+	NoTmux  bool   `help:"Follow the events instead of showing the tmux session."`
 }
 
+// Run implements [cli.Verb].
 func (v *Attach) Run(ctx context.Context, a *cli.App) error {
 	if v.Lines < 0 {
 		return cli.UsageError("the number of lines cannot be negative", "give a number from 0")
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
 		}
 		if shown, err := v.showPane(ctx, a, s); shown || err != nil {
-			return errors.Join(err, v.settle(a, e))
+			return errors.Join(err, v.printStatus(a, e))
 		}
 		return v.follow(ctx, a, e)
 	})
 }
 
-// showPane shows the tmux pane that the session's kernel runs in, if it does and somebody can look.
+// showPane attaches to the tmux pane of the session's process, if it runs in one and the terminal is interactive.
 func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (shown bool, err error) {
 	if v.NoTmux || a.JSON || s.PID == 0 || !a.Interactive() {
 		return false, nil
 	}
 	client, err := tmux.Find()
-	if err != nil { // then it is not in tmux, or not in ours
-		return false, nil //nolint:nilerr // its events are followed instead
+	if err != nil { // the session does not run in a tmux that this process can reach
+		return false, nil //nolint:nilerr // the caller follows the events instead
 	}
-	panes, err := panesOf(ctx, client, v.Session)
+	panes, err := sessionPanes(ctx, client, v.Session)
 	for _, p := range panes {
 		if p.PID != s.PID {
 			continue
@@ -57,7 +58,7 @@ func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (sh
 		cmd := client.Attach(p, a.Getenv("TMUX") != "")
 		cmd.Stdin, cmd.Stderr = a.Stdin, a.Stderr
 		cmd.Stdout, _ = a.OutFile()
-		if err := cmd.Run(); err != nil { // tmux has said why, such as a terminal that it cannot use
+		if err := cmd.Run(); err != nil { // tmux printed the reason, such as an unsupported terminal
 			fmt.Fprintf(a.Stderr, "Following the events instead of tmux '%s' (%v)\n", tmuxName(v.Session), err)
 			return false, nil
 		}
@@ -66,7 +67,7 @@ func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (sh
 	return false, err
 }
 
-// follow shows what happens until nobody holds the session. Signals end the following and nothing else.
+// follow shows the events until no process holds the session. A signal ends only the display.
 func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -80,7 +81,7 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 	waiting.Go(func() {
 		select {
 		case s := <-signals:
-			signal.Stop(signals) // a second one ends the process, though nobody reads what it prints
+			signal.Stop(signals) // a second signal ends this process, even if its output blocks
 			cancel(&cli.Interrupted{Signal: s})
 		case <-done:
 		}
@@ -104,11 +105,11 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 	if err != nil {
 		return err
 	}
-	return v.settle(a, e)
+	return v.printStatus(a, e)
 }
 
-// settle says how the session stands, and ends with the exit code that its own process has.
-func (v *Attach) settle(a *cli.App, e *engine.Engine) error {
+// printStatus prints the session's status and sets the exit code of the session's own process.
+func (v *Attach) printStatus(a *cli.App, e *engine.Engine) error {
 	s, err := e.Status(v.Session)
 	if err != nil {
 		return err
@@ -120,18 +121,18 @@ func (v *Attach) settle(a *cli.App, e *engine.Engine) error {
 	a.Code, a.OfSession = exitOfStatus(s), true
 	switch {
 	case (s.Crashed || s.Status == "") && !a.JSON:
-		fmt.Fprintf(a.Stdout, "Session '%s' is not running: it %s\n", v.Session, look.Condition(s))
+		fmt.Fprintf(a.Stdout, "Session '%s' is not running: it %s\n", v.Session, look.StatusText(s))
 		if s.ResumeCommand != "" {
 			fmt.Fprintln(a.Stdout, "To resume: "+s.ResumeCommand)
 		}
 	default:
-		printResult(a, resultOf(s))
+		printResult(a, statusResult(s))
 	}
 	return nil
 }
 
-// resultOf is the result of a run as far as its status tells.
-func resultOf(s *engine.Status) *engine.Result {
+// statusResult returns the result of a run, derived from its status.
+func statusResult(s *engine.Status) *engine.Result {
 	r := &engine.Result{
 		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
 		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
@@ -144,16 +145,16 @@ func resultOf(s *engine.Status) *engine.Result {
 	return r
 }
 
-// exitOfStatus is the code that the process of a session ended with, as far as the journal tells.
+// exitOfStatus returns the exit code of a session's process, derived from its status.
 func exitOfStatus(s *engine.Status) cli.Exit {
 	if s.Crashed {
 		return cli.ExitFailed
 	}
-	return cli.ExitOfResult(resultOf(s), signalNamed(s.Reason))
+	return cli.ExitOfResult(statusResult(s), reasonSignal(s.Reason))
 }
 
-// signalNamed is the signal that a pause by signal has as its reason.
-func signalNamed(reason string) os.Signal {
+// reasonSignal returns the signal in the reason of a pause.
+func reasonSignal(reason string) os.Signal {
 	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		if strings.HasPrefix(reason, cli.SignalName(s)) {
 			return s

@@ -16,73 +16,72 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// errand is a session that is to run elsewhere than in this process.
-type errand struct {
+// startRequest is a request to run a session in another process.
+type startRequest struct {
 	at      engine.Background
-	session string // as asked for, "" for one whose name is made up
+	session string // the requested name, "" for a generated one
 	force   bool
 	check   func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error)
-	// command are the arguments that run it in the foreground, more flags among them.
+	// command returns the arguments that run the session in the foreground, including the flags more.
 	command func(session string, more ...string) []string
 }
 
-// host is a process that was started for a session, or the pane that it runs in.
-type host interface {
+// backgroundHost is the background process of a session, possibly in a tmux pane.
+type backgroundHost interface {
 	pid() int
-	// ended is its exit code, over false while it runs.
-	ended(ctx context.Context) (code int, over bool, err error)
-	// printed is what it wrote to its output.
-	printed(ctx context.Context) (string, error)
-	// keep lets it live on by itself, close does away with what waiting for it needed.
-	keep(ctx context.Context) error
+	// poll returns the process's exit code; over is false while it runs.
+	poll(ctx context.Context) (code int, over bool, err error)
+	// output returns the output of the process.
+	output(ctx context.Context) (string, error)
+	// keepRunning lets the process continue after this one; close releases the resources that waiting needed.
+	keepRunning(ctx context.Context) error
 	close(ctx context.Context) error
-	// place says for programs where it runs.
-	place() document.Host
-	// hints are for people.
+	// describe describes the host for JSON.
+	describe() document.Host
+	// hints describes the host as text.
 	hints(session string) []string
 }
 
-// inBackground starts a session elsewhere. Whatever would keep it from beginning is told here, before
-// anything is started; what came up in between is told in the words of the process that met it, with
-// its exit code.
-func inBackground(a *cli.App, ctx context.Context, job errand) error {
+// inBackground starts a session in another process. It reports errors of the preflight before it starts the process;
+// for a later error it prints the output of the process and returns its exit code.
+func inBackground(a *cli.App, ctx context.Context, job startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		prospect, err := job.check(ctx, e)
 		if err != nil {
-			return whereItRuns(ctx, err, job)
+			return addPaneHint(ctx, err, job)
 		}
 		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
 		last, err := lastEvent(ctx, e, prospect.Session)
 		if err != nil {
 			return err
 		}
-		h, err := launch(a, ctx, e, job, prospect.Session)
+		h, err := startHost(a, ctx, e, job, prospect.Session)
 		if err != nil {
 			return err
 		}
-		err = settle(a, ctx, e, prospect.Session, last, h)
+		err = awaitStart(a, ctx, e, prospect.Session, last, h)
 		return errors.Join(err, h.close(context.WithoutCancel(ctx)))
 	})
 }
 
-func launch(a *cli.App, ctx context.Context, e *engine.Engine, job errand, session string) (host, error) {
+func startHost(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
 	if job.at == engine.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
 	return startInTmux(a, ctx, e, job, session)
 }
 
-// startPoll is how often a starter looks how the process is getting on.
+// startPoll is the interval at which settle polls the started process.
 const startPoll = 20 * time.Millisecond
 
-// settle waits until the session has begun or its process has ended, and says which.
-func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h host) error {
+// awaitStart waits until the session has started or its process has ended, and prints the result.
+func awaitStart(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
-		code, over, err := h.ended(ctx)
+		code, over, err := h.poll(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			return err
@@ -92,7 +91,7 @@ func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, l
 		begun, err := hasBegun(ctx, e, session, last, h.pid())
 		switch {
 		case ctx.Err() != nil:
-			return errors.Join(usageStarting(session, h.pid()), h.keep(context.WithoutCancel(ctx)))
+			return errors.Join(stillStartingError(session, h.pid()), h.keepRunning(context.WithoutCancel(ctx)))
 		case err != nil:
 			return err
 		case begun:
@@ -105,12 +104,12 @@ func settle(a *cli.App, ctx context.Context, e *engine.Engine, session string, l
 	}
 }
 
-// usageStarting is said when nobody wants to wait for the beginning any more.
-func usageStarting(session string, pid int) error {
-	return fmt.Errorf("not waiting for session '%s' any more: its process %d is still starting; `%s status %s` tells how it got on", session, pid, cli.Program, session)
+// stillStartingError returns the error for a signal that ends the wait for the start.
+func stillStartingError(session string, pid int) error {
+	return fmt.Errorf("not waiting for session '%s' any more: its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
-// lastEvent is the number of a session's last event, 0 for a session that is not there yet.
+// lastEvent returns the number of a session's last event, 0 for a session that does not exist yet.
 func lastEvent(ctx context.Context, e *engine.Engine, session string) (last int64, err error) {
 	err = e.Tail(ctx, session, 1, false, func(ev event.Event) error { last = ev.Seq; return nil })
 	if errors.Is(err, engine.ErrNoSession) {
@@ -119,7 +118,7 @@ func lastEvent(ctx context.Context, e *engine.Engine, session string) (last int6
 	return last, err
 }
 
-// hasBegun says whether the process has taken hold of the session since the last event.
+// hasBegun reports whether the process has locked the session since the last event.
 func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64, pid int) (begun bool, err error) {
 	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
 		if ev.Seq <= last || ev.Type != event.KernelStart {
@@ -138,16 +137,16 @@ func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64,
 	return begun, err
 }
 
-// reportStart says where the session runs and how to look at it.
-func reportStart(a *cli.App, ctx context.Context, session string, h host) error {
-	if err := h.keep(ctx); err != nil {
+// reportStart prints where the session runs and how to watch it.
+func reportStart(a *cli.App, ctx context.Context, session string, h backgroundHost) error {
+	if err := h.keepRunning(ctx); err != nil {
 		return err
 	}
-	if code, over, err := h.ended(ctx); over || err != nil { // in this very moment, when nobody minded it
+	if code, over, err := h.poll(ctx); over || err != nil { // it ended between the last poll and keep
 		return errors.Join(err, reportCode(a, ctx, session, h, code))
 	}
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.place()}, cli.Program+" attach "+session, cli.Program+" status "+session)
+		a.DocumentLine(document.Started{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
 		return nil
 	}
 	for _, line := range h.hints(session) {
@@ -156,29 +155,29 @@ func reportStart(a *cli.App, ctx context.Context, session string, h host) error 
 	return nil
 }
 
-// reportEnd says how a process ended that ended before anybody saw it begin.
-func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h host, code int) error {
+// reportEnd prints the output of a process that ended before its start was seen.
+func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost, code int) error {
 	begun, err := hasBegun(ctx, e, session, last, h.pid())
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := h.keep(ctx); err != nil {
+		if err := h.keepRunning(ctx); err != nil {
 			return err
 		}
 	}
 	return reportCode(a, ctx, session, h, code)
 }
 
-// reportCode passes on what an ended process printed, and its exit code.
-func reportCode(a *cli.App, ctx context.Context, session string, h host, code int) error {
-	text, err := h.printed(ctx)
+// reportCode prints the output of an ended process and sets its exit code.
+func reportCode(a *cli.App, ctx context.Context, session string, h backgroundHost, code int) error {
+	text, err := h.output(ctx)
 	if err != nil {
 		return err
 	}
 	a.Code = cli.Exit(code)
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.place(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
+		a.DocumentLine(document.Started{Session: session, Host: h.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
 		return nil
 	}
 	to := a.Stdout
@@ -186,7 +185,7 @@ func reportCode(a *cli.App, ctx context.Context, session string, h host, code in
 		to = a.Stderr
 	}
 	if strings.TrimSpace(text) == "" {
-		text = fmt.Sprintf("The process of session '%s' has ended with exit code %d and said nothing.", session, code)
+		text = fmt.Sprintf("The process of session '%s' ended with exit code %d and without output.", session, code)
 	}
 	fmt.Fprintln(to, strings.TrimRight(text, "\n"))
 	return nil

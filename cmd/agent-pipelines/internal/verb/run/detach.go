@@ -14,17 +14,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// detached is a session's process without a terminal. It is used from one goroutine.
-type detached struct {
+// detachedHost is a session's process without a terminal. It is not safe for concurrent use.
+type detachedHost struct {
 	process *os.Process
 	log     *engine.BackgroundLog
 	code    int
 	over    bool
 }
 
-// detach starts this program once more, in a session of processes of its own, so that the end of the
-// terminal does not reach it. What it prints goes to the session's log.
-func detach(e *engine.Engine, session string, args []string) (*detached, error) {
+// detach starts this program again in a new process session (setsid), so that it survives the terminal. Its output goes
+// to the session's log.
+func detach(e *engine.Engine, session string, args []string) (*detachedHost, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -33,7 +33,7 @@ func detach(e *engine.Engine, session string, args []string) (*detached, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := keepFiles(); err != nil {
+	if err := closeFilesOnExec(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	cmd := exec.Command(self, args...) // stdin is /dev/null
@@ -42,12 +42,12 @@ func detach(e *engine.Engine, session string, args []string) (*detached, error) 
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the session's process: %w", err), log.Close())
 	}
-	return &detached{process: cmd.Process, log: log}, nil
+	return &detachedHost{process: cmd.Process, log: log}, nil
 }
 
-// keepFiles lets no process that is started from now on have the files that this one was given beside its
-// standard ones, such as the terminal: whoever waits for their end would wait for the session's.
-func keepFiles() error {
+// closeFilesOnExec sets close-on-exec on all inherited files except the standard ones. Otherwise a reader of such a file, for
+// example a pipe, would wait for the end of the session.
+func closeFilesOnExec() error {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return fmt.Errorf("list the open files: %w", err)
@@ -65,10 +65,10 @@ func keepFiles() error {
 	return nil
 }
 
-func (d *detached) pid() int { return d.process.Pid }
+func (d *detachedHost) pid() int { return d.process.Pid }
 
-// ended asks without waiting: nobody shall have to wait for a process that is to live on.
-func (d *detached) ended(context.Context) (code int, over bool, err error) {
+// poll polls the process: the caller must not wait for a process that outlives it.
+func (d *detachedHost) poll(context.Context) (code int, over bool, err error) {
 	if d.over {
 		return d.code, true, nil
 	}
@@ -91,19 +91,19 @@ func (d *detached) ended(context.Context) (code int, over bool, err error) {
 	return d.code, true, nil
 }
 
-func (d *detached) printed(context.Context) (string, error) { return d.log.Text() }
+func (d *detachedHost) output(context.Context) (string, error) { return d.log.Text() }
 
-func (d *detached) keep(context.Context) error { return d.log.Keep() }
+func (d *detachedHost) keepRunning(context.Context) error { return d.log.Keep() }
 
-func (d *detached) close(context.Context) error {
+func (d *detachedHost) close(context.Context) error {
 	return errors.Join(d.process.Release(), d.log.Close())
 }
 
-func (d *detached) place() document.Host {
+func (d *detachedHost) describe() document.Host {
 	return document.Host{Background: engine.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
 }
 
-func (d *detached) hints(session string) []string {
+func (d *detachedHost) hints(session string) []string {
 	return []string{
 		fmt.Sprintf("Session started in the background: %s (PID %d)", session, d.pid()),
 		"  Log:     " + d.log.Path(),

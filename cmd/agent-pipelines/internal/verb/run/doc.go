@@ -1,3 +1,3 @@
-// Package run has the verbs that run a session, in the foreground or the background, and what they print meanwhile.
+// Package run implements the verbs that run a session, in the foreground or in the background.
 // Start with perform, which runs a session in this terminal.
 package run

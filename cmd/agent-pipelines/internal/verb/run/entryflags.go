@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,58 +17,58 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// EntryFlags are what the command line says of where a pipeline is entered and left, what it is given, and after which nodes
-// a person is asked.
+// EntryFlags holds the flags for the first and last node of a pipeline, its input, and the nodes after which it asks the
+// user.
 type EntryFlags struct {
-	Start        string   `placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact gives what it needs of earlier ones."`
-	SkipTo       string   `placeholder:"NODE" group:"Flow:" help:"The same as --start=NODE."`
-	ExitAfter    string   `placeholder:"NODE" group:"Flow:" help:"End after this node, as completed: its artifact is what the run delivers."`
-	Supervised   bool     `short:"s" group:"Flow:" help:"Ask a person after every node but the last."`
-	Iterate      iterated `short:"i" group:"Flow:" help:"Ask a person after the node spec, or after another one, as in --iterate=NODE; with feedback it is done once more. May be given several times."`
-	Artifact     []string `sep:"none" placeholder:"NAME=FILE" group:"Flow:" help:"A file, YAML or JSON, that stands for the artifact of the node with this name; where there is none, a field of what the run starts with. May be given several times."`
-	FromSpec     string   `placeholder:"FILE|ID" group:"Flow:" help:"A specification that is there already: --start=red --artifact=spec=FILE. Of an ID the file is looked for as specs/ID.yaml, then among the artifacts of sessions, the newest first."`
-	DeliveryMode string   `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"How the work is delivered: commit, pr, files or patch. Prompts and nodes have it as the field delivery_mode. Default: as the pipeline says."`
+	Start        string       `placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact supplies the artifacts of earlier ones."`
+	SkipTo       string       `placeholder:"NODE" group:"Flow:" help:"Same as --start=NODE."`
+	ExitAfter    string       `placeholder:"NODE" group:"Flow:" help:"Complete the run after this node and deliver its artifact."`
+	Supervised   bool         `short:"s" group:"Flow:" help:"Ask for approval after every node except the last."`
+	Iterate      iterateNodes `short:"i" group:"Flow:" help:"Ask for approval after node spec, or with --iterate=NODE after another; feedback repeats the node; repeatable."`
+	Artifact     []string     `sep:"none" placeholder:"NAME=FILE" group:"Flow:" help:"Use a YAML or JSON file as the artifact of node NAME, or, without such a node, as a field of the run's input; repeatable."`
+	FromSpec     string       `placeholder:"FILE|ID" group:"Flow:" help:"Start from an existing specification: same as --start=red --artifact=spec=FILE. An ID names specs/ID.yaml, or else the newest session's artifact with this spec_id."`
+	DeliveryMode string       `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"Deliver the work as commit, pr, files or patch, in the field delivery_mode (default: as in the pipeline)."`
 }
 
-// iterated are the nodes that --iterate names.
-type iterated []string
+// iterateNodes is the list of the nodes of --iterate.
+type iterateNodes []string
 
-// The nodes that flags mean that name none.
+// The default nodes of flags, and the type of a specification.
 const (
 	nodeSpec = "spec" // --iterate, --from-spec
 	nodeRed  = "red"  // --from-spec
 	typeSpec = "specification"
 )
 
-// IsBool lets the flag stand without a value.
-func (*iterated) IsBool() bool { return true }
+// IsBool makes the flag's value optional.
+func (*iterateNodes) IsBool() bool { return true }
 
-// Decode reads the value of --iterate=NODE, or none.
-func (i *iterated) Decode(ctx *kong.DecodeContext) error {
+// Decode reads the optional value of --iterate=NODE.
+func (i *iterateNodes) Decode(ctx *kong.DecodeContext) error {
 	node := nodeSpec
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {
 		node = ctx.Scan.Pop().String()
 	}
 	if node == "" {
-		return fmt.Errorf("the node has no name: write --iterate, or --iterate=NODE")
+		return errors.New("empty node name: write --iterate or --iterate=NODE")
 	}
 	*i = append(*i, node)
 	return nil
 }
 
-// fieldDelivery is the field of the artifact that a run starts with that says how its work is delivered.
+// fieldDelivery is the field of a run's input with the delivery mode.
 const fieldDelivery = "delivery_mode"
 
-// Over says the flags in a run's options, behind those of the flow. What --from-spec names is not looked for.
-func (f *EntryFlags) Over(o *engine.RunOptions) error {
-	if err := f.contradiction(o.Skip); err != nil {
+// Apply adds the flags to a run's options, after those of [FlowFlags]. It does not resolve the file of --from-spec.
+func (f *EntryFlags) Apply(o *engine.RunOptions) error {
+	if err := f.checkConflicts(o.Skip); err != nil {
 		return err
 	}
 	o.Start, o.ExitAfter, o.Supervised, o.Iterate = cmp.Or(f.Start, f.SkipTo), f.ExitAfter, f.Supervised, slices.Clone(f.Iterate)
-	for _, said := range f.Artifact {
-		name, file, _ := strings.Cut(said, "=")
+	for _, value := range f.Artifact {
+		name, file, _ := strings.Cut(value, "=")
 		if name == "" || file == "" {
-			return cli.UsageError(fmt.Sprintf("--artifact cannot be '%s'", said), "write a name and a file, as in --artifact spec=specs/login.yaml")
+			return cli.UsageError(fmt.Sprintf("--artifact cannot be '%s'", value), "write a name and a file, as in --artifact spec=specs/login.yaml")
 		}
 		if other, twice := o.Artifacts[name]; twice {
 			return cli.UsageError(fmt.Sprintf("--artifact names %s twice: %s and %s", name, other, file), "leave one of them out")
@@ -92,8 +93,8 @@ func (f *EntryFlags) Over(o *engine.RunOptions) error {
 	return nil
 }
 
-// contradiction refuses flags that cannot all be meant.
-func (f *EntryFlags) contradiction(skipped []string) error {
+// checkConflicts returns an error for flags that contradict each other.
+func (f *EntryFlags) checkConflicts(skipped []string) error {
 	start := cmp.Or(f.Start, f.SkipTo)
 	switch {
 	case f.SkipTo != "" && f.SkipTo != start:
@@ -116,45 +117,45 @@ func (f *EntryFlags) contradiction(skipped []string) error {
 	return nil
 }
 
-// Enter says the flags in a run's options, with the file that --from-spec means.
-func (f *EntryFlags) Enter(ctx context.Context, a *cli.App, o *engine.RunOptions) error {
-	if err := f.Over(o); err != nil || f.FromSpec == "" {
+// Resolve adds the flags to a run's options, with the file of --from-spec resolved.
+func (f *EntryFlags) Resolve(ctx context.Context, a *cli.App, o *engine.RunOptions) error {
+	if err := f.Apply(o); err != nil || f.FromSpec == "" {
 		return err
 	}
-	return a.Use(ctx, func(e *engine.Engine) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		file, err := specFile(e, f.FromSpec)
 		o.Artifacts[nodeSpec] = file
 		return err
 	})
 }
 
-// specFile is the file of a specification that is named by its path or its id.
-func specFile(e *engine.Engine, said string) (string, error) {
-	path := said
+// specFile returns the file of a specification, given by its path or its id.
+func specFile(e *engine.Engine, spec string) (string, error) {
+	path := spec
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.WorkDir(), path)
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		return said, nil
+		return spec, nil
 	}
-	if strings.ContainsRune(said, filepath.Separator) || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(said)) {
+	if strings.ContainsRune(spec, filepath.Separator) || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(spec)) {
 		return "", cli.UsageError(fmt.Sprintf("there is no file %s", path), "--from-spec takes the path of a specification, or its id")
 	}
-	file := filepath.Join("specs", said+".yaml")
+	file := filepath.Join("specs", spec+".yaml")
 	if _, err := os.Stat(filepath.Join(e.WorkDir(), file)); err == nil {
 		return file, nil
 	}
-	found, err := specOfSessions(e, said)
+	found, err := findSessionSpec(e, spec)
 	if err != nil || found != "" {
 		return found, err
 	}
-	return "", cli.UsageError(fmt.Sprintf("there is no specification '%s'", said), "looked for %s and %s, and for a specification with this spec_id in the sessions of the project; `%s artifacts <session>` lists what a session has made",
+	return "", cli.UsageError(fmt.Sprintf("there is no specification '%s'", spec), "looked for %s and %s, and for a specification with this spec_id in the sessions of the project; `%s artifacts <session>` lists what a session has made",
 		path, filepath.Join(e.WorkDir(), file), cli.Program)
 }
 
-// specOfSessions is the file of the specification that has the id, in the newest session that has one; "" for none. A
-// session that cannot be read has none.
-func specOfSessions(e *engine.Engine, id string) (string, error) {
+// findSessionSpec returns the file of the specification with an id in the newest session that has one; "" for none. It
+// ignores unreadable sessions.
+func findSessionSpec(e *engine.Engine, id string) (string, error) {
 	sessions, err := e.Sessions()
 	if err != nil {
 		return "", err
@@ -176,8 +177,8 @@ func specOfSessions(e *engine.Engine, id string) (string, error) {
 	return "", nil
 }
 
-// EntryArguments are flags that say the same in another process.
-func EntryArguments(o engine.RunOptions) []string {
+// entryArguments returns the flags that give the same options in another process.
+func entryArguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"--start", o.Start}, {"--exit-after", o.ExitAfter}, {"--delivery-mode", o.Fields[fieldDelivery]},
@@ -198,9 +199,9 @@ func EntryArguments(o engine.RunOptions) []string {
 	return args
 }
 
-// Given are the flags that were given.
+// Given returns the names of the flags on the command line.
 func (f *EntryFlags) Given() []string {
-	return givenOf([]givenFlag{
+	return givenNames([]flagState{
 		{"--start", f.Start != ""},
 		{"--skip-to", f.SkipTo != ""},
 		{"--exit-after", f.ExitAfter != ""},

@@ -8,48 +8,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// EventLines prints events while a session runs, one in a line. The session does not wait for their reader: what is not
-// read yet waits in memory, and none is left out. A nil one prints nothing.
-type EventLines struct {
-	to      io.Writer
-	passing sync.WaitGroup
+// eventLines prints the events of a running session, one per line. The session never waits for the reader: unread events
+// are buffered in memory and none is dropped. A nil *EventLines prints nothing.
+type eventLines struct {
+	to     io.Writer
+	writer sync.WaitGroup
 
-	mu      sync.Mutex // guards:
-	more    *sync.Cond
-	waiting []byte
-	ended   bool
-	gone    bool // the reader is
+	mu         sync.Mutex // guards the fields below
+	more       *sync.Cond // signals a change of waiting or ended
+	waiting    []byte     // lines not yet written
+	ended      bool       // Close was called
+	readerGone bool       // the reader closed the output
 }
 
-// NewEventLines begins to print events, with --json; else it is nil. The caller closes it.
-func NewEventLines(a *cli.App) *EventLines {
+// newEventLines returns a printer of events with --json, else nil. The caller closes it.
+func newEventLines(a *cli.App) *eventLines {
 	if !a.JSON {
 		return nil
 	}
-	l := &EventLines{to: a.Stdout}
+	l := &eventLines{to: a.Stdout}
 	l.more = sync.NewCond(&l.mu)
-	l.passing.Go(l.pass)
+	l.writer.Go(l.writeLoop)
 	return l
 }
 
-// Observe takes the event of an update, if it has one. An event that was journaled can be rendered.
-func (l *EventLines) Observe(u engine.Update) {
+// Observe queues the event of an update, if it has one.
+func (l *eventLines) Observe(u engine.Update) {
 	if l == nil || u.Event == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.gone {
+	if l.readerGone {
 		return
 	}
-	if line, err := u.Event.AppendLine(l.waiting); err == nil {
+	if line, err := u.Event.AppendLine(l.waiting); err == nil { // always: the event is in the journal
 		l.waiting = line
 	}
 	l.more.Signal()
 }
 
-// Close waits until the reader has everything, or is gone.
-func (l *EventLines) Close() {
+// Close waits until all events are written, or the reader has closed the output.
+func (l *eventLines) Close() {
 	if l == nil {
 		return
 	}
@@ -57,11 +57,11 @@ func (l *EventLines) Close() {
 	l.ended = true
 	l.more.Signal()
 	l.mu.Unlock()
-	l.passing.Wait()
+	l.writer.Wait()
 }
 
-// pass writes what waits, until the end.
-func (l *EventLines) pass() {
+// writeLoop writes the queued lines until Close.
+func (l *eventLines) writeLoop() {
 	for {
 		text, ok := l.next()
 		if !ok {
@@ -69,14 +69,14 @@ func (l *EventLines) pass() {
 		}
 		if _, err := l.to.Write(text); err != nil {
 			l.mu.Lock()
-			l.gone, l.waiting = true, nil
+			l.readerGone, l.waiting = true, nil
 			l.mu.Unlock()
 		}
 	}
 }
 
-// next waits for something to be written; ok is false at the end.
-func (l *EventLines) next() (text []byte, ok bool) {
+// next waits for queued lines; ok is false after the last.
+func (l *eventLines) next() (text []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.waiting) == 0 && !l.ended {

@@ -12,75 +12,75 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// FlowFlags are what the command line says over the way through a pipeline.
+// FlowFlags holds the flags that change the path through a pipeline.
 type FlowFlags struct {
-	Skip       []string `sep:"none" placeholder:"NODE" group:"Flow:" help:"Leave a node out. One that is required cannot be. May be given several times."`
-	SkipVerify bool     `group:"Flow:" help:"The same as --skip=verify."`
-	Timeout    []string `sep:"none" placeholder:"[NODE=]SECONDS" group:"Flow:" help:"How long an attempt of a node may take, or without a node the whole run, whatever the files say. May be given several times."`
-	MaxCycles  Cycles   `placeholder:"N" group:"Flow:" help:"How often each edge that leads back may be taken, 1 to 10, whatever the files say."`
+	Skip       []string   `sep:"none" placeholder:"NODE" group:"Flow:" help:"Skip a node that is not required; repeatable."`
+	SkipVerify bool       `group:"Flow:" help:"Same as --skip=verify."`
+	Timeout    []string   `sep:"none" placeholder:"[NODE=]SECONDS" group:"Flow:" help:"Time limit of a node's attempts, or without a node of the whole run; overrides the files; repeatable."`
+	MaxCycles  cycleLimit `placeholder:"N" group:"Flow:" help:"Maximum cycles through each edge that leads back, 1 to 10; overrides the files."`
 }
 
-// Cycles is how often an edge may be taken, 0 where the command says nothing.
-type Cycles int
+// cycleLimit is the limit of --max-cycles, 0 if the flag is absent.
+type cycleLimit int
 
-// mostCycles is the most that the kernel allows (K31).
-const mostCycles = 10
+// maxCycles is the largest limit that the kernel accepts (K31).
+const maxCycles = 10
 
 // UnmarshalText reads a number from 1 to 10.
-func (c *Cycles) UnmarshalText(text []byte) error {
+func (c *cycleLimit) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > mostCycles {
-		return fmt.Errorf("an edge cannot be taken %q times: give a number from 1 to %d, or leave it out", text, mostCycles)
+	if err != nil || n < 1 || n > maxCycles {
+		return fmt.Errorf("invalid value %q: want 1 to %d", text, maxCycles)
 	}
-	*c = Cycles(n)
+	*c = cycleLimit(n)
 	return nil
 }
 
-// Over says the flags in a run's options.
-func (f *FlowFlags) Over(o *engine.RunOptions) error {
+// Apply sets the flags in a run's options.
+func (f *FlowFlags) Apply(o *engine.RunOptions) error {
 	o.Skip, o.MaxCycles = slices.Clone(f.Skip), int(f.MaxCycles)
 	if f.SkipVerify && !slices.Contains(o.Skip, "verify") {
 		o.Skip = append(o.Skip, "verify")
 	}
-	for _, said := range f.Timeout {
-		if err := timeout(said, o); err != nil {
+	for _, value := range f.Timeout {
+		if err := setTimeout(value, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// timeout says one --timeout in a run's options.
-func timeout(said string, o *engine.RunOptions) error {
-	i := strings.LastIndexByte(said, '=') // an id may hold one
+// setTimeout sets one --timeout in a run's options.
+func setTimeout(value string, o *engine.RunOptions) error {
+	i := strings.LastIndexByte(value, '=') // a node's id may contain one
 	if i == 0 {
-		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
+		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", value), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
 	}
-	seconds, err := strconv.ParseFloat(said[i+1:], 64)
+	seconds, err := strconv.ParseFloat(value[i+1:], 64)
 	limit := time.Duration(seconds * float64(time.Second))
 	valid := err == nil && limit > 0 && limit <= maxTimeout
 	switch {
 	case i < 0 && !valid:
-		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write seconds for the whole run, as in --timeout=3600, or a node and seconds, as in --timeout=execute=300")
+		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", value), "write seconds for the whole run, as in --timeout=3600, or a node and seconds, as in --timeout=execute=300")
 	case i < 0 && o.Timeout != 0:
-		return cli.UsageError("--timeout says twice how long the whole run may take", "leave one of them out, or write a node and seconds, as in --timeout=execute=300")
+		return cli.UsageError("--timeout limits the whole run twice", "leave one of them out, or write a node and seconds, as in --timeout=execute=300")
 	case i < 0:
 		o.Timeout = limit
 		return nil
 	case !valid:
-		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s' for node '%s'", said[i+1:], said[:i]), "write seconds, as in --timeout=%s=300", said[:i])
+		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s' for node '%s'", value[i+1:], value[:i]), "write seconds, as in --timeout=%s=300", value[:i])
 	}
 	if o.Timeouts == nil {
 		o.Timeouts = map[string]time.Duration{}
 	}
-	o.Timeouts[said[:i]] = limit
+	o.Timeouts[value[:i]] = limit
 	return nil
 }
 
-// maxTimeout is more than any attempt takes; above it numbers do not fit.
+// maxTimeout bounds --timeout, so that the value fits a [time.Duration].
 const maxTimeout = 10_000 * time.Hour
 
-// flowArguments are flags that say the same in another process.
+// flowArguments returns the flags that give the same options in another process.
 func flowArguments(o engine.RunOptions) []string {
 	var args []string
 	for _, node := range o.Skip {
@@ -100,21 +100,21 @@ func flowArguments(o engine.RunOptions) []string {
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// given are the flags that were given.
-func (f *FlowFlags) given() []string {
-	return givenOf([]givenFlag{
+// names returns the names of the flags on the command line.
+func (f *FlowFlags) names() []string {
+	return givenNames([]flagState{
 		{"--skip", len(f.Skip) > 0}, {"--skip-verify", f.SkipVerify}, {"--timeout", len(f.Timeout) > 0}, {"--max-cycles", f.MaxCycles > 0},
 	})
 }
 
-// givenFlag is a flag that may have been given.
-type givenFlag struct {
+// flagState is a flag and whether it is on the command line.
+type flagState struct {
 	name  string
 	given bool
 }
 
-// givenOf are the names of those that were.
-func givenOf(flags []givenFlag) []string {
+// givenNames returns the names of the flags that are on the command line.
+func givenNames(flags []flagState) []string {
 	var names []string
 	for _, flag := range flags {
 		if flag.given {

@@ -3,22 +3,25 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// Loop is `loop <stage> [session] [max]`.
+// Loop is the verb `loop <stage> [session] [max]`.
 type Loop struct {
 	Stage   string `arg:"" help:"The stage to run."`
-	Session string `arg:"" optional:"" help:"The session's name. Default: the stage's."`
-	Max     *int   `arg:"" optional:"" help:"The most iterations. Default: 25."`
+	Session string `arg:"" optional:"" help:"Session name (default the stage's)."`
+	Max     *int   `arg:"" optional:"" help:"Maximum iterations (default 25)."`
 
 	RunFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Loop) Run(ctx context.Context, a *cli.App) error {
 	if err := v.Check(); err != nil {
 		return err
@@ -41,20 +44,20 @@ func (v *Loop) Run(ctx context.Context, a *cli.App) error {
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
-	return start(a, ctx, v.PlaceFlags, o, func(session string, more ...string) []string {
-		words := append([]string{v.Stage, session}, maximum(v.Max)...)
-		return a.Foreground("loop", slices.Concat(v.Arguments(o), more), words)
+	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+		words := append([]string{v.Stage, session}, maxArgument(v.Max)...)
+		return a.ForegroundArguments("loop", slices.Concat(v.Arguments(o), more), words)
 	})
 }
 
-// start runs a new session here, or has another process run it by a command.
-func start(a *cli.App, ctx context.Context, at PlaceFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
-	place, err := at.Place(ctx, a)
+// start runs a new session in this process, or starts another process for it with a command.
+func start(a *cli.App, ctx context.Context, at backgroundFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
+	place, err := at.background(ctx, a)
 	if err != nil {
 		return err
 	}
 	if place != engine.BackgroundOff {
-		return inBackground(a, ctx, errand{
+		return inBackground(a, ctx, startRequest{
 			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
 			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 				return e.Preflight(ctx, o)
@@ -65,4 +68,30 @@ func start(a *cli.App, ctx context.Context, at PlaceFlags, o engine.RunOptions, 
 		o.Wait, o.Observe = wait, observe
 		return e.Run(ctx, o)
 	}, say...)
+}
+
+// Stage is the command line `<stage> [session] [max]`, short for `loop`.
+type Stage struct{ Loop }
+
+// Run implements [cli.Verb].
+func (v *Stage) Run(ctx context.Context, a *cli.App) error {
+	err := v.Loop.Run(ctx, a)
+	var missing *engine.NotFoundError
+	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
+		return unknownWord(a, ctx, missing)
+	}
+	return err
+}
+
+// unknownWord returns the error for a first word that is neither a verb nor a stage.
+func unknownWord(a *cli.App, ctx context.Context, missing *engine.NotFoundError) error {
+	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser.Model.Node))}
+	_ = a.WithEngine(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
+		pipelines, err := e.Pipelines(ctx)
+		if slices.ContainsFunc(pipelines, func(p engine.PipelineInfo) bool { return p.Name == missing.Name }) {
+			word.Verb = "start " + missing.Name
+		}
+		return err
+	})
+	return word
 }

@@ -16,27 +16,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// view shows a session while it runs. What is logged is written through it too.
+// view shows a session while it runs. It is also the writer of the log.
 type view interface {
 	io.Writer
 	Show(u engine.Update)
 	Say(line string)
-	// Hold keeps back what is written, and Release lets it through: meanwhile the terminal is somebody else's.
+	// Hold buffers the output until Release, while a question uses the terminal.
 	Hold()
 	Release()
 	Close()
 }
 
-// work runs or resumes a session and reports all that happens to observe. With wait it waits for answers to questions,
-// instead of pausing.
-type work func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
+// runFunc runs or resumes a session and reports its updates to observe. With wait it waits for answers to questions instead
+// of pausing.
+type runFunc func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
 
-// perform runs a session in the foreground: with a view, with signals, with a prompt for questions where somebody is
-// there, and with the result printed at the end. wait waits for answers whoever is there; say are lines for the view
-// before anything else.
+// perform runs a session in the foreground: it shows progress, handles signals, prompts for answers if a user is at the
+// terminal, and prints the result. wait waits for answers even without a user. The view shows the lines say first.
 //
-// What is said while it runs never waits for a reader; the result does, after everything else has ended.
-func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string) error {
+// The output during the run never waits for a reader; the result does, after everything else has ended.
+func perform(a *cli.App, ctx context.Context, wait bool, do runFunc, say ...string) error {
 	out := screen.NewRelay(a.Stderr)
 	defer out.Close()
 	v := newView(a, out)
@@ -49,89 +48,90 @@ func perform(a *cli.App, ctx context.Context, wait bool, do work, say ...string)
 	defer cancel(nil)
 	w := cli.WatchSignals(eng, v.Say, cancel)
 	defer w.Close()
-	if a.Mocked() { // what is told of providers and models below is the plan's
+	if a.Mocked() { // the view names the providers and models of the plan
 		v.Say("MOCK_MODE: the mock answers in the place of every provider.")
 	}
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
 		v.Say(line)
 	}
-	ask, summary, lines := newAsker(a, ctx, eng, out, v, w, wait), newStepSummary(a), NewEventLines(a)
-	sent, logged := a.Telemetry(ctx, eng, v.Say), records{cli.NewLogger(a.GlobalFlags, v)}
+	ask, summary, lines := newPrompter(a, ctx, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
+	sent, logged := a.Telemetry(ctx, eng, v.Say), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
 	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
-		w.Runs(u.Session)
+		w.SetSession(u.Session)
 		ask.observe(u)
 		summary.observe(u)
 		sent.Observe(u)
 		logged.observe(u)
 		lines.Observe(u)
-		if !a.JSON { // else the result has them
+		if !a.JSON { // JSON has the warnings in the result
 			cli.WriteDiagnostics(v, u.Warnings)
 		}
 		v.Show(u)
 	})
 	ask.close()
 	sent.Close()
-	err = errors.Join(err, cli.Shut(ctx, eng))
-	if err := summary.write(resumeOf(result)); err != nil {
+	err = errors.Join(err, cli.CloseEngine(ctx, eng))
+	if err := summary.write(resumeCommand(result)); err != nil {
 		v.Say("Warning: " + err.Error())
 	}
 	v.Close()
 	w.Release()
-	lines.Close() // a signal ends the process, if their reader does not
-	limit := lastWords(a)
+	lines.Close() // may wait for the reader; a signal ends the process, as w.Release was called
+	limit := flushLimit(a)
 	out.Flush(limit)
 	if err != nil {
-		return stopped(ctx, err)
+		return signalError(ctx, err)
 	}
 	a.Code, a.OfSession = cli.ExitOfResult(result, w.Signal()), true
 	ended := *a
-	ended.Stderr = flushing{out, limit}
+	ended.Stderr = flushingWriter{out, limit}
 	printResult(&ended, result)
 	return nil
 }
 
-// resumeOf is how to go on with a run, "" where there is none, or nothing to go on with.
-func resumeOf(r *engine.Result) string {
+// resumeCommand returns the command that resumes a run, "" for none.
+func resumeCommand(r *engine.Result) string {
 	if r == nil {
 		return ""
 	}
 	return r.ResumeCommand
 }
 
-// flushing is a relay that has passed on what was written when the write ends, if its reader takes it within the limit.
-type flushing struct {
+// flushingWriter is a relay that flushes each write, for at most the limit.
+type flushingWriter struct {
 	*screen.Relay
 	limit time.Duration
 }
 
-func (f flushing) Write(b []byte) (int, error) {
+// Write implements [io.Writer].
+func (f flushingWriter) Write(b []byte) (int, error) {
 	n, err := f.Relay.Write(b)
 	f.Flush(f.limit)
 	return n, err
 }
 
-// lastWordsLimit is how long the end of a run waits for a reader of standard error that takes nothing.
-const lastWordsLimit = 2 * time.Second
+// maxFlushWait is how long the end of a run waits for a blocked reader of standard error.
+const maxFlushWait = 2 * time.Second
 
-// lastWords is how long to wait for the reader of what was said: for as long as it takes where the same one reads the
-// result, which is written in full and not before the rest.
-func lastWords(a *cli.App) time.Duration {
-	if said, ok := a.Stderr.(*os.File); ok {
-		if result, ok := a.OutFile(); ok && sameFile(said, result) {
+// flushLimit returns how long to wait for the reader of standard error: without a limit (0) if standard output is the same
+// file, because the result must follow the rest of the output.
+func flushLimit(a *cli.App) time.Duration {
+	if stderr, ok := a.Stderr.(*os.File); ok {
+		if stdout, ok := a.OutFile(); ok && sameFile(stderr, stdout) {
 			return 0
 		}
 	}
-	return lastWordsLimit
+	return maxFlushWait
 }
 
 func sameFile(a, b *os.File) bool {
-	of, err := a.Stat()
-	other, otherErr := b.Stat()
-	return err == nil && otherErr == nil && os.SameFile(of, other)
+	infoA, errA := a.Stat()
+	infoB, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// ignoredDirs says in a line each which plugin directories are not used and why: what a repository
-// tried to bring must not be passed over in silence. Plugins that cannot be listed show in the run.
+// ignoredDirs returns one line per ignored plugin directory, so that the user learns of plugins in a repository. If the
+// plugins cannot be listed, it returns none: the run reports the error.
 func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	listing, err := e.Plugins(ctx)
 	if err != nil {
@@ -148,8 +148,8 @@ func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	return lines
 }
 
-// stopped puts the signal that ended everything in the place of what it led to.
-func stopped(ctx context.Context, err error) error {
+// signalError replaces an error that a signal caused by the signal.
+func signalError(ctx context.Context, err error) error {
 	var signal *cli.Interrupted
 	if errors.As(context.Cause(ctx), &signal) && errors.Is(err, context.Canceled) {
 		return signal
@@ -157,14 +157,14 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// newView is what fits standard error: nothing with --quiet, live lines on a terminal, else plain ones.
+// newView returns the view for standard error: none with --quiet, live lines on a terminal, else plain lines.
 func newView(a *cli.App, out io.Writer) view {
 	if a.Quiet {
-		return silent{out}
+		return quietView{out}
 	}
 	fd, terminal := a.Terminal()
 	switch {
-	case !terminal && gitHub(a):
+	case !terminal && onGitHub(a):
 		return screen.NewGitHub(out, a.Verbose)
 	case !terminal:
 		return screen.NewPlain(out, a.Verbose)
@@ -181,11 +181,11 @@ func newView(a *cli.App, out io.Writer) view {
 	})
 }
 
-// silent shows nothing but what is logged.
-type silent struct{ io.Writer }
+// quietView is a view that writes only the log.
+type quietView struct{ io.Writer }
 
-func (silent) Show(engine.Update) {}
-func (silent) Say(string)         {}
-func (silent) Hold()              {}
-func (silent) Release()           {}
-func (silent) Close()             {}
+func (quietView) Show(engine.Update) {}
+func (quietView) Say(string)         {}
+func (quietView) Hold()              {}
+func (quietView) Release()           {}
+func (quietView) Close()             {}

@@ -10,16 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Pipeline is `pipeline <file|name> [session] [runs]`.
+// Pipeline is the verb `pipeline <file|name> [session] [runs]`.
 type Pipeline struct {
-	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file."`
-	Session  string `arg:"" optional:"" help:"The session's name. Default: that of the pipeline's file, or pipeline where a name was given and no path, with the time."`
-	Runs     Runs   `arg:"" optional:"" help:"How often the whole pipeline runs in the session. Default: 1."`
+	Pipeline string `arg:"" help:"The pipeline's name or file."`
+	Session  string `arg:"" optional:"" help:"Session name (default the file's name, or pipeline for a pipeline's name, with the time)."`
+	Runs     Runs   `arg:"" optional:"" help:"Number of runs of the whole pipeline (default 1)."`
 
 	RunFlags
 	EntryFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 	if err := v.Check(); err != nil {
 		return err
@@ -35,36 +36,36 @@ func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 	}
 	o, err := v.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return err
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
 	a.Unattended = v.Unattended
-	return start(a, ctx, v.PlaceFlags, o, func(session string, more ...string) []string {
-		return a.Foreground("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Word()...))
+	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+		return a.ForegroundArguments("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Arguments()...))
 	}, "Compiling plan.json...")
 }
 
-// Runs is how often a whole pipeline runs, 0 where the command says nothing.
+// Runs is the number of runs of a whole pipeline, 0 if absent.
 type Runs int
 
-// mostRuns is the largest number, so that the folders of nested pipelines, which count on, can be numbered.
-const mostRuns = 999_999
+// maxRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
+const maxRuns = 999_999
 
 // UnmarshalText reads a number from 1.
 func (r *Runs) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > mostRuns {
-		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, mostRuns)
+	if err != nil || n < 1 || n > maxRuns {
+		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, maxRuns)
 	}
 	*r = Runs(n)
 	return nil
 }
 
-// Word is the number on another command line.
-func (r Runs) Word() []string {
+// Arguments returns the argument for another process; nil for 0.
+func (r Runs) Arguments() []string {
 	if r == 0 {
 		return nil
 	}

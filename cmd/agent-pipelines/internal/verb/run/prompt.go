@@ -21,30 +21,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// asker puts the questions of a session that runs here to the person at the terminal, one after the other. A nil one
-// asks nobody. It is safe for concurrent use.
-type asker struct {
+// prompter prompts the user at the terminal for answers to the questions of a running session, one after the other. A nil
+// *prompter does nothing. It is safe for concurrent use.
+type prompter struct {
 	app    *cli.App
 	engine *engine.Engine
 	out    *screen.Relay
 	view   view
-	watch  *cli.Watch
+	watch  *cli.SignalWatcher
 	keys   *keyboard.Reader
 
-	changed chan struct{} // holds one
+	changed chan struct{} // capacity 1: the state has changed
 	end     context.CancelCauseFunc
 	asking  sync.WaitGroup
 
-	mu      sync.Mutex // guards:
-	session string
-	latest  *state.State
-	open    posed                   // the question that is on the terminal now
-	gone    context.CancelCauseFunc // takes it away
-	done    map[posed]bool          // those that were answered or skipped here
+	mu       sync.Mutex // guards the fields below
+	session  string
+	latest   *state.State
+	shown    shownQuestion           // the question on the terminal
+	withdraw context.CancelCauseFunc // withdraws the open question; nil for none
+	done     map[shownQuestion]bool  // questions answered or skipped here
 }
 
-// posed is a question as it was shown.
-type posed struct{ id, digest string }
+// shownQuestion identifies a question in the version that was shown.
+type shownQuestion struct{ id, digest string }
 
 var (
 	errElsewhere = errors.New("the question is not open any more")
@@ -52,24 +52,24 @@ var (
 	errRunEnded  = errors.New("the run has ended")
 )
 
-// newAsker begins to ask, if somebody is there to be asked. The caller closes it.
-func newAsker(a *cli.App, ctx context.Context, e *engine.Engine, out *screen.Relay, v view, w *cli.Watch, wait bool) *asker {
-	in := attended(a)
+// newPrompter starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
+func newPrompter(a *cli.App, ctx context.Context, e *engine.Engine, out *screen.Relay, v view, w *cli.SignalWatcher, wait bool) *prompter {
+	in := userKeyboard(a)
 	if in == nil || a.Quiet || a.Unattended && !wait {
 		return nil
 	}
-	ask := &asker{
+	ask := &prompter{
 		app: a, engine: e, out: out, view: v, watch: w, keys: keyboard.New(in),
-		changed: make(chan struct{}, 1), done: map[posed]bool{},
+		changed: make(chan struct{}, 1), done: map[shownQuestion]bool{},
 	}
 	ctx, ask.end = context.WithCancelCause(ctx)
 	ask.asking.Go(func() { ask.run(ctx) })
 	return ask
 }
 
-// attended is the keyboard of the person who sees standard error, nil if there is none. A job in the background of
-// its shell must not read from it.
-func attended(a *cli.App) *os.File {
+// userKeyboard returns standard input if it and standard error are terminals, else nil. A background job of the shell must not
+// read from it.
+func userKeyboard(a *cli.App) *os.File {
 	in, reads := a.Stdin.(*os.File)
 	out, writes := a.Stderr.(*os.File)
 	if !reads || !writes || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
@@ -81,16 +81,16 @@ func attended(a *cli.App) *os.File {
 	return in
 }
 
-// observe follows the session.
-func (k *asker) observe(u engine.Update) {
+// observe records the session's state, and withdraws the open question if it needs no answer any more.
+func (k *prompter) observe(u engine.Update) {
 	if k == nil || u.State == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.session, k.latest = u.Session, u.State
-	if k.gone != nil && !asks(u.State, k.open) {
-		k.gone(whyGone(u.State, k.open))
+	if k.withdraw != nil && !needsAnswer(u.State, k.shown) {
+		k.withdraw(withdrawReason(u.State, k.shown))
 	}
 	select {
 	case k.changed <- struct{}{}:
@@ -98,14 +98,14 @@ func (k *asker) observe(u engine.Update) {
 	}
 }
 
-// asks reports whether the session waits for the answer to a question.
-func asks(st *state.State, q posed) bool {
+// needsAnswer reports whether the session waits for an answer to the question.
+func needsAnswer(st *state.State, q shownQuestion) bool {
 	open, found := st.Questions[q.id]
 	return found && open.Answer == nil && open.Digest == q.digest && st.Status == state.Running && st.Stop == nil
 }
 
-// whyGone says why a question is not asked here any more.
-func whyGone(st *state.State, q posed) error {
+// withdrawReason returns the reason why the terminal no longer shows a question.
+func withdrawReason(st *state.State, q shownQuestion) error {
 	open, found := st.Questions[q.id]
 	if found && open.Answer == nil && open.Digest == q.digest && !st.Status.Final() && (st.Stop == nil || st.Stop.Action != "abort") {
 		return errPausing
@@ -113,7 +113,7 @@ func whyGone(st *state.State, q posed) error {
 	return errElsewhere
 }
 
-func (k *asker) close() {
+func (k *prompter) close() {
 	if k == nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (k *asker) close() {
 	k.asking.Wait()
 }
 
-func (k *asker) run(ctx context.Context) {
+func (k *prompter) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -133,39 +133,39 @@ func (k *asker) run(ctx context.Context) {
 			if !ok {
 				break
 			}
-			k.put(one, next)
+			k.ask(one, next)
 		}
 	}
 }
 
-// next is the question that has been open longest and was not settled here. The context ends when it is gone.
-func (k *asker) next(ctx context.Context) (context.Context, posed, bool) {
+// next returns the oldest open question that was not answered or skipped here. The context ends when it is withdrawn.
+func (k *prompter) next(ctx context.Context) (context.Context, shownQuestion, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var first posed
+	var first shownQuestion
 	for _, id := range k.latest.Awaited() {
-		q := posed{id, k.latest.Questions[id].Digest}
-		if asks(k.latest, q) && !k.done[q] && (first.id == "" || k.latest.Questions[id].AskedAt.Before(k.latest.Questions[first.id].AskedAt)) {
+		q := shownQuestion{id, k.latest.Questions[id].Digest}
+		if needsAnswer(k.latest, q) && !k.done[q] && (first.id == "" || k.latest.Questions[id].AskedAt.Before(k.latest.Questions[first.id].AskedAt)) {
 			first = q
 		}
 	}
 	if first.id == "" || ctx.Err() != nil {
 		return nil, first, false
 	}
-	ctx, k.gone = context.WithCancelCause(ctx)
-	k.open = first
+	ctx, k.withdraw = context.WithCancelCause(ctx)
+	k.shown = first
 	return ctx, first, true
 }
 
-// put asks one question, until it is settled here or elsewhere.
-func (k *asker) put(ctx context.Context, what posed) {
+// ask prompts for one question until it is answered, skipped or withdrawn.
+func (k *prompter) ask(ctx context.Context, shown shownQuestion) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.gone(nil)
-		k.gone, k.done[what] = nil, true
+		k.withdraw(nil)
+		k.withdraw, k.done[shown] = nil, true
 	}()
-	q, err := k.find(what)
+	q, err := k.find(shown)
 	if err != nil {
 		k.view.Say(err.Error())
 		return
@@ -173,9 +173,9 @@ func (k *asker) put(ctx context.Context, what posed) {
 	k.view.Hold()
 	defer k.view.Release()
 	fmt.Fprintln(k.out)
-	writeAsked(k.out, q, time.Now())
-	for settled := false; !settled; {
-		fmt.Fprint(k.out, choices(q))
+	writeQuestion(k.out, q, time.Now())
+	for done := false; !done; {
+		fmt.Fprint(k.out, answerPrompt(q))
 		line, err := k.keys.Line(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -186,43 +186,43 @@ func (k *asker) put(ctx context.Context, what posed) {
 			k.skip(q)
 			return
 		}
-		settled = k.heed(ctx, q, line)
+		done = k.handleInput(ctx, q, line)
 	}
 }
 
-// find is the question with what belongs to it.
-func (k *asker) find(what posed) (engine.Question, error) {
+// find returns the shown question with its details.
+func (k *prompter) find(shown shownQuestion) (engine.Question, error) {
 	k.mu.Lock()
 	session := k.session
 	k.mu.Unlock()
 	all, err := k.engine.Questions(session)
 	for _, q := range all {
-		if q.ID == what.id && q.Digest == what.digest {
+		if q.ID == shown.id && q.Digest == shown.digest {
 			return q, nil
 		}
 	}
 	return engine.Question{}, err
 }
 
-// heed does what was typed and reports whether that settles the question.
-func (k *asker) heed(ctx context.Context, q engine.Question, line string) bool {
+// handleInput executes the user's input and reports whether the question is done.
+func (k *prompter) handleInput(ctx context.Context, q engine.Question, line string) bool {
 	switch word := strings.TrimSpace(line); {
-	case is(word, "a", "approve", "y", "yes"):
+	case equalsAny(word, "a", "approve", "y", "yes"):
 		return k.answer(ctx, q, event.AnswerApprove, "")
-	case is(word, "s", "skip") && q.Kind == event.QuestionTool: // of a call, not of the question
+	case equalsAny(word, "s", "skip") && q.Kind == event.QuestionTool: // skips the call, not the question
 		return k.answer(ctx, q, event.AnswerSkip, "")
-	case is(word, "d", look.Deny) && q.Kind == event.QuestionTool:
+	case equalsAny(word, "d", look.Deny) && q.Kind == event.QuestionTool:
 		return k.answer(ctx, q, event.AnswerReject, "")
-	case is(word, "r", "reject", "n", "no"):
-		sure := q.Kind == event.QuestionTool || k.yes(ctx, "This ends the session for good.")
+	case equalsAny(word, "r", "reject", "n", "no"):
+		sure := q.Kind == event.QuestionTool || k.confirm(ctx, "This ends the session for good.")
 		return sure && k.answer(ctx, q, event.AnswerReject, "")
-	case is(word, "s", "skip"):
+	case equalsAny(word, "s", "skip"):
 		k.skip(q)
 		return true
-	case is(word, "v", "view"):
+	case equalsAny(word, "v", "view"):
 		k.show(ctx, q)
-	case is(word, "f", "feedback") && q.AcceptFeedback:
-		fmt.Fprint(k.out, "What shall the agent know? (empty: nothing) ")
+	case equalsAny(word, "f", "feedback") && q.AcceptFeedback:
+		fmt.Fprint(k.out, "Feedback for the agent (empty: none): ")
 		text, err := k.keys.Line(ctx)
 		if text = strings.TrimSpace(text); err == nil && text != "" {
 			return k.answer(ctx, q, event.AnswerReject, text)
@@ -235,7 +235,7 @@ func (k *asker) heed(ctx context.Context, q engine.Question, line string) bool {
 	return false
 }
 
-func is(word string, names ...string) bool {
+func equalsAny(word string, names ...string) bool {
 	for _, name := range names {
 		if strings.EqualFold(word, name) {
 			return true
@@ -244,13 +244,13 @@ func is(word string, names ...string) bool {
 	return false
 }
 
-func (k *asker) yes(ctx context.Context, what string) bool {
-	fmt.Fprint(k.out, what+" Sure? [y/N] ")
+func (k *prompter) confirm(ctx context.Context, warning string) bool {
+	fmt.Fprint(k.out, warning+" Sure? [y/N] ")
 	line, err := k.keys.Line(ctx)
-	return err == nil && is(strings.TrimSpace(line), "y", "yes")
+	return err == nil && equalsAny(strings.TrimSpace(line), "y", "yes")
 }
 
-func (k *asker) answer(ctx context.Context, q engine.Question, word, text string) bool {
+func (k *prompter) answer(ctx context.Context, q engine.Question, word, text string) bool {
 	err := k.engine.Answer(ctx, engine.AnswerOptions{
 		Session: q.Session, Question: q.ID, Answer: word, Text: text, Digest: q.Digest, By: k.app.User(),
 	})
@@ -261,7 +261,7 @@ func (k *asker) answer(ctx context.Context, q engine.Question, word, text string
 }
 
 // skip leaves the question open and pauses the session.
-func (k *asker) skip(q engine.Question) {
+func (k *prompter) skip(q engine.Question) {
 	kind := state.PauseApproval
 	if q.Kind == event.QuestionEscalation {
 		kind = state.PauseEscalation

@@ -18,20 +18,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// writeAsked shows a question at the terminal, as it stands at a time.
-func writeAsked(to io.Writer, q engine.Question, now time.Time) {
+// writeQuestion writes a question in a box; now is the current time.
+func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
 	if q.Stage != "" {
-		head += " · stage " + look.PlaceOf(q, "%s · provider %s")
+		head += " · stage " + look.QuestionStage(q, "%s · provider %s")
 	}
 	if age := now.Sub(q.AskedAt); age > time.Minute {
 		head += " · asked " + screen.Age(age) + " ago"
 	}
-	lines := append([]string{"Question " + screen.Clean(head), ""}, cli.Wrapped(q.Text)...)
+	lines := append([]string{"Question " + screen.Clean(head), ""}, cli.WrapText(q.Text)...)
 	if q.Call != nil {
 		lines = append(lines, "")
 	}
-	for _, about := range look.AboutCall(q.Call) {
+	for _, about := range look.CallProperties(q.Call) {
 		if about.Text != "" {
 			lines = append(lines, screen.Lines(about.Name+": "+about.Text)...)
 		}
@@ -39,7 +39,7 @@ func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	if q.Remedy != "" {
 		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
 	}
-	if until := look.Due(q); until != "" {
+	if until := look.DueText(q); until != "" {
 		lines = append(lines, "To be answered by "+until)
 	}
 	if q.Preview != "" {
@@ -56,8 +56,8 @@ func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	}
 }
 
-// choices are what may be typed.
-func choices(q engine.Question) string {
+// answerPrompt returns the prompt with the possible answers.
+func answerPrompt(q engine.Question) string {
 	if q.Kind == event.QuestionTool {
 		return "[A]pprove  [D]eny  [V]iew full  [S]kip: "
 	}
@@ -71,23 +71,23 @@ func choices(q engine.Question) string {
 	return strings.Join(append(words, "[s]kip"), ", ") + ": "
 }
 
-// maxShown is how many lines of a file are printed where there is no pager.
-const maxShown = 500
+// maxFileLines is the number of lines of a file that are printed without a pager.
+const maxFileLines = 500
 
 // show shows the files of a question: in the user's pager, else on the terminal.
-func (k *asker) show(ctx context.Context, q engine.Question) {
+func (k *prompter) show(ctx context.Context, q engine.Question) {
 	if len(q.Files) == 0 {
-		fmt.Fprintln(k.out, "There is no more of it than what is shown.")
+		fmt.Fprintln(k.out, "The question has no files.")
 		return
 	}
 	if pager := k.app.Getenv("PAGER"); pager != "" {
-		// The files come as arguments, not as a part of the command.
+		// The files are arguments of the shell, so that their names are not interpreted.
 		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, cli.Program}, q.Files...)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.Stdin, k.app.Stderr, k.app.Stderr
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it leaves the terminal as it was
-		k.watch.Leave(true)                                                      // Ctrl-C is the pager's
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets it restore the terminal
+		k.watch.IgnoreInterrupt(true)                                            // Ctrl-C is for the pager
 		err := cmd.Run()
-		k.watch.Leave(false)
+		k.watch.IgnoreInterrupt(false)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -110,7 +110,7 @@ func printFile(to io.Writer, name string) error {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for n := 0; lines.Scan(); n++ {
-		if n == maxShown {
+		if n == maxFileLines {
 			fmt.Fprintln(to, "  │ …")
 			return nil
 		}

@@ -16,20 +16,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// printResult prints how a run ended: the result on standard output, a failure on standard error.
+// printResult prints the result of a run on standard output, and its failure on standard error.
 func printResult(a *cli.App, r *engine.Result) {
 	if a.JSON {
-		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextOfResult(r)...)
+		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextCommandsOfResult(r)...)
 		return
 	}
 	if r.Failure != nil && r.Status == state.Failed {
-		cli.FailureOf(r.Failure).Print(a.Stderr)
+		cli.FailureFault(r.Failure).Print(a.Stderr)
 	}
-	WriteResult(a.Stdout, r)
+	writeResult(a.Stdout, r)
 	writeSecrets(a.Stderr, r)
 }
 
-// writeSecrets warns of secrets in files that agents wrote: somebody may be about to commit them.
+// writeSecrets warns of secrets in files that agents wrote, which the user may be about to commit.
 func writeSecrets(to io.Writer, r *engine.Result) {
 	if len(r.Secrets) == 0 {
 		return
@@ -40,8 +40,8 @@ func writeSecrets(to io.Writer, r *engine.Result) {
 	}
 }
 
-// WriteResult writes a result for people.
-func WriteResult(to io.Writer, r *engine.Result) {
+// writeResult writes a result as text.
+func writeResult(to io.Writer, r *engine.Result) {
 	if r.Status == state.Completed && r.Mode != cli.ModeLoop {
 		facts := append([]string{"Session:  " + r.Session}, resultFacts(r)...)
 		for _, line := range screen.TitledBox("PIPELINE COMPLETE", facts...) {
@@ -54,7 +54,7 @@ func WriteResult(to io.Writer, r *engine.Result) {
 		}
 		return
 	}
-	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, ending(r))
+	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, resultStatus(r))
 	for _, line := range resultFacts(r) {
 		fmt.Fprintln(to, "  "+line)
 	}
@@ -62,7 +62,7 @@ func WriteResult(to io.Writer, r *engine.Result) {
 	look.WriteResume(to, r.ResumeCommand)
 }
 
-func ending(r *engine.Result) string {
+func resultStatus(r *engine.Result) string {
 	if cli.ReachedMaximum(r) {
 		return "reached its maximum of iterations"
 	}
@@ -70,20 +70,20 @@ func ending(r *engine.Result) string {
 	if r.Status == state.Paused && r.PauseKind != "" {
 		text += " (" + string(r.PauseKind) + ")"
 	}
-	told := slices.ContainsFunc(r.Questions, func(q engine.Question) bool { return q.Text == r.Reason && q.Answer == nil })
-	if r.Reason != "" && (!told || screen.Columns(r.Reason) <= cli.TextWidth) { // a long question follows, in lines
+	asked := slices.ContainsFunc(r.Questions, func(q engine.Question) bool { return q.Text == r.Reason && q.Answer == nil })
+	if r.Reason != "" && (!asked || screen.Columns(r.Reason) <= cli.TextWidth) { // the wrapped text of a long question follows
 		text += ": " + screen.Clean(r.Reason)
 	}
 	return text
 }
 
-// resultFacts are what a result says beside its ending.
+// resultFacts returns the lines of a result below its status.
 func resultFacts(r *engine.Result) []string {
 	var facts []string
 	if len(r.Completed) > 0 && r.Mode != cli.ModeLoop {
 		facts = append(facts, "Stages:   "+strings.Join(r.Completed, ", "))
 	}
-	if runs := look.OfRuns(r.Run, r.Runs); runs != "" && r.Status != state.Completed {
+	if runs := look.RunText(r.Run, r.Runs); runs != "" && r.Status != state.Completed {
 		facts = append(facts, "Run:      "+runs)
 	}
 	facts = append(facts, "Time:     "+r.Duration.Round(100*time.Millisecond).String())
@@ -91,7 +91,7 @@ func resultFacts(r *engine.Result) []string {
 		facts = append(facts, "Usage:    "+usage)
 	}
 	if d := r.Deliverable; d != nil {
-		facts = append(facts, "Delivers: "+look.Delivered(d))
+		facts = append(facts, "Delivers: "+look.DeliverableText(d))
 	}
 	return append(facts, "Output:   "+cmp.Or(r.Dir, "none"))
 }

@@ -11,70 +11,65 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Resume is `resume <session>`.
+// Resume is the verb `resume <session>`.
 type Resume struct {
-	Session        string `arg:"" help:"The session to go on with."`
-	Context        string `help:"Text for the next iteration: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
-	Force          bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
-	SkipFailedStep bool   `help:"Count the steps that failed as done, and go on with what depends on them."`
-	ResetCycles    bool   `help:"Count the returns to earlier stages anew."`
-	By             string `hidden:"" help:"Who resumes, for the journal. Default: the user."`
-	herePlace
-	cleanedFlag
-	WaitFlags
+	Session        string `arg:"" help:"The session to resume."`
+	Context        string `help:"Text for the next iteration, appended to $${CONTEXT} or, without it, to the prompt."`
+	Force          bool   `help:"Take the session over from another process; grant a run past its time limit (guardrails) the same time again."`
+	SkipFailedStep bool   `help:"Count failed steps as done."`
+	ResetCycles    bool   `help:"Reset the counts of cycles to earlier stages."`
+	By             string `hidden:"" help:"User to record in the journal (default the current one)."`
+	foregroundFlags
+	cleanupFlag
+	waitFlags
 	SandboxFlags
 }
 
-// herePlace says where a session runs that runs in the foreground unless somebody says something else.
-type herePlace struct {
+// foregroundFlags is backgroundFlags for verbs whose default is the foreground.
+type foregroundFlags struct {
 	Foreground bool `hidden:"" aliases:"no-tmux" help:"The default."`
-	Detach     bool `help:"Work in the background, as a process without a terminal."`
-	Tmux       bool `help:"Work in the background, in a tmux session."`
+	Detach     bool `help:"Run in the background, as a process without a terminal."`
+	Tmux       bool `help:"Run in the background, in tmux."`
 }
 
+// Run implements [cli.Verb].
 func (v *Resume) Run(ctx context.Context, a *cli.App) error {
-	at := PlaceFlags(v.herePlace)
-	place, err := at.said()
+	flags := backgroundFlags(v.foregroundFlags)
+	mode, err := flags.selected()
 	if err != nil {
 		return err
 	}
-	asked, err := v.said()
+	sandbox, err := v.policy()
 	if err != nil {
 		return err
 	}
 	o := engine.ResumeOptions{
-		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes(),
+		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(),
 		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(a, ctx, orPlace(place, engine.BackgroundOff), o)
+	return ResumeSession(a, ctx, cmp.Or(mode, engine.BackgroundOff), o)
 }
 
-func orPlace(place, other engine.Background) engine.Background {
-	if place == engine.BackgroundUnset {
-		return other
-	}
-	return place
-}
-
-// resume serves --resume of the verbs that start a session; o says which one, further are flags of the verb that have no
-// effect on it.
+// resume implements --resume of the verbs that start a session. o names the session; further lists flags of the verb that
+// a resume ignores.
 func (f *RunFlags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, further ...string) error {
-	place, err := f.Place(ctx, a)
+	place, err := f.background(ctx, a)
 	if err != nil {
 		return err
 	}
-	if o.Sandbox, err = f.SandboxFlags.said(); err != nil {
+	if o.Sandbox, err = f.SandboxFlags.policy(); err != nil {
 		return err
 	}
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
 	a.Unattended = f.Unattended
-	if ignored := f.IgnoredOnResume(further); ignored != "" {
+	if ignored := f.ignoredOnResume(further); ignored != "" {
 		return ResumeSession(a, ctx, place, o, ignored)
 	}
 	return ResumeSession(a, ctx, place, o)
 }
 
+// ResumeSession resumes a session in this terminal or in the background. The view shows the lines say first.
 func ResumeSession(a *cli.App, ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
 	o.By = cmp.Or(o.By, a.User())
 	var err error
@@ -86,8 +81,8 @@ func ResumeSession(a *cli.App, ctx context.Context, at engine.Background, o engi
 	if errors.Is(err, engine.ErrNoSession) {
 		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
 		missing.Cause = engine.ErrNothingToResume
-		if known := (*failure.Error)(nil); errors.As(err, &known) {
-			return missing.WithHint("%s", known.Hint) // which names the nearest session
+		if nearest := (*failure.Error)(nil); errors.As(err, &nearest) {
+			return missing.WithHint("%s", nearest.Hint) // names the nearest session
 		}
 		return missing.WithHint("%s list shows the sessions of this directory", cli.Program)
 	}
@@ -98,7 +93,7 @@ func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o en
 	for _, line := range say {
 		fmt.Fprintln(a.Stderr, line)
 	}
-	return inBackground(a, ctx, errand{
+	return inBackground(a, ctx, startRequest{
 		at: at, session: o.Session, force: o.Force,
 		check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 			return e.PreflightResume(ctx, o)
@@ -121,9 +116,9 @@ func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o en
 			}
 			more = append(more, sandboxArguments(o.Sandbox)...)
 			if o.Again != "" {
-				return a.Foreground("review", append(more, againArguments(o)...), []string{session})
+				return a.ForegroundArguments("review", append(more, reviewArguments(o)...), []string{session})
 			}
-			return a.Foreground("resume", append(more, "--by="+o.By), []string{session})
+			return a.ForegroundArguments("resume", append(more, "--by="+o.By), []string{session})
 		},
 	})
 }

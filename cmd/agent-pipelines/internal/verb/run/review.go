@@ -1,42 +1,44 @@
 package run
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Review is `review <session>`.
+// Review is the verb `review <session>`.
 type Review struct {
 	Session string `arg:"" help:"The session to review."`
-	Node    string `default:"review" placeholder:"NODE" help:"The stage that reviews. Default: review."`
-	Force   bool   `help:"Review a session again that is completed: it goes on from there as its pipeline says."`
+	Node    string `default:"review" placeholder:"NODE" help:"The reviewing stage (default review)."`
+	Force   bool   `help:"Reopen a completed session, which continues after the review."`
 	Context string `help:"Text for the reviewer's prompt."`
-	herePlace
-	cleanedFlag
-	WaitFlags
+	foregroundFlags
+	cleanupFlag
+	waitFlags
 	SandboxFlags
 }
 
+// Run implements [cli.Verb].
 func (v *Review) Run(ctx context.Context, a *cli.App) error {
-	at := PlaceFlags(v.herePlace)
-	place, err := at.said()
+	flags := backgroundFlags(v.foregroundFlags)
+	mode, err := flags.selected()
 	if err != nil {
 		return err
 	}
-	asked, err := v.said()
+	sandbox, err := v.policy()
 	if err != nil {
 		return err
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(a, ctx, orPlace(place, engine.BackgroundOff), engine.ResumeOptions{
-		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: asked, Notes: v.notes(), Again: v.Node, Reopen: v.Force,
+	return ResumeSession(a, ctx, cmp.Or(mode, engine.BackgroundOff), engine.ResumeOptions{
+		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(), Again: v.Node, Reopen: v.Force,
 	})
 }
 
-// againArguments are flags that say the same in another process.
-func againArguments(o engine.ResumeOptions) []string {
+// reviewArguments returns the flags that give the same options in another process.
+func reviewArguments(o engine.ResumeOptions) []string {
 	args := []string{"--node=" + o.Again}
 	if o.Reopen {
 		args = append(args, "--force")

@@ -13,72 +13,72 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// GivenFlags are what a session is given from outside its files.
-type GivenFlags struct {
+// InputFlags holds the flags for a session's provider, model and input.
+type InputFlags struct {
 	Provider string            `help:"Use this provider for all stages."`
 	Model    string            `help:"Use this model for all stages."`
 	Context  string            `help:"Text for the agents, in prompts as $${CONTEXT}."`
-	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input. May be given several times."`
-	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'. May be given several times."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input; repeatable."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'; repeatable."`
 }
 
-// RunFlags are the flags of the verbs that start a session.
+// RunFlags holds the flags of the verbs that start a session.
 type RunFlags struct {
-	GivenFlags
+	InputFlags
 
-	Force     bool `help:"Take over a session that another process holds; start a finished one again."`
-	Resume    bool `help:"Go on with the session instead of starting it."`
-	Recompile bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
+	Force     bool `help:"Take the session over from another process; restart a finished one."`
+	Resume    bool `help:"Resume the session instead of starting it."`
+	Recompile bool `help:"No effect, for compatibility with the Bash engine: every new run compiles."`
 
 	ModeFlag
 
-	PlaceFlags
-	cleanedFlag
-	WaitFlags
+	backgroundFlags
+	cleanupFlag
+	waitFlags
 	FlowFlags
 	SandboxFlags
 }
 
-// ModeFlag says where models may be.
+// ModeFlag restricts the location of models.
 type ModeFlag struct {
-	Mode string `placeholder:"MODE" group:"Isolation:" help:"Where models may be: open, burst (anywhere, with more patience), local-only, or airgapped (nor may tools reach the network). Files can only narrow it."`
+	Mode string `placeholder:"MODE" group:"Isolation:" help:"Location of models: open, burst (anywhere, more retries), local-only, or airgapped (tools without network too). Files can only narrow it."`
 }
 
-// Check refuses combinations that contradict themselves, and what this version cannot do.
+// Check returns an error for invalid flags and for flags that contradict each other.
 func (f *RunFlags) Check() error {
 	if f.Resume && f.Recompile {
 		return cli.UsageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	if _, err := f.SandboxFlags.said(); err != nil {
+	if _, err := f.SandboxFlags.policy(); err != nil {
 		return err
 	}
 	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
 		return cli.UsageError(fmt.Sprintf("there is no mode '%s'", f.Mode), "write %s", strings.Join(plan.Modes(), ", "))
 	}
-	if err := f.Over(&engine.RunOptions{}); err != nil {
+	if err := f.Apply(&engine.RunOptions{}); err != nil {
 		return err
 	}
-	_, err := f.PlaceFlags.said()
+	_, err := f.backgroundFlags.selected()
 	return err
 }
 
-// Options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
-// wrapper scripts hand them on.
+// Options returns the run's options without the stage or pipeline. Flags take precedence over the variables
+// PIPELINE_CLI_* of wrapper scripts.
 func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 	inputs := f.Input
 	if len(inputs) == 0 {
 		var err error
-		if inputs, err = Listed(a.Getenv("PIPELINE_CLI_INPUTS")); err != nil {
+		if inputs, err = parseList(a.Getenv("PIPELINE_CLI_INPUTS")); err != nil {
 			return engine.RunOptions{}, err
 		}
 	}
-	asked, err := f.SandboxFlags.said()
+	sandbox, err := f.SandboxFlags.policy()
 	if err != nil {
 		return engine.RunOptions{}, err
 	}
 	o := engine.RunOptions{
-		Sandbox:  asked,
+		Sandbox:  sandbox,
 		Mode:     f.Mode,
 		Provider: cmp.Or(f.Provider, a.Getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    cmp.Or(f.Model, a.Getenv("PIPELINE_CLI_MODEL")),
@@ -88,11 +88,11 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 		EnvModel:    a.Getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.Getenv("CLAUDE_PIPELINE_CONTEXT"),
 	}
-	err = f.Over(&o)
+	err = f.Apply(&o)
 	return o, err
 }
 
-// Arguments are flags that make the same options in another process, whatever its environment says.
+// Arguments returns the flags that give the same options in another process, independent of its environment.
 func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
@@ -109,7 +109,7 @@ func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 		args = append(args, "--command="+name+"="+o.Commands[name])
 	}
 	args = append(args, flowArguments(o)...)
-	args = append(args, EntryArguments(o)...)
+	args = append(args, entryArguments(o)...)
 	args = append(args, sandboxArguments(o.Sandbox)...)
 	if o.Force {
 		args = append(args, "--force")
@@ -120,24 +120,24 @@ func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 	return args
 }
 
-// IgnoredOnResume says which flags have no effect on a resumed session, further ones that were given among them.
-func (f *RunFlags) IgnoredOnResume(further []string) string {
-	ignored := givenOf([]givenFlag{
+// ignoredOnResume returns a message on flags that a resume ignores, including the flags further; "" for none.
+func (f *RunFlags) ignoredOnResume(further []string) string {
+	ignored := givenNames([]flagState{
 		{"--provider", f.Provider != ""},
 		{"--model", f.Model != ""},
 		{"--mode", f.Mode != ""},
 		{"--input", len(f.Input) > 0},
 		{"--command", len(f.Command) > 0},
 	})
-	ignored = slices.Concat(ignored, f.given(), further)
+	ignored = slices.Concat(ignored, f.names(), further)
 	if len(ignored) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Ignored: %s; a resumed session keeps its plan.", strings.Join(ignored, ", "))
 }
 
-// Listed reads a list from an environment variable: a JSON array of texts, or one a line.
-func Listed(text string) ([]string, error) {
+// parseList parses a list in an environment variable: a JSON array of strings, or one entry per line.
+func parseList(text string) ([]string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return nil, nil
@@ -147,8 +147,8 @@ func Listed(text string) ([]string, error) {
 	}
 	var list []string
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, cli.UsageError("PIPELINE_CLI_INPUTS is no JSON array of texts: "+err.Error(),
-			"write it as [\"a.md\",\"b.md\"], or as one path a line")
+		return nil, cli.UsageError("PIPELINE_CLI_INPUTS is not a JSON array of strings: "+err.Error(),
+			"write it as [\"a.md\",\"b.md\"], or as one path per line")
 	}
 	return list, nil
 }

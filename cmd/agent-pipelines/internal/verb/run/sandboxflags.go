@@ -12,31 +12,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// SandboxFlags are the isolation of every plugin process of a session.
+// SandboxFlags holds the flags for the isolation of a session's plugin processes.
 type SandboxFlags struct {
-	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and what is granted) or strict (also processes and names of their own). Files can only narrow it."`
-	Network   string        `name:"sandbox-network" placeholder:"WORD" group:"Isolation:" help:"What confined plugins may reach: on, loopback or off."`
-	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also read. May be given several times."`
-	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also write. May be given several times."`
-	Memory    string        `name:"sandbox-memory" placeholder:"SIZE" group:"Isolation:" help:"The data that each confined process may have, such as 2G."`
-	Processes int           `name:"sandbox-processes" placeholder:"N" group:"Isolation:" help:"How many processes a confined plugin may have."`
-	CPU       time.Duration `name:"sandbox-cpu" placeholder:"TIME" group:"Isolation:" help:"The processor time of each confined process, such as 10m."`
+	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and granted paths) or strict (also separate process and host names). Files can only narrow it."`
+	Network   string        `name:"sandbox-network" placeholder:"WORD" group:"Isolation:" help:"Network access of confined plugins: on, loopback or off."`
+	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may read; repeatable."`
+	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may write; repeatable."`
+	Memory    string        `name:"sandbox-memory" placeholder:"SIZE" group:"Isolation:" help:"Memory limit of each confined process, such as 2G."`
+	Processes int           `name:"sandbox-processes" placeholder:"N" group:"Isolation:" help:"Process limit of each confined plugin."`
+	CPU       time.Duration `name:"sandbox-cpu" placeholder:"TIME" group:"Isolation:" help:"CPU time limit of each confined process, such as 10m."`
 }
 
-// said is what the flags say, nil for nothing.
-func (f *SandboxFlags) said() (*plan.Sandbox, error) {
+// policy returns the policy set by the flags, nil for none.
+func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 	s := plan.Sandbox{
 		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
 	}
 	for _, word := range []struct {
 		flag, value string
-		fits        bool
+		valid       bool
 		words       string
 	}{
 		{"--sandbox", f.Sandbox, f.Sandbox == "" || slices.Contains(plan.SandboxModes(), s.Mode), "none, workspace or strict"},
 		{"--sandbox-network", f.Network, f.Network == "" || slices.Contains(plan.Networks(), s.Network), "on, loopback or off"},
 	} {
-		if !word.fits {
+		if !word.valid {
 			return nil, cli.UsageError(fmt.Sprintf("%s cannot be '%s'", word.flag, word.value), "write %s", word.words)
 		}
 	}
@@ -70,14 +70,14 @@ func (f *SandboxFlags) said() (*plan.Sandbox, error) {
 	return &s, nil
 }
 
-// sandboxArguments are flags that say the same in another process.
+// sandboxArguments returns the flags that give the same policy in another process.
 func sandboxArguments(s *plan.Sandbox) []string {
 	if s == nil {
 		return nil
 	}
 	var args []string
-	add := func(name, value string, given bool) {
-		if given {
+	add := func(name, value string, set bool) {
+		if set {
 			args = append(args, "--sandbox"+name+"="+value)
 		}
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Start is `start <pipeline> "<request>"`.
+// Start is the verb `start <pipeline> "<request>"`.
 type Start struct {
-	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file: agent-loop, or one of your own."`
+	Pipeline string `arg:"" help:"The pipeline's name or file, such as agent-loop."`
 	requestFlags
 }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Start) Help() string {
 	return `Examples:
   agent-pipelines start agent-loop "make the failing test in ./parser pass"
@@ -27,6 +27,7 @@ func (*Start) Help() string {
   agent-pipelines start test --artifact spec=specs/login.yaml`
 }
 
+// Run implements [cli.Verb].
 func (v *Start) Run(ctx context.Context, a *cli.App) error {
 	if v.Pipeline == "" {
 		return cli.UsageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
@@ -34,24 +35,25 @@ func (v *Start) Run(ctx context.Context, a *cli.App) error {
 	return v.start(ctx, a, v.Pipeline)
 }
 
-// Design is `design "<request>"`.
+// Design is the verb `design "<request>"`.
 type Design struct{ requestFlags }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Design) Help() string {
 	return `Examples:
   agent-pipelines design "a login page with a rate limit"
   agent-pipelines artifacts my-session --stage spec --output specs/login.yaml`
 }
 
+// Run implements [cli.Verb].
 func (v *Design) Run(ctx context.Context, a *cli.App) error {
 	return v.start(ctx, a, cli.PipelineDesign)
 }
 
-// Implement is `implement "<request>"`.
+// Implement is the verb `implement "<request>"`.
 type Implement struct{ requestFlags }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Implement) Help() string {
 	return `Examples:
   agent-pipelines implement "a login page with a rate limit" --iterate
@@ -59,31 +61,33 @@ func (*Implement) Help() string {
   agent-pipelines implement "a login page" --exit-after red`
 }
 
+// Run implements [cli.Verb].
 func (v *Implement) Run(ctx context.Context, a *cli.App) error {
 	return v.start(ctx, a, cli.PipelineImplement)
 }
 
-// Fix is `fix "<request>"`.
+// Fix is the verb `fix "<request>"`.
 type Fix struct{ requestFlags }
 
-// Help is shown below the usage.
+// Help returns the text below the usage.
 func (*Fix) Help() string {
 	return `Examples:
   agent-pipelines fix --artifact violation=violation.yaml
   agent-pipelines fix "the parser panics on an empty file" --delivery-mode patch`
 }
 
+// Run implements [cli.Verb].
 func (v *Fix) Run(ctx context.Context, a *cli.App) error { return v.start(ctx, a, cli.PipelineFix) }
 
-// requestFlags are the request of a run, and the flags of the verbs that take one.
+// requestFlags holds the request of a run, and the flags of the verbs that take a request.
 type requestFlags struct {
-	Request *string `arg:"" optional:"" help:"What is wanted, in one argument; - reads it from standard input. Prompts have it as $${CONTEXT}. It may be left out beside --artifact and --from-spec."`
+	Request *string `arg:"" optional:"" help:"The request, in one argument; - reads standard input. Prompts contain it as $${CONTEXT}. Optional with --artifact or --from-spec."`
 
-	Session string `placeholder:"NAME" help:"The session's name. Default: that of the pipeline with the time."`
-	GivenFlags
-	Force bool `help:"Take over a session that another process holds; start a finished one again."`
-	herePlace
-	WaitFlags
+	Session string `placeholder:"NAME" help:"Session name (default the pipeline's with the time)."`
+	InputFlags
+	Force bool `help:"Take the session over from another process; restart a finished one."`
+	foregroundFlags
+	waitFlags
 	FlowFlags
 	EntryFlags
 	ModeFlag
@@ -92,9 +96,9 @@ type requestFlags struct {
 
 // start runs a pipeline with the request.
 func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) error {
-	at := PlaceFlags(v.herePlace)
+	place := backgroundFlags(v.foregroundFlags)
 	f := RunFlags{
-		GivenFlags: v.GivenFlags, Force: v.Force, PlaceFlags: at, WaitFlags: v.WaitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
+		InputFlags: v.InputFlags, Force: v.Force, backgroundFlags: place, waitFlags: v.waitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
 		SandboxFlags: v.SandboxFlags,
 	}
 	if err := f.Check(); err != nil {
@@ -110,25 +114,25 @@ func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) e
 	f.Context = request + f.Context
 	o, err := f.Options(a)
 	if err == nil {
-		err = v.Enter(ctx, a, &o)
+		err = v.Resolve(ctx, a, &o)
 	}
 	if err != nil {
 		return err
 	}
 	o.Pipeline, o.Session, o.NamedAfter = pipeline, v.Session, true
 	a.Unattended = v.Unattended
-	if place, _ := at.said(); place == engine.BackgroundUnset { // checked above
-		at.Foreground = true
+	if mode, _ := place.selected(); mode == engine.BackgroundUnset { // f.Check reported an error
+		place.Foreground = true
 	}
-	return start(a, ctx, at, o, func(session string, more ...string) []string {
-		return a.Foreground("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
+	return start(a, ctx, place, o, func(session string, more ...string) []string {
+		return a.ForegroundArguments("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
 	}, "Compiling plan.json...")
 }
 
-// maxRequest bounds what is read from standard input, in bytes.
+// maxRequest is the maximum size of a request in bytes.
 const maxRequest = 1 << 20
 
-// request is what a person wants: the argument, or what standard input holds; "" where artifacts say it.
+// request returns the request: the argument or standard input; "" if artifacts replace it.
 func (v *requestFlags) request(a *cli.App, pipeline string) (string, error) {
 	if v.Request == nil && (len(v.Artifact) > 0 || v.FromSpec != "") {
 		return "", nil
@@ -137,25 +141,25 @@ func (v *requestFlags) request(a *cli.App, pipeline string) (string, error) {
 	if v.Request == nil {
 		return "", cli.UsageError(`expected "<request>"`, "%s; or give what the pipeline starts from, with --artifact NAME=FILE", hint)
 	}
-	word := *v.Request
-	if word == "-" {
+	text := *v.Request
+	if text == "-" {
 		if a.Stdin == nil {
 			return "", cli.UsageError("there is no standard input to read the request from", "give it as an argument")
 		}
-		text, err := io.ReadAll(io.LimitReader(a.Stdin, maxRequest+1))
+		input, err := io.ReadAll(io.LimitReader(a.Stdin, maxRequest+1))
 		if err != nil {
 			return "", fmt.Errorf("read the request: %w", err)
 		}
-		word = string(text)
+		text = string(input)
 	}
-	word = strings.TrimSpace(word)
+	text = strings.TrimSpace(text)
 	switch {
-	case word == "":
+	case text == "":
 		return "", cli.UsageError("the request is empty", "%s", hint)
-	case len(word) > maxRequest:
-		return "", cli.UsageError("the request is longer than 1 MiB", "put what is long into files, and name them with --input")
-	case !utf8.ValidString(word):
-		return "", cli.UsageError("the request is no UTF-8 text", "convert it, or name a file with --input")
+	case len(text) > maxRequest:
+		return "", cli.UsageError("the request is longer than 1 MiB", "move long parts to files, and name them with --input")
+	case !utf8.ValidString(text):
+		return "", cli.UsageError("the request is not UTF-8 text", "convert it, or name a file with --input")
 	}
-	return word, nil
+	return text, nil
 }

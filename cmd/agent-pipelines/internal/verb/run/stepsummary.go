@@ -10,31 +10,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// stepSummary is what GitHub Actions shows of a run on the page of its workflow. A nil one writes nothing.
+// stepSummary writes the summary of a run for the workflow page of GitHub Actions. A nil *stepSummary writes nothing.
 type stepSummary struct {
 	file  string
 	model tree.Model
 }
 
-// gitHub says whether the log of GitHub Actions is what is written to.
-func gitHub(a *cli.App) bool { return a.Getenv("GITHUB_ACTIONS") == "true" && !a.Unattended }
+// onGitHub reports whether the output is the log of a GitHub Actions job.
+func onGitHub(a *cli.App) bool { return a.Getenv("GITHUB_ACTIONS") == "true" && !a.Unattended }
 
 func newStepSummary(a *cli.App) *stepSummary {
 	file := a.Getenv("GITHUB_STEP_SUMMARY")
-	if file == "" || !gitHub(a) {
+	if file == "" || !onGitHub(a) {
 		return nil
 	}
 	return &stepSummary{file: file}
 }
 
-// observe follows the session.
+// observe adds an update to the summary.
 func (s *stepSummary) observe(u engine.Update) {
 	if s != nil {
 		s.model.Take(u)
 	}
 }
 
-// write adds the summary to the file, with the command that goes on, "" for none.
+// write appends the summary and the resume command, if any, to the file.
 func (s *stepSummary) write(resume string) error {
 	if s == nil {
 		return nil

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+)
+
+// U290, U291: the forms of the command line, with flags anywhere before the first "--".
+func TestArrange(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"", ""},
+		{"--json", "--json"},
+		{"loop refine s 3", "loop refine s 3"},
+		{"--version", "version"},
+		{"--version --json", "version --json"},
+		{"loop --version", "loop --version"},
+		{"--provider=mock loop refine", "loop --provider=mock refine"},
+		{"--provider mock loop refine", "loop --provider mock refine"},
+		{"--input a.md --force pipeline p s --input=b.md", "pipeline --input a.md --force p s --input=b.md"},
+		{"refine s 3", "<stage> refine s 3"},
+		{"--force refine s", "<stage> --force refine s"},
+		{"-q refine", "<stage> -q refine"},
+		{"runs 3", "runs 3"},
+		{"-- loop", "<stage> -- loop"},
+		{"--force -- s", "<stage> --force -- s"},
+		{"loop -- --odd", "loop -- --odd"},
+		{"<stage> x", "<stage> <stage> x"},
+		{"--log-level debug plugins list", "plugins --log-level debug list"},
+	} {
+		t.Run(tt.line, func(t *testing.T) {
+			var l Commands
+			got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(tt.line))
+			if diff := cmp.Diff(tt.want, strings.Join(got.args, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestArrangeHelp(t *testing.T) {
+	for text, want := range map[string]bool{
+		"loop -h": true, "--help": true, "tail s --help": true, "loop -- --help": false, "loop --context --help": false, "loop x": false,
+	} {
+		var l Commands
+		if got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text)); got.help != want {
+			t.Errorf("%q asks for help: %v, want %v", text, got.help, want)
+		}
+	}
+}
+
+// No flag may be a switch in one verb and take a value in another, because arrange does not know the verb yet.
+func TestFlagsMeanTheSameEverywhere(t *testing.T) {
+	var l Commands
+	model := newParser(&l, cli.Console{}).Model
+	switches := map[string]bool{}
+	for _, verb := range model.Children {
+		for _, flag := range append(verb.Flags, model.Flags...) {
+			switches[flag.Name] = switches[flag.Name] || flag.IsBool()
+		}
+	}
+	for name := range valueFlags(model.Node) {
+		if switches[name] {
+			t.Errorf("--%s is a switch in one verb and takes a value in another", name)
+		}
+	}
+}
+
+func FuzzArrange(f *testing.F) {
+	f.Add("--provider\x00mock\x00loop\x00x\x00--\x00y")
+	f.Fuzz(func(t *testing.T, text string) {
+		args := strings.Split(text, "\x00")
+		var l Commands
+		a := arrange(newParser(&l, cli.Console{}).Model, args)
+		count := map[string]int{}
+		for _, arg := range args {
+			count[arg]++
+		}
+		for _, arg := range a.args {
+			count[arg]--
+		}
+		count[cli.StageCommand] = 0 // the only word that is added
+		for arg, n := range count {
+			if n != 0 {
+				t.Errorf("%q became %q: %q is there %d times less", args, a.args, arg, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// stops records the calls of Stop.
+type stops []string
+
+func (s *stops) Stop(session string, kind state.PauseKind, reason string) {
+	*s = append(*s, session+" "+string(kind)+" "+reason)
+}
+
+// U043, U044: the first signal lets the iteration finish, any later one does not.
+func TestSignals(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var engine stops
+	var lines []string
+	w := WatchSignals(&engine, func(line string) { lines = append(lines, line) }, cancel)
+	defer w.Close()
+	w.SetSession("demo")
+
+	w.handle(syscall.SIGTERM)
+	if diff := cmp.Diff(stops{"demo signal SIGTERM"}, engine); diff != "" {
+		t.Errorf("after the first signal: %s", diff)
+	}
+	if ctx.Err() != nil {
+		t.Error("the first signal stopped everything at once")
+	}
+	w.handle(syscall.SIGINT)
+	var cause *Interrupted
+	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGINT {
+		t.Errorf("the second signal has the cause %v", context.Cause(ctx))
+	}
+	if len(engine) != 1 {
+		t.Errorf("the engine was asked %d times to pause", len(engine))
+	}
+	want := []string{"SIGTERM: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", "Stopping now."}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+	if w.Signal() != syscall.SIGTERM {
+		t.Errorf("Signal() = %v, want the first one", w.Signal())
+	}
+}
+
+func TestSignalBeforeTheSession(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var engine stops
+	w := WatchSignals(&engine, func(string) {}, cancel)
+	defer w.Close()
+	w.handle(syscall.SIGINT)
+	if ctx.Err() == nil || len(engine) != 0 {
+		t.Errorf("there is nothing to finish, but: context %v, stops %v", ctx.Err(), engine)
+	}
+}

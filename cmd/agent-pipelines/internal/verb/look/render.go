@@ -1,0 +1,167 @@
+package look
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// writeProgress writes the steps, cycles and budgets of a session. row writes one named line.
+func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {
+	if len(s.Steps) > 0 {
+		row("Steps", stepsProgress(s))
+		writeSteps(to, s.Steps)
+	}
+	if s.Returns > 0 {
+		row("Cycles", fmt.Sprintf("%d of at most %d returns", s.Returns, s.MaxReturns))
+	}
+	for _, c := range s.Cycles {
+		text := fmt.Sprintf("%s %d/%d", c.Edge, c.Count, c.Limit)
+		if n := len(c.Reasons); n > 0 {
+			text += ": " + c.Reasons[n-1]
+		}
+		row("  cycle", text)
+	}
+	for _, b := range s.Budgets {
+		if text := screen.Spent(b.Ceiling, b.Used); text != "" {
+			row("Budget", cmp.Or(b.Scope, "session")+": "+text)
+		}
+	}
+}
+
+// canSkipStep reports whether a resume can skip a failed step, and no question offers that.
+func canSkipStep(s *engine.Status) bool {
+	offers := func(q engine.Question) bool { return q.Commands.SkipFailedStep != "" }
+	if slices.ContainsFunc(s.Questions, offers) {
+		return false
+	}
+	failed := func(step engine.StepStatus) bool { return step.Status == state.StepFailed }
+	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
+}
+
+// stepsProgress returns the progress of steps: "execute: 3/5 done".
+func stepsProgress(s *engine.Status) string {
+	done := 0
+	for _, step := range s.Steps {
+		if step.Status.Done() {
+			done++
+		}
+	}
+	return fmt.Sprintf("%s: %d/%d done", s.StepsOf, done, len(s.Steps))
+}
+
+func writeSteps(to io.Writer, steps []engine.StepStatus) {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, s := range steps {
+		text := screen.Clean(cmp.Or(s.Title, s.ID))
+		if s.Reason != "" && s.Status != state.StepComplete {
+			text += ": " + screen.Clean(s.Reason)
+		}
+		fmt.Fprintf(table, "  %d/%d\t%s\t%s\n", s.N, len(steps), s.Status, screen.Cut(text, reasonWidth))
+	}
+	_ = table.Flush() // cli.Output records the error
+}
+
+// StartText returns the node that the run begins with, "" for the first one.
+func StartText(p *plan.Plan) string {
+	if o := p.Pipeline.Overrides; o != nil && o.Start != "" {
+		return o.Start + " (--start)"
+	}
+	return ""
+}
+
+// ExitText returns the node after which the pipeline is complete, "" for the last one.
+func ExitText(p *plan.Plan) string {
+	id := p.ExitAfter()
+	switch {
+	case id == "":
+		return ""
+	case p.Pipeline.Overrides != nil && p.Pipeline.Overrides.ExitAfter == id:
+		return id + " (--exit-after)"
+	default:
+		return id + " (exit_after)"
+	}
+}
+
+// OverridesText returns the flags that override the pipeline's file; "" for none.
+func OverridesText(o *plan.Overrides) string {
+	if o == nil {
+		return ""
+	}
+	var flags []string
+	add := func(set bool, format string, args ...any) {
+		if set {
+			flags = append(flags, fmt.Sprintf(format, args...))
+		}
+	}
+	add(o.Start != "", "--start %s", o.Start)
+	add(o.ExitAfter != "", "--exit-after %s", o.ExitAfter)
+	add(o.Supervised, "--supervised")
+	for _, id := range o.Iterate {
+		add(true, "--iterate=%s", id)
+	}
+	for _, id := range o.Skip {
+		add(true, "--skip %s", id)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Artifacts)) {
+		add(true, "--artifact %s=%s", name, o.Artifacts[name])
+	}
+	add(o.Timeout > 0, "--timeout %s", strings.TrimSuffix(cli.SecondsText(o.Timeout), "s"))
+	for _, id := range slices.Sorted(maps.Keys(o.Timeouts)) {
+		add(true, "--timeout %s=%s", id, strings.TrimSuffix(cli.SecondsText(o.Timeouts[id]), "s"))
+	}
+	add(o.MaxCycles > 0, "--max-cycles %d", o.MaxCycles)
+	add(o.Provider != "", "--provider %s", o.Provider)
+	add(o.Model != "", "--model %s", o.Model)
+	add(o.Mode != "", "--mode %s", o.Mode)
+	return strings.Join(flags, " ")
+}
+
+// WriteResume writes the command that resumes a session; nothing for "".
+func WriteResume(to io.Writer, command string) {
+	if command != "" {
+		fmt.Fprintln(to, "To resume: "+command)
+	}
+}
+
+// WriteWaiting writes the questions of a session and the commands that answer them.
+func WriteWaiting(to io.Writer, all []engine.Question) {
+	for _, q := range all {
+		about := ""
+		if q.Stage != "" {
+			about = " (stage " + QuestionStage(q, "%s, provider %s") + ")"
+		}
+		if q.Answer != nil {
+			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answerText(q))
+			continue
+		}
+		text := screen.Clean(q.Text)
+		if q.Code != "" {
+			text += " [" + q.Code + "]"
+		}
+		for i, line := range screen.Wrap(fmt.Sprintf("Waiting for you: %s%s: %s", q.ID, about, text), cli.TextWidth, cli.TextWidth-2) {
+			if i > 0 {
+				line = "  " + line
+			}
+			fmt.Fprintln(to, line)
+		}
+		if q.Remedy != "" {
+			fmt.Fprintln(to, "  What to do: "+screen.Clean(q.Remedy))
+		}
+		if until := DueText(q); until != "" {
+			fmt.Fprintln(to, "  To be answered by "+until)
+		}
+		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
+		writeCommands(to, q)
+	}
+}

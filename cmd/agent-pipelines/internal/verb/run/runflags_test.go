@@ -1,0 +1,235 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+func environmentOf(values map[string]string) cli.Console {
+	return cli.Console{Getenv: func(name string) string { return values[name] }}
+}
+
+// C4, BASH-BEHAVIOUR 9: flags override the variables of wrapper scripts; CLAUDE_PIPELINE_* is separate.
+func TestRunOptions(t *testing.T) {
+	env := map[string]string{
+		"PIPELINE_CLI_PROVIDER": "codex", "PIPELINE_CLI_MODEL": "o3", "PIPELINE_CLI_CONTEXT": "careful", "PIPELINE_CLI_INPUTS": `["a b.md","c.md"]`,
+		"CLAUDE_PIPELINE_PROVIDER": "claude", "CLAUDE_PIPELINE_MODEL": "opus", "CLAUDE_PIPELINE_CONTEXT": "fast",
+	}
+	fromEnv := engine.RunOptions{EnvProvider: "claude", EnvModel: "opus", EnvContext: "fast"}
+	wrapped, flagged := fromEnv, fromEnv
+	wrapped.Provider, wrapped.Model, wrapped.Context, wrapped.Inputs = "codex", "o3", "careful", []string{"a b.md", "c.md"}
+	flagged.Provider, flagged.Model, flagged.Context, flagged.Inputs = "mock", "m", "c", []string{"d.md"}
+	flagged.Force, flagged.Commands = true, map[string]string{"test": "make"}
+	for _, tt := range []struct {
+		name  string
+		flags RunFlags
+		want  engine.RunOptions
+	}{
+		{"wrapper script", RunFlags{}, wrapped},
+		{"flags", RunFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.flags.Options(&cli.App{Console: environmentOf(env)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseList(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, " \n": nil, "a.md\nb c.md\n": {"a.md", "b c.md"}, `["a.md"]`: {"a.md"},
+	} {
+		got, err := parseList(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(err, diff)
+		}
+	}
+	if _, err := parseList(`["a.md"`); cli.ExitOf(err) != cli.ExitUsage {
+		t.Errorf("half an array gives %v", err)
+	}
+}
+
+// DESIGN 3: flags, then the project's config.yaml unless CI=true, then the user's, then CI=true, then tmux.
+func TestPlace(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		flags   backgroundFlags
+		config  string
+		ci      string
+		project string // config.yaml of the project
+		want    engine.Background
+	}{
+		{"nothing is set", backgroundFlags{}, "", "", "", engine.BackgroundTmux},
+		{"CI", backgroundFlags{}, "", "true", "", engine.BackgroundOff},
+		{"CI is something else", backgroundFlags{}, "", "false", "", engine.BackgroundTmux},
+		{"the user's setting overrides CI", backgroundFlags{}, "background: detach", "true", "", engine.BackgroundDetach},
+		{"the user wants none", backgroundFlags{}, "background: off", "", "", engine.BackgroundOff},
+		{"a file with faults is ignored", backgroundFlags{}, "background: screen", "", "", engine.BackgroundTmux},
+		{"--foreground", backgroundFlags{Foreground: true}, "background: detach", "", "", engine.BackgroundOff},
+		{"--detach", backgroundFlags{Detach: true}, "background: off", "true", "", engine.BackgroundDetach},
+		{"--tmux", backgroundFlags{Tmux: true}, "background: off", "true", "", engine.BackgroundTmux},
+		{"the project's setting", backgroundFlags{}, "", "", "background: detach", engine.BackgroundDetach},
+		{"the project's overrides the user's", backgroundFlags{}, "background: off", "", "background: detach", engine.BackgroundDetach},
+		{"CI overrides the project's", backgroundFlags{}, "", "true", "background: detach", engine.BackgroundOff},
+		{"the user's overrides the project's in CI", backgroundFlags{}, "background: tmux", "true", "background: detach", engine.BackgroundTmux},
+		{"flags override the project's", backgroundFlags{Foreground: true}, "", "", "background: detach", engine.BackgroundOff},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			t.Setenv("XDG_CONFIG_HOME", home)
+			dir := t.TempDir()
+			for file, text := range map[string]string{
+				filepath.Join(home, "agent-pipelines", "config.yaml"): tt.config, filepath.Join(dir, ".claude", "config.yaml"): tt.project,
+			} {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := environmentOf(map[string]string{"CI": tt.ci, "PROJECT_ROOT": dir})
+			c.Stderr = io.Discard
+			got, err := tt.flags.background(t.Context(), &cli.App{Console: c})
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+	for _, contradiction := range []backgroundFlags{{Foreground: true, Tmux: true}, {Foreground: true, Detach: true}, {Detach: true, Tmux: true}} {
+		if err := (&RunFlags{backgroundFlags: contradiction}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+			t.Errorf("%+v: %v", contradiction, err)
+		}
+	}
+	if err := (&RunFlags{Resume: true, Recompile: true}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+		t.Errorf("resume and recompile: %v", err)
+	}
+}
+
+// D34: the arguments for another process give the same options, even for values that look like flags.
+func TestArguments(t *testing.T) {
+	want := RunFlags{
+		InputFlags: InputFlags{
+			Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
+			Command: map[string]string{"test": "make a=b", "lint": "x; y"},
+		},
+		Force: true, backgroundFlags: backgroundFlags{Foreground: true},
+		waitFlags: waitFlags{Wait: true, Unattended: true},
+		FlowFlags: FlowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"3600", "a=b=90", "d=0.5"}, MaxCycles: 2},
+		SandboxFlags: SandboxFlags{
+			Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
+			CPU: 90 * time.Second,
+		},
+	}
+	a := &cli.App{Console: environmentOf(nil), GlobalFlags: cli.GlobalFlags{
+		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,
+	}}
+	o, err := want.Options(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l struct {
+		cli.GlobalFlags
+		Loop Loop `cmd:""`
+	}
+	parser, err := kong.New(&l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := a.ForegroundArguments("loop", want.Arguments(o), []string{"-stage", "s", "3"})
+	if _, err := parser.Parse(args); err != nil {
+		t.Fatal(err, args)
+	}
+	if diff := cmp.Diff(want, l.Loop.RunFlags, cmp.AllowUnexported(RunFlags{})); diff != "" {
+		t.Error(diff)
+	}
+	a.Verb = true // set by Foreground
+	if diff := cmp.Diff(a.GlobalFlags, l.GlobalFlags); diff != "" {
+		t.Error(diff)
+	}
+	if l.Loop.Stage != "-stage" || l.Loop.Session != "s" || *l.Loop.Max != 3 {
+		t.Errorf("words %+v", l.Loop)
+	}
+}
+
+func TestIgnoredOnResume(t *testing.T) {
+	f := RunFlags{InputFlags: InputFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
+	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume(nil)); diff != "" {
+		t.Error(diff)
+	}
+	flow := RunFlags{FlowFlags: FlowFlags{Skip: []string{"x"}, SkipVerify: true, Timeout: []string{"x=1"}, MaxCycles: 1}}
+	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles, --start; a resumed session keeps its plan.", flow.ignoredOnResume([]string{"--start"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := (&RunFlags{InputFlags: InputFlags{Context: "c"}}).ignoredOnResume(nil); got != "" {
+		t.Errorf("got %q, but the context is used", got)
+	}
+}
+
+// U113: the options that the flags set.
+func TestFlowFlags(t *testing.T) {
+	var o engine.RunOptions
+	f := FlowFlags{Skip: []string{"plan"}, SkipVerify: true, Timeout: []string{"work=1.5", "90"}, MaxCycles: 3}
+	if err := f.Apply(&o); err != nil {
+		t.Fatal(err)
+	}
+	want := engine.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, Timeout: 90 * time.Second, MaxCycles: 3}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Error(diff)
+	}
+	for _, wrong := range []string{"", "work", "=5", "work=", "work=soon", "work=0", "work=-1", "work=NaN", "work=1e300", "0", "-1", "soon"} {
+		if err := (&FlowFlags{Timeout: []string{wrong}}).Apply(&o); cli.ExitOf(err) != cli.ExitUsage {
+			t.Errorf("a timeout of %q: %v", wrong, err)
+		}
+	}
+	if err := (&FlowFlags{Timeout: []string{"5", "6"}}).Apply(&engine.RunOptions{}); cli.ExitOf(err) != cli.ExitUsage {
+		t.Errorf("two timeouts of the run: %v", err)
+	}
+	for text, valid := range map[string]bool{"1": true, "10": true, "11": false, "0": false, "x": false} {
+		if err := new(cycleLimit).UnmarshalText([]byte(text)); (err == nil) != valid {
+			t.Errorf("%s cycles: %v", text, err)
+		}
+	}
+}
+
+// FuzzParseList checks that the JSON of a parsed list gives the same list.
+func FuzzParseList(f *testing.F) {
+	for _, seed := range []string{"", "a.md", "a.md\nb.md", `["a.md","b\nc.md"]`, "[", "[1]", " [] ", "[null]", "\r\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseList(text)
+		if err != nil {
+			if cli.ExitOf(err) == 0 || list != nil {
+				t.Errorf("%q is %q and %v", text, list, err)
+			}
+			return
+		}
+		if !utf8.ValidString(text) {
+			return // JSON cannot represent it
+		}
+		written, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseList(string(written))
+		if diff := cmp.Diff(list, again, cmpopts.EquateEmpty()); err != nil || list != nil && diff != "" {
+			t.Errorf("%q is %q, then %q, %v", text, list, again, err)
+		}
+	})
+}

@@ -1,0 +1,267 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// tmuxName returns the name of a session's tmux session or window. Session names contain no character that is special to
+// tmux.
+func tmuxName(session string) string { return "pipeline-" + session }
+
+// startingMark is the prefix of a pane's mark while its process may not hold the session yet. The process id of the
+// starter follows.
+const startingMark = "starting-"
+
+// tmuxHost is a session's process in a tmux pane. It is not safe for concurrent use.
+type tmuxHost struct {
+	client *tmux.Client
+	pane   tmux.Pane
+	name   string
+	window bool   // a window of the user's tmux session, instead of a tmux session
+	dir    string // the directory of the file with the childCommand
+	kept   bool   // keep was called
+}
+
+// findTmux returns a tmux client, or an error with a hint if tmux is not installed.
+func findTmux() (*tmux.Client, error) {
+	client, err := tmux.Find()
+	if errors.Is(err, tmux.ErrMissing) {
+		return nil, cli.UsageError("tmux is required to run sessions in the background",
+			"install tmux, or use --foreground (in this terminal) or --detach (without one)\n"+
+				"`background: detach` in config.yaml makes that the default")
+	}
+	return client, err
+}
+
+// startInTmux starts the session in a new tmux session, or inside tmux in a new window.
+func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (*tmuxHost, error) {
+	client, err := findTmux()
+	if err != nil {
+		return nil, err
+	}
+	cleaned, err := cleanTmux(a, ctx, client, e, session, job.force)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	dir, file, err := writeChildCommand(job.command(session, cleaned...))
+	if err != nil {
+		return nil, err
+	}
+	h := &tmuxHost{client: client, name: tmuxName(session), window: a.Getenv("TMUX") != "", dir: dir}
+	h.pane, err = client.Start(ctx, tmux.Start{
+		Name: h.name, Window: h.window, Dir: e.WorkDir(), Args: []string{self, "tmux-start", file},
+		Mark: startingMark + strconv.Itoa(os.Getpid()),
+	})
+	if err != nil {
+		err = errors.Join(startError(session, err), os.RemoveAll(dir))
+		return nil, err
+	}
+	return h, nil
+}
+
+// startError explains why tmux did not start a session.
+func startError(session string, err error) error {
+	if tmux.Duplicate(err) { // started after cleanTmux
+		return startingError(session, 0)
+	}
+	return failure.New(failure.Internal, "%w", err).
+		WithHint("--foreground runs the session in this terminal, --detach without one")
+}
+
+func (h *tmuxHost) pid() int { return h.pane.PID }
+
+func (h *tmuxHost) poll(ctx context.Context) (code int, over bool, err error) {
+	alive := syscall.Kill(h.pane.PID, 0) == nil // before Look: tmux knows the status only of reaped processes
+	p, ok, err := h.client.Look(ctx, h.pane.ID)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !ok && h.kept: // the pane closed with its process; the journal has the result
+		return 0, false, nil
+	case !ok:
+		return 0, false, fmt.Errorf("tmux %s was ended from elsewhere before its session began", h.name)
+	case p.Dead && p.Status == tmux.Unknown && !alive: // a signal, which this version of tmux does not report
+		return killedBySignal, true, nil
+	default:
+		return p.Status, p.Dead && p.Status != tmux.Unknown, nil
+	}
+}
+
+// killedBySignal is the exit code for an unknown signal: shells add its number to 128.
+const killedBySignal = 128
+
+func (h *tmuxHost) output(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
+
+func (h *tmuxHost) keepRunning(ctx context.Context) error {
+	h.kept = true
+	return h.client.Release(ctx, h.pane)
+}
+
+// close also kills a dead pane that tmux keeps (remain-on-exit).
+func (h *tmuxHost) close(ctx context.Context) error {
+	err := os.RemoveAll(h.dir)
+	p, ok, lookErr := h.client.Look(ctx, h.pane.ID)
+	if lookErr == nil && ok && p.Dead {
+		lookErr = h.client.Kill(ctx, p)
+	}
+	return errors.Join(err, lookErr)
+}
+
+func (h *tmuxHost) describe() document.Host {
+	p := document.Host{Background: engine.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
+	if h.window {
+		p.TmuxWindow = h.name
+	}
+	return p
+}
+
+// hints returns the five lines of the Bash engine.
+func (h *tmuxHost) hints(session string) []string {
+	head, attach, kill := "Session started in tmux: "+h.name, "tmux attach -t "+h.name, "tmux kill-session -t "+h.name
+	if h.window {
+		head = "Session started in tmux window: " + h.name
+		attach, kill = "tmux select-window -t "+h.name, "tmux kill-window -t "+h.name
+	}
+	return []string{
+		head,
+		fmt.Sprintf("  Monitor: %s tail %s", cli.Program, session),
+		"  Attach:  " + attach,
+		fmt.Sprintf("  Status:  %s status %s", cli.Program, session),
+		"  Kill:    " + kill,
+	}
+}
+
+// sessionPanes returns the panes of a session, in a tmux session or a window of its name.
+func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]tmux.Pane, error) {
+	all, err := client.Panes(ctx)
+	var named []tmux.Pane
+	for _, p := range all {
+		if p.Named(tmuxName(session)) {
+			named = append(named, p)
+		}
+	}
+	return named, err
+}
+
+// cleanTmux kills the session's old panes if no process holds the session any more, or if force takes it over. It
+// returns the flags that inform the new process.
+func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
+	panes, err := sessionPanes(ctx, client, session)
+	if err != nil || len(panes) == 0 {
+		return nil, err
+	}
+	for _, p := range panes {
+		if pid, starting := startingProcess(p); starting && !force {
+			return nil, startingError(session, pid)
+		}
+	}
+	// Read the lock after the panes: a process that just started shows in one of the two.
+	held, pid, err := lastProcess(ctx, e, session)
+	switch {
+	case err != nil:
+		return nil, err
+	case held && !force:
+		return nil, withPaneHint(lockedError(session, pid), session, panes[0])
+	case held:
+		fmt.Fprintf(a.Stderr, "Ending tmux session '%s' (PID %d), whose session is taken over\n", tmuxName(session), pid)
+	case pid > 0:
+		fmt.Fprintf(a.Stderr, "Cleaning up stale tmux session '%s' (PID %d not running)\n", tmuxName(session), pid)
+	default:
+		fmt.Fprintf(a.Stderr, "Cleaning up stale tmux session '%s' (no session runs in it)\n", tmuxName(session))
+	}
+	for _, p := range panes {
+		if err := client.Kill(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return []string{"--tmux-cleaned=" + strconv.Itoa(pid)}, nil
+}
+
+// startingProcess returns the process that is starting a pane's session, if one is.
+func startingProcess(p tmux.Pane) (pid int, starting bool) {
+	number, marked := strings.CutPrefix(p.Mark, startingMark)
+	pid, err := strconv.Atoi(number)
+	return pid, marked && err == nil && !p.Dead && syscall.Kill(pid, 0) == nil
+}
+
+// lastProcess returns the process that holds a session or held it last, 0 for none.
+func lastProcess(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
+	status, err := e.Status(session)
+	switch {
+	case errors.Is(err, engine.ErrNoSession):
+		return false, 0, nil
+	case err != nil:
+		return false, 0, err
+	case status.Held:
+		return true, status.PID, nil
+	}
+	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
+		var d event.KernelStartData
+		if ev.Type == event.KernelStart && json.Unmarshal(ev.Data, &d) == nil {
+			pid = d.PID
+		}
+		return nil
+	})
+	return false, pid, err
+}
+
+func lockedError(session string, pid int) *failure.Error {
+	e := failure.New(failure.LockContention, "session '%s' is already running (PID %d)", session, pid)
+	e.Cause = engine.ErrLocked
+	return e
+}
+
+func startingError(session string, pid int) error {
+	by := "another command"
+	if pid > 0 {
+		by = fmt.Sprintf("process %d", pid)
+	}
+	e := failure.New(failure.LockContention, "session '%s' is being started by %s", session, by)
+	e.Cause = engine.ErrLocked
+	return e.WithHint("%s attach %s shows it", cli.Program, session)
+}
+
+// withPaneHint adds a hint on the pane of a running session to an error.
+func withPaneHint(e *failure.Error, session string, p tmux.Pane) error {
+	show, end := "tmux attach -t "+p.Session, "tmux kill-session -t "+p.Session
+	if p.Session != tmuxName(session) {
+		show, end = "tmux select-window -t "+p.WindowID, "tmux kill-window -t "+p.WindowID
+	}
+	return e.WithHint("tmux session '%s' exists; show it: %s\nend it: %s abort %s, or %s\n--force takes the session over",
+		tmuxName(session), show, cli.Program, session, end)
+}
+
+// addPaneHint adds a hint on the session's pane to an error if the session runs in tmux already.
+func addPaneHint(ctx context.Context, err error, job startRequest) error {
+	var f *failure.Error
+	if job.at != engine.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
+		return err
+	}
+	client, missing := tmux.Find()
+	if missing != nil {
+		return err
+	}
+	panes, _ := sessionPanes(ctx, client, job.session) // without the panes the hint is missing
+	if len(panes) == 0 {
+		return err
+	}
+	return withPaneHint(f, job.session, panes[0])
+}
