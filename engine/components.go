@@ -64,7 +64,7 @@ func (c components) strategy(ctx context.Context, name string, at *plan.Node) (s
 	if err != nil {
 		return nil, err
 	}
-	use.Env = environ.Policy{}
+	use.Env = environ.EnvPolicy{}
 	return c.host.Termination(ctx, name, use)
 }
 
@@ -77,7 +77,7 @@ func (c components) HookAction(ctx context.Context, h *plan.Hook, at *plan.Node)
 	if err != nil {
 		return nil, err
 	}
-	use.Names = environ.Named(h.Config)
+	use.Names = environ.ReferencedEnv(h.Config)
 	return c.host.HookAction(ctx, h.Action, use)
 }
 
@@ -110,19 +110,19 @@ func (c components) use(ctx context.Context, kind sdk.Kind, name string, at *pla
 }
 
 // environment reads a policy's env: a word or a list of names.
-func environment(env json.RawMessage) (environ.Policy, error) {
+func environment(env json.RawMessage) (environ.EnvPolicy, error) {
 	if len(env) == 0 {
-		return environ.Policy{}, nil
+		return environ.EnvPolicy{}, nil
 	}
 	var words []string
 	if json.Unmarshal(env, &words) != nil {
 		var word string
 		if err := json.Unmarshal(env, &word); err != nil {
-			return environ.Policy{}, fmt.Errorf("read policy.env: %w", err)
+			return environ.EnvPolicy{}, fmt.Errorf("read policy.env: %w", err)
 		}
 		words = []string{word}
 	}
-	return environ.Parse(words)
+	return environ.ParseEnv(words)
 }
 
 // nodeComponents are the components for one node. It implements attempt.Providers, strategy.Providers and

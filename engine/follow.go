@@ -115,7 +115,7 @@ func (e *Engine) awaitFree(ctx context.Context, session string) error {
 	tick := time.NewTicker(heldPoll)
 	defer tick.Stop()
 	for {
-		if _, held, err := lock.Holder(e.project, session); err != nil || !held {
+		if _, held, err := lock.LockHolder(e.project, session); err != nil || !held {
 			return err
 		}
 		select {

@@ -86,7 +86,7 @@ func TestSaidAtTheEnd(t *testing.T) {
 	}
 
 	// The kernel has ended the session and has not let it go yet.
-	l, err := lock.Acquire(p, "demo", lock.Options{})
+	l, err := lock.AcquireLock(p, "demo", lock.LockOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *session) told() []settings.Notification {
 // notifyAction finds the action of an entry. It gets the variables that the entry names; the policies of the pipeline
 // are about the pipeline.
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
-	use := pluginhost.Use{Names: environ.Named(n.Config)}
+	use := pluginhost.Use{Names: environ.ReferencedEnv(n.Config)}
 	var err error
 	if use.Sandbox, err = s.sandboxes().of(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (e *Engine) free(name string, force bool) error {
 	if err := store.CheckSession(name); err != nil {
 		return err
 	}
-	holder, held, err := lock.Holder(e.project, name)
+	holder, held, err := lock.LockHolder(e.project, name)
 	if err == nil && held {
 		return alreadyRunning(name, holder.PID)
 	}

@@ -41,7 +41,7 @@ func (s *session) remove(ctx context.Context, unfinished bool) error {
 	}
 	s.closers = append(s.closers, s.closeHost)
 	s.release(ctx)
-	if _, dead := s.lock.Swept(); unfinished && !dead {
+	if _, dead := s.lock.StaleLock(); unfinished && !dead {
 		if err := s.releaseFor(ctx, s.name); err != nil {
 			s.log.Warn("what the session held was not given back", "error", err)
 		}

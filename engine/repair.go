@@ -98,7 +98,7 @@ func (s *session) openToRepair(ctx context.Context, look bool) error {
 	}
 	s.dir = dir
 	s.closers = append(s.closers, dir.Close)
-	holder, held, err := lock.Holder(s.engine.project, s.name)
+	holder, held, err := lock.LockHolder(s.engine.project, s.name)
 	if err == nil && held {
 		err = alreadyRunning(s.name, holder.PID)
 	}

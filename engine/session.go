@@ -48,7 +48,7 @@ type session struct {
 	closers []func() error // in the order of opening
 
 	lock      *lock.Lock
-	swept     []lock.Swept       // locks of dead kernels, removed when the session was taken
+	swept     []lock.StaleLock   // locks of dead kernels, removed when the session was taken
 	survivors []process.Survivor // of an earlier run, ended when the session was taken
 
 	plan *plan.Plan
@@ -136,13 +136,13 @@ func (s *session) acquire(force, create bool) error {
 		}
 	}
 	s.swept = s.engine.sweepLocks()
-	l, err := lock.Acquire(s.engine.project, s.name, lock.Options{Force: force, Marker: s.marker()})
+	l, err := lock.AcquireLock(s.engine.project, s.name, lock.LockOptions{Force: force, Marker: s.marker()})
 	if err != nil {
 		return locked(err)
 	}
 	s.lock = l
 	s.closers = append(s.closers, l.Release)
-	if dead, ok := l.Swept(); ok {
+	if dead, ok := l.StaleLock(); ok {
 		s.swept = append(s.swept, dead)
 	}
 	if w := l.Warning(); w != "" {
@@ -172,8 +172,8 @@ func locked(err error) error {
 
 // sweepLocks removes the locks of kernels that died, but for those of sessions that run here, or are just taken over. A lock
 // that resists is somebody else's trouble.
-func (e *Engine) sweepLocks() []lock.Swept {
-	swept, err := lock.Sweep(e.project, e.runs)
+func (e *Engine) sweepLocks() []lock.StaleLock {
+	swept, err := lock.SweepLocks(e.project, e.runs)
 	if err != nil {
 		e.log.Warn("stale locks not all removed", "error", err)
 	}

@@ -66,9 +66,9 @@ func (c *config) readSettings() (allSettings, error) {
 	}
 	home := c.variable("HOME")
 	s := allSettings{userFile: filepath.Join(dir, settings.FileName), over: c.providerConfigs}
-	s.foreign = discovery.Owned(dir, c.workDir, home)
+	s.foreign = discovery.ConfigInProject(dir, c.workDir, home)
 	s.user.Settings, s.user.found = settings.Read(dir, s.foreign)
-	trusts := discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home)
+	trusts := discovery.TrustFunc(trust.Store{Dir: dir}, c.workDir, home)
 	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, trusts)
 	if ok, err := trusts(c.workDir); err == nil { // the other reader of it reports a damaged file
 		s.trusted = ok

@@ -221,7 +221,7 @@ func (s *session) ended(o ResumeOptions) error {
 func (s *session) awaitOvertaken(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, overtakenWait)
 	defer cancel()
-	if err := s.lock.AwaitOverridden(ctx); err != nil {
+	if err := s.lock.AwaitPreviousHolder(ctx); err != nil {
 		s.log.Warn("the kernel that was overtaken may still be at work", "error", err)
 		s.contested = s.state.Epoch > 1 // else no kernel of ours was there
 	}

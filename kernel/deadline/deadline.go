@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// With returns a context that is cancelled with the cause after a time, in which pauses do not count. The
+// WithCallTimeout returns a context that is cancelled with the cause after a time, in which pauses do not count. The
 // caller calls cancel when the call has returned. The context has no deadline that [context.Context]
 // tells of, since pauses move it.
-func With(ctx context.Context, limit time.Duration, cause error) (_ context.Context, cancel context.CancelFunc) {
+func WithCallTimeout(ctx context.Context, limit time.Duration, cause error) (_ context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(ctx)
-	c := &clock{left: limit, expire: func() { cancelCause(cause) }}
+	c := &callClock{left: limit, expire: func() { cancelCause(cause) }}
 	c.resume()
-	return context.WithValue(ctx, key{}, c), func() {
+	return context.WithValue(ctx, callClockKey{}, c), func() {
 		c.pause()
 		cancelCause(context.Canceled)
 	}
 }
 
-// Pause stops the time of the call that ctx belongs to, until resume is called. It does nothing for a
+// PauseCallTimeout stops the time of the call that ctx belongs to, until resume is called. It does nothing for a
 // context without a deadline of this package. Pauses that overlap count once.
-func Pause(ctx context.Context) (resume func()) {
-	c, ok := ctx.Value(key{}).(*clock)
+func PauseCallTimeout(ctx context.Context) (resume func()) {
+	c, ok := ctx.Value(callClockKey{}).(*callClock)
 	if !ok {
 		return func() {}
 	}
@@ -30,10 +30,10 @@ func Pause(ctx context.Context) (resume func()) {
 	return sync.OnceFunc(c.resume)
 }
 
-type key struct{}
+type callClockKey struct{}
 
-// clock is a timer that can be stopped and goes on with what was left.
-type clock struct {
+// callClock is a timer that can be stopped and goes on with what was left.
+type callClock struct {
 	expire func()
 
 	mu     sync.Mutex // guards:
@@ -43,7 +43,7 @@ type clock struct {
 	timer  *time.Timer
 }
 
-func (c *clock) pause() {
+func (c *callClock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses++
@@ -52,7 +52,7 @@ func (c *clock) pause() {
 	}
 }
 
-func (c *clock) resume() {
+func (c *callClock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses = max(0, c.pauses-1)

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld says that another open file holds the lock.
-var ErrHeld = errors.New("the file is locked by another process")
+// ErrFlocked says that another open file holds the lock.
+var ErrFlocked = errors.New("the file is locked by another process")
 
 // Waiting is by polling, because a blocked flock cannot be cancelled. The pause doubles up to the
 // longest one.
 const (
-	firstPause   = 200 * time.Microsecond
-	longestPause = 20 * time.Millisecond
+	firstFlockPause   = 200 * time.Microsecond
+	longestFlockPause = 20 * time.Millisecond
 )
 
-// Try takes the lock on f or returns an error wrapping [ErrHeld]. A second Try on the same open file
+// TryFlock takes the lock on f or returns an error wrapping [ErrHeld]. A second Try on the same open file
 // succeeds. Closing f frees the lock.
-func Try(f *os.File) error {
-	err := control(f, unix.LOCK_EX|unix.LOCK_NB)
+func TryFlock(f *os.File) error {
+	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("lock %s: %w", f.Name(), ErrHeld)
+		return fmt.Errorf("lock %s: %w", f.Name(), ErrFlocked)
 	}
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", f.Name(), err)
@@ -33,13 +33,13 @@ func Try(f *os.File) error {
 	return nil
 }
 
-// Acquire takes the lock on f, waiting for it until ctx ends. The error then wraps [ErrHeld] and
+// Flock takes the lock on f, waiting for it until ctx ends. The error then wraps [ErrHeld] and
 // ctx's cause.
-func Acquire(ctx context.Context, f *os.File) error {
-	pause := firstPause
+func Flock(ctx context.Context, f *os.File) error {
+	pause := firstFlockPause
 	for {
-		err := Try(f)
-		if !errors.Is(err, ErrHeld) {
+		err := TryFlock(f)
+		if !errors.Is(err, ErrFlocked) {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -49,20 +49,20 @@ func Acquire(ctx context.Context, f *os.File) error {
 			return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		case <-timer.C:
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, longestFlockPause)
 	}
 }
 
-// Release frees the lock and leaves f open.
-func Release(f *os.File) error {
-	if err := control(f, unix.LOCK_UN); err != nil {
+// Unflock frees the lock and leaves f open.
+func Unflock(f *os.File) error {
+	if err := flock(f, unix.LOCK_UN); err != nil {
 		return fmt.Errorf("unlock %s: %w", f.Name(), err)
 	}
 	return nil
 }
 
-// control calls flock through the file's raw descriptor, so that f stays in the runtime's care.
-func control(f *os.File, how int) error {
+// flock calls flock through the file's raw descriptor, so that f stays in the runtime's care.
+func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err

@@ -25,23 +25,23 @@ func TestTry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, b := open(t, path), open(t, path)
 
-	if err := filelock.Try(a); err != nil {
+	if err := filelock.TryFlock(a); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.Try(a); err != nil {
+	if err := filelock.TryFlock(a); err != nil {
 		t.Errorf("again on the same file: %v", err)
 	}
-	if err := filelock.Try(b); !errors.Is(err, filelock.ErrHeld) {
+	if err := filelock.TryFlock(b); !errors.Is(err, filelock.ErrFlocked) {
 		t.Errorf("on another open file: %v, want ErrHeld", err)
 	}
-	if err := filelock.Release(a); err != nil {
+	if err := filelock.Unflock(a); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.Try(b); err != nil {
+	if err := filelock.TryFlock(b); err != nil {
 		t.Errorf("after the release: %v", err)
 	}
 	_ = b.Close()
-	if err := filelock.Try(a); err != nil {
+	if err := filelock.TryFlock(a); err != nil {
 		t.Errorf("after the other was closed: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestTry(t *testing.T) {
 func TestAcquireWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := open(t, path)
-	if err := filelock.Try(holder); err != nil {
+	if err := filelock.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,7 +59,7 @@ func TestAcquireWaits(t *testing.T) {
 	for range 8 {
 		f := open(t, path)
 		wg.Go(func() {
-			if err := filelock.Acquire(t.Context(), f); err != nil {
+			if err := filelock.Flock(t.Context(), f); err != nil {
 				t.Error(err)
 				return
 			}
@@ -70,12 +70,12 @@ func TestAcquireWaits(t *testing.T) {
 			mu.Lock()
 			inside--
 			mu.Unlock()
-			if err := filelock.Release(f); err != nil {
+			if err := filelock.Unflock(f); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if err := filelock.Release(holder); err != nil {
+	if err := filelock.Unflock(holder); err != nil {
 		t.Fatal(err)
 	}
 	wg.Wait()
@@ -87,13 +87,13 @@ func TestAcquireWaits(t *testing.T) {
 func TestAcquireEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, waiter := open(t, path), open(t, path)
-	if err := filelock.Try(holder); err != nil {
+	if err := filelock.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := filelock.Acquire(ctx, waiter)
-	if !errors.Is(err, filelock.ErrHeld) || !errors.Is(err, context.Canceled) {
+	err := filelock.Flock(ctx, waiter)
+	if !errors.Is(err, filelock.ErrFlocked) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want ErrHeld and context.Canceled", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestAcquireEndsWithContext(t *testing.T) {
 func TestClosedFile(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "lock"))
 	_ = f.Close()
-	if err := filelock.Try(f); err == nil || errors.Is(err, filelock.ErrHeld) {
+	if err := filelock.TryFlock(f); err == nil || errors.Is(err, filelock.ErrFlocked) {
 		t.Errorf("got %v, want an error that is not ErrHeld", err)
 	}
 }

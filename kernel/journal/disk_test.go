@@ -19,7 +19,7 @@ import (
 
 func holdLock(t *testing.T, f *os.File) (release func()) {
 	t.Helper()
-	if err := filelock.Acquire(t.Context(), f); err != nil {
+	if err := filelock.Flock(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	return func() { _ = f.Close() }

@@ -32,10 +32,10 @@ func TestCrashedHolder(t *testing.T) {
 				t.Fatalf("it died elsewhere: %s %v", text, err)
 			}
 			holderIs(t, p, 0)
-			if _, err := lock.Sweep(p, nil); err != nil {
+			if _, err := lock.SweepLocks(p, nil); err != nil {
 				t.Error(err)
 			}
-			acquire(t, p, lock.Options{})
+			acquire(t, p, lock.LockOptions{})
 		})
 	}
 }

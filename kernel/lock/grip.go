@@ -16,42 +16,42 @@ import (
 )
 
 const (
-	// patience is how long a locked file may name no living process. Whoever has just locked it
+	// holderWait is how long a locked file may name no living process. Whoever has just locked it
 	// writes its name within microseconds, whoever only looks lets go of it.
-	patience = time.Second
-	// persistence is patience of who wants the file: on a machine with too much to do, one that only looks may not get on
+	holderWait = time.Second
+	// acquireWait is patience of who wants the file: on a machine with too much to do, one that only looks may not get on
 	// for long, and a run that is refused for that would not begin.
-	persistence = 5 * time.Second
-	// glance is the pause between two looks at such a file.
-	glance = 5 * time.Millisecond
-	// guardTime is how long a lock's removal may wait for another one.
-	guardTime = 5 * time.Second
+	acquireWait = 5 * time.Second
+	// lockPause is the pause between two looks at such a file.
+	lockPause = 5 * time.Millisecond
+	// guardWait is how long a lock's removal may wait for another one.
+	guardWait = 5 * time.Second
 )
 
-// errUnsettled says that a lock was still changing hands when patience ended.
-var errUnsettled = errors.New("it is replaced again and again")
+// errLockChanging says that a lock was still changing hands when patience ended.
+var errLockChanging = errors.New("it is replaced again and again")
 
-// grip is a lock file that was opened, and what is known about it.
-type grip struct {
+// lockFile is a lock file that was opened, and what is known about it.
+type lockFile struct {
 	file    *os.File
-	name    string // in the project
-	locked  bool   // by us: nobody else holds the file
-	info    Info   // what the file says
-	written bool   // whether it says anything
+	name    string   // in the project
+	locked  bool     // by us: nobody else holds the file
+	info    LockInfo // what the file says
+	written bool     // whether it says anything
 }
 
-// seize opens a session's lock file and locks it, unless a living process holds it. It waits for
+// openLock opens a session's lock file and locks it, unless a living process holds it. It waits for
 // files that are just changing hands, until ctx ends. The error wraps [fs.ErrNotExist] if there is no
 // file and flag does not create one.
-func seize(ctx context.Context, p *store.Project, session string, flag int) (*grip, error) {
+func openLock(ctx context.Context, p *store.Project, session string, flag int) (*lockFile, error) {
 	for {
-		g, err := open(p, session, flag)
+		g, err := openLockFile(p, session, flag)
 		if err != nil {
 			return nil, err
 		}
-		settled, err := g.settle(ctx, p)
+		settled, err := g.findHolder(ctx, p)
 		if err == nil && !settled && ctx.Err() != nil {
-			err = fmt.Errorf("lock %s: %w", p.Abs(g.name), errUnsettled)
+			err = fmt.Errorf("lock %s: %w", p.Abs(g.name), errLockChanging)
 		}
 		if err == nil && settled {
 			return g, nil
@@ -63,8 +63,8 @@ func seize(ctx context.Context, p *store.Project, session string, flag int) (*gr
 	}
 }
 
-// open opens the file without waiting for anybody: a pipe in its place would.
-func open(p *store.Project, session string, flag int) (*grip, error) {
+// openLockFile opens the file without waiting for anybody: a pipe in its place would.
+func openLockFile(p *store.Project, session string, flag int) (*lockFile, error) {
 	name := store.LockFile(session)
 	f, err := p.OpenFile(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
@@ -78,59 +78,59 @@ func open(p *store.Project, session string, flag int) (*grip, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", p.Abs(name), err)
 	}
-	return &grip{file: f, name: name}, nil
+	return &lockFile{file: f, name: name}, nil
 }
 
-// settle finds out who has the file: it is false if the file has to be opened again. A living process
+// findHolder finds out who has the file: it is false if the file has to be opened again. A living process
 // that the file names is believed without the flock, which the Bash engine cannot take everywhere.
-func (g *grip) settle(ctx context.Context, p *store.Project) (bool, error) {
+func (g *lockFile) findHolder(ctx context.Context, p *store.Project) (bool, error) {
 	if err := g.read(); err != nil {
 		return false, err
 	}
-	if g.info.alive() && g.info.PID != os.Getpid() {
+	if g.info.isAlive() && g.info.PID != os.Getpid() {
 		return true, nil
 	}
-	err := filelock.Try(g.file)
-	if errors.Is(err, filelock.ErrHeld) {
-		if g.info.alive() { // this process holds it already
+	err := filelock.TryFlock(g.file)
+	if errors.Is(err, filelock.ErrFlocked) {
+		if g.info.isAlive() { // this process holds it already
 			return true, nil
 		}
-		brief, cancel := context.WithTimeout(ctx, glance)
-		err = filelock.Acquire(brief, g.file)
+		brief, cancel := context.WithTimeout(ctx, lockPause)
+		err = filelock.Flock(brief, g.file)
 		cancel()
 	}
-	if errors.Is(err, filelock.ErrHeld) {
+	if errors.Is(err, filelock.ErrFlocked) {
 		return ctx.Err() != nil, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	g.locked = true
-	current, err := g.current(p)
+	current, err := g.isCurrent(p)
 	if err != nil || !current {
 		return false, err
 	}
 	return true, g.read() // it may have been written before it was let go
 }
 
-// held reports whether somebody has the session. A living process that is us was once us, or another
+// isHeld reports whether somebody has the session. A living process that is us was once us, or another
 // process with our number: the flock would say otherwise.
-func (g *grip) held() bool {
-	return !g.locked || g.info.alive() && g.info.PID != os.Getpid()
+func (g *lockFile) isHeld() bool {
+	return !g.locked || g.info.isAlive() && g.info.PID != os.Getpid()
 }
 
-func (g *grip) read() error {
-	text, err := io.ReadAll(io.NewSectionReader(g.file, 0, maxFile))
+func (g *lockFile) read() error {
+	text, err := io.ReadAll(io.NewSectionReader(g.file, 0, maxLockFile))
 	if err != nil {
 		return fmt.Errorf("read lock: %w", err)
 	}
-	g.info, g.written = parse(text)
+	g.info, g.written = parseLock(text)
 	return nil
 }
 
 // write replaces what the file says. The new text is there in one piece before the rest of an older,
 // longer one goes.
-func (g *grip) write(info Info) error {
+func (g *lockFile) write(info LockInfo) error {
 	text, err := info.render()
 	if err != nil {
 		return err
@@ -147,8 +147,8 @@ func (g *grip) write(info Info) error {
 	return nil
 }
 
-// current reports whether the path still leads to the open file.
-func (g *grip) current(p *store.Project) (bool, error) {
+// isCurrent reports whether the path still leads to the open file.
+func (g *lockFile) isCurrent(p *store.Project) (bool, error) {
 	there, err := p.Stat(g.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -165,17 +165,17 @@ func (g *grip) current(p *store.Project) (bool, error) {
 
 // remove removes the file if the path still leads to it. Nobody else of this room removes one in
 // between.
-func (g *grip) remove(p *store.Project) (removed bool, err error) {
-	current, err := g.current(p)
+func (g *lockFile) remove(p *store.Project) (removed bool, err error) {
+	current, err := g.isCurrent(p)
 	if err != nil || !current {
 		return false, err // also when the whole directory is gone
 	}
-	unguard, err := guard(p)
+	unguard, err := guardLocks(p)
 	if err != nil {
 		return false, err
 	}
 	defer unguard()
-	if current, err = g.current(p); err != nil || !current {
+	if current, err = g.isCurrent(p); err != nil || !current {
 		return false, err
 	}
 	if err := p.Remove(g.name); err != nil {
@@ -184,17 +184,17 @@ func (g *grip) remove(p *store.Project) (removed bool, err error) {
 	return true, nil
 }
 
-// guard locks the directory of the locks, so that looking at a path and removing it are one act. A file
+// guardLocks locks the directory of the locks, so that looking at a path and removing it are one act. A file
 // system that cannot lock directories (NFS) leaves a moment in which one --force removes the lock of
 // another; the journal then lets only the later one write.
-func guard(p *store.Project) (unguard func(), err error) {
+func guardLocks(p *store.Project) (unguard func(), err error) {
 	dir, err := p.OpenFile(store.LocksDir, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), guardTime)
+	ctx, cancel := context.WithTimeout(context.Background(), guardWait)
 	defer cancel()
-	if err := filelock.Acquire(ctx, dir); errors.Is(err, filelock.ErrHeld) {
+	if err := filelock.Flock(ctx, dir); errors.Is(err, filelock.ErrFlocked) {
 		_ = dir.Close()
 		return nil, err
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// maxFile bounds what is read of a lock file; ours have a few hundred bytes.
-const maxFile = 64 << 10
+// maxLockFile bounds what is read of a lock file; ours have a few hundred bytes.
+const maxLockFile = 64 << 10
 
-// Info is what a lock file says about the process that holds the session. The Bash engine writes the
+// LockInfo is what a lock file says about the process that holds the session. The Bash engine writes the
 // first three members alone.
-type Info struct {
+type LockInfo struct {
 	Session   string    `json:"session"`
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"` // of the lock, UTC, whole seconds; zero if the file has no such time
@@ -27,11 +27,11 @@ type Info struct {
 	Marker string `json:"marker,omitempty"`
 }
 
-// own describes this process as the holder.
-func own(session, marker string) Info {
+// ownLockInfo describes this process as the holder.
+func ownLockInfo(session, marker string) LockInfo {
 	pid := os.Getpid()
-	start, _ := startTime(pid)
-	return Info{
+	start, _ := processStart(pid)
+	return LockInfo{
 		Session: session, PID: pid, StartedAt: time.Now().UTC().Truncate(time.Second),
 		StartTime: start, Host: hostname(), Marker: marker,
 	}
@@ -46,7 +46,7 @@ func hostname() string {
 }
 
 // render is the file's text, pretty-printed as the Bash engine does it.
-func (i Info) render() ([]byte, error) {
+func (i LockInfo) render() ([]byte, error) {
 	text, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("render lock: %w", err)
@@ -54,46 +54,46 @@ func (i Info) render() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// parse reads a lock file; ok is false for text that names no process. What follows the first JSON
+// parseLock reads a lock file; ok is false for text that names no process. What follows the first JSON
 // value is ignored: it is the rest of a longer text that is being overwritten.
-func parse(text []byte) (info Info, ok bool) {
+func parseLock(text []byte) (info LockInfo, ok bool) {
 	var raw struct {
-		Info
+		LockInfo
 		StartedAt string `json:"started_at"` // a time nobody can read makes no lock invalid
 	}
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw)
 	var mistyped *json.UnmarshalTypeError // of a member; the others are read
 	if err != nil && !errors.As(err, &mistyped) || raw.PID <= 0 {
-		return Info{}, false
+		return LockInfo{}, false
 	}
-	info = raw.Info
+	info = raw.LockInfo
 	if at, err := time.Parse(time.RFC3339, raw.StartedAt); err == nil {
 		info.StartedAt = at.UTC()
 	}
 	return info, true
 }
 
-// here reports whether the process is one of this machine and can be looked up.
-func (i Info) here() bool {
+// isLocal reports whether the process is one of this machine and can be looked up.
+func (i LockInfo) isLocal() bool {
 	host := hostname()
 	return i.Host == "" || host == "" || i.Host == host
 }
 
-// alive reports whether the process is known to run. In doubt whether its number was reused it runs.
-func (i Info) alive() bool {
-	if i.PID <= 0 || !i.here() || !running(i.PID) {
+// isAlive reports whether the process is known to run. In doubt whether its number was reused it runs.
+func (i LockInfo) isAlive() bool {
+	if i.PID <= 0 || !i.isLocal() || !isRunning(i.PID) {
 		return false
 	}
-	start, known := startTime(i.PID)
+	start, known := processStart(i.PID)
 	return i.StartTime == "" || !known || start == i.StartTime
 }
 
-// who names the holder in a message.
-func (i Info) who() string {
+// holderText names the holder in a message.
+func (i LockInfo) holderText() string {
 	switch {
 	case i.PID <= 0:
 		return "PID unknown"
-	case !i.here():
+	case !i.isLocal():
 		return fmt.Sprintf("PID %d on %s", i.PID, i.Host)
 	default:
 		return fmt.Sprintf("PID %d", i.PID)

@@ -8,15 +8,15 @@ import (
 )
 
 func TestStartTime(t *testing.T) {
-	one, known := startTime(os.Getpid())
-	again, _ := startTime(os.Getpid())
+	one, known := processStart(os.Getpid())
+	again, _ := processStart(os.Getpid())
 	if !known || one == "" || one != again {
 		t.Errorf("of this process: %q, then %q", one, again)
 	}
-	if parent, _ := startTime(os.Getppid()); parent == one {
+	if parent, _ := processStart(os.Getppid()); parent == one {
 		t.Errorf("the parent started at the same time: %q", parent)
 	}
-	if got, known := startTime(999999999); known || got != "" {
+	if got, known := processStart(999999999); known || got != "" {
 		t.Errorf("of no process: %q", got)
 	}
 }
@@ -30,9 +30,9 @@ func FuzzParse(f *testing.F) {
 	f.Add("[]")
 	f.Add("\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		info, ok := parse([]byte(text))
+		info, ok := parseLock([]byte(text))
 		if !ok {
-			if info != (Info{}) {
+			if info != (LockInfo{}) {
 				t.Errorf("unreadable, yet %+v", info)
 			}
 			return
@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, ok := parse(again)
+		back, ok := parseLock(again)
 		if diff := cmp.Diff(info, back); diff != "" || !ok {
 			t.Errorf("%t %s", ok, diff)
 		}

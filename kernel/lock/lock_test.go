@@ -33,8 +33,8 @@ func refused(t *testing.T, err error, want string) {
 
 func TestLockFile(t *testing.T) {
 	p := project(t)
-	l := acquire(t, p, lock.Options{Marker: "auth/r1"})
-	if _, stale := l.Swept(); stale || l.Warning() != "" {
+	l := acquire(t, p, lock.LockOptions{Marker: "auth/r1"})
+	if _, stale := l.StaleLock(); stale || l.Warning() != "" {
 		t.Errorf("stale %t, warning %q", stale, l.Warning())
 	}
 	text, err := p.Read(store.LockFile("s"), 1000)
@@ -45,7 +45,7 @@ func TestLockFile(t *testing.T) {
 	if !strings.HasPrefix(string(text), bash) || !strings.HasSuffix(string(text), "\n}\n") {
 		t.Errorf("not as Bash writes it: %s", text)
 	}
-	var got lock.Info
+	var got lock.LockInfo
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func TestLockFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.StartTime, got.StartedAt = "", time.Time{}
-	if diff := cmp.Diff(lock.Info{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
+	if diff := cmp.Diff(lock.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestRelease(t *testing.T) {
 	p := project(t)
-	l := acquire(t, p, lock.Options{})
+	l := acquire(t, p, lock.LockOptions{})
 	for range 2 {
 		if err := l.Release(); err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestRelease(t *testing.T) {
 	if left := locks(t, p); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
-	acquire(t, p, lock.Options{})
+	acquire(t, p, lock.LockOptions{})
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestRelease(t *testing.T) {
 func TestReleaseWithoutFile(t *testing.T) {
 	for _, name := range []string{store.LockFile("s"), store.LocksDir, ".claude", "."} {
 		p := project(t)
-		l := acquire(t, p, lock.Options{})
+		l := acquire(t, p, lock.LockOptions{})
 		if err := os.RemoveAll(p.Abs(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -97,24 +97,24 @@ func TestReleaseWithoutFile(t *testing.T) {
 func TestRunningSessionIsRefused(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
-	_, err := lock.Acquire(p, "s", lock.Options{})
+	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
-	if info, held, err := lock.Holder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
+	if info, held, err := lock.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
 		t.Errorf("holder: %+v, %t, %v", info, held, err)
 	}
 	c.end()
 	holderIs(t, p, 0)
-	acquire(t, p, lock.Options{})
+	acquire(t, p, lock.LockOptions{})
 }
 
 func TestSameProcessIsRefusedToo(t *testing.T) {
 	p := project(t)
-	acquire(t, p, lock.Options{})
-	_, err := lock.Acquire(p, "s", lock.Options{})
+	acquire(t, p, lock.LockOptions{})
+	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	holderIs(t, p, os.Getpid())
 
-	other, err := lock.Acquire(p, "other", lock.Options{})
+	other, err := lock.AcquireLock(p, "other", lock.LockOptions{})
 	if err != nil {
 		t.Fatalf("another session: %v", err)
 	}
@@ -125,10 +125,10 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 
 func TestNoSessionName(t *testing.T) {
 	p := project(t)
-	if _, err := lock.Acquire(p, "a/b", lock.Options{}); !errors.Is(err, store.ErrSessionName) {
+	if _, err := lock.AcquireLock(p, "a/b", lock.LockOptions{}); !errors.Is(err, store.ErrSessionName) {
 		t.Errorf("acquire: %v", err)
 	}
-	if _, _, err := lock.Holder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
+	if _, _, err := lock.LockHolder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
 		t.Errorf("holder: %v", err)
 	}
 }
@@ -138,8 +138,8 @@ func TestKilledHolder(t *testing.T) {
 	c := newChild(t, p).hold()
 	c.kill()
 	holderIs(t, p, 0)
-	swept, stale := acquire(t, p, lock.Options{}).Swept()
-	if diff := cmp.Diff(lock.Swept{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
+	swept, stale := acquire(t, p, lock.LockOptions{}).StaleLock()
+	if diff := cmp.Diff(lock.StaleLock{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
 		t.Errorf("stale %t: %s", stale, diff)
 	}
 }
@@ -147,22 +147,22 @@ func TestKilledHolder(t *testing.T) {
 func TestForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
-	newer := acquire(t, p, lock.Options{Force: true})
+	newer := acquire(t, p, lock.LockOptions{Force: true})
 	want := fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, older.pid())
-	if _, stale := newer.Swept(); stale || newer.Warning() != want {
+	if _, stale := newer.StaleLock(); stale || newer.Warning() != want {
 		t.Errorf("stale %t, warning %q", stale, newer.Warning())
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newer.AwaitOverridden(done); !errors.Is(err, context.Canceled) {
+	if err := newer.AwaitPreviousHolder(done); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting for a holder that lives: %v", err)
 	}
 	older.end() // its release does not free our lock
-	if err := newer.AwaitOverridden(t.Context()); err != nil {
+	if err := newer.AwaitPreviousHolder(t.Context()); err != nil {
 		t.Errorf("waiting for a holder that has ended: %v", err)
 	}
 	holderIs(t, p, os.Getpid())
-	_, err := lock.Acquire(p, "s", lock.Options{})
+	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
 		t.Error(diff)
@@ -173,7 +173,7 @@ func TestForce(t *testing.T) {
 func TestForeignLocks(t *testing.T) {
 	p := project(t)
 	live := newChild(t, p)
-	start := acquire(t, p, lock.Options{}).Info().StartTime
+	start := acquire(t, p, lock.LockOptions{}).Info().StartTime
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestForeignLocks(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			put(t, p, "s", tt.text)
-			l, err := lock.Acquire(p, "s", lock.Options{Force: tt.force})
+			l, err := lock.AcquireLock(p, "s", lock.LockOptions{Force: tt.force})
 			if tt.refused {
 				if failure.KindOf(err) != failure.LockContention {
 					t.Errorf("got %v, want lock_contention", err)
@@ -223,7 +223,7 @@ func TestForeignLocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			swept, _ := l.Swept()
+			swept, _ := l.StaleLock()
 			if swept.PID != tt.stale || l.Warning() != tt.warning {
 				t.Errorf("stale %d, warning %q, want %d, %q", swept.PID, l.Warning(), tt.stale, tt.warning)
 			}
@@ -258,19 +258,19 @@ func TestLockedWithoutALivingName(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if err := filelock.Try(f); err != nil {
+			if err := filelock.TryFlock(f); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) { // the moment takes no time
-				_, err := lock.Acquire(p, "s", lock.Options{})
+				_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 				refused(t, err, tt.want)
-				if _, held, err := lock.Holder(p, "s"); !held || err != nil {
+				if _, held, err := lock.LockHolder(p, "s"); !held || err != nil {
 					t.Errorf("held %t, %v", held, err)
 				}
-				if swept, err := lock.Sweep(p, nil); swept != nil || err != nil {
+				if swept, err := lock.SweepLocks(p, nil); swept != nil || err != nil {
 					t.Errorf("swept %v, %v", swept, err)
 				}
-				l, err := lock.Acquire(p, "s", lock.Options{Force: true})
+				l, err := lock.AcquireLock(p, "s", lock.LockOptions{Force: true})
 				if err != nil || l.Warning() == "" {
 					t.Fatalf("forced: %v", err)
 				}
@@ -300,10 +300,10 @@ func TestNoFile(t *testing.T) {
 			if err := put(p.Abs(store.LockFile("s"))); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lock.Acquire(p, "s", lock.Options{}); err == nil || failure.KindOf(err) == failure.LockContention {
+			if _, err := lock.AcquireLock(p, "s", lock.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
 				t.Errorf("acquire: %v", err)
 			}
-			if swept, err := lock.Sweep(p, nil); swept != nil || err != nil {
+			if swept, err := lock.SweepLocks(p, nil); swept != nil || err != nil {
 				t.Errorf("sweep: %v, %v", swept, err)
 			}
 			if _, err := os.Lstat(outside); err == nil {

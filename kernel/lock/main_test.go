@@ -40,7 +40,7 @@ func starter(dir string, input io.Reader, output io.Writer) int {
 	if _, err := in.ReadString('\n'); err != nil {
 		return 0
 	}
-	l, err := lock.Acquire(p, "s", lock.Options{Marker: "m", Force: os.Getenv(forceVariable) != ""})
+	l, err := lock.AcquireLock(p, "s", lock.LockOptions{Marker: "m", Force: os.Getenv(forceVariable) != ""})
 	if err != nil {
 		fmt.Fprintln(output, "refused:", err)
 		return 0
@@ -133,9 +133,9 @@ func project(t *testing.T) *store.Project {
 	return p
 }
 
-func acquire(t *testing.T, p *store.Project, o lock.Options) *lock.Lock {
+func acquire(t *testing.T, p *store.Project, o lock.LockOptions) *lock.Lock {
 	t.Helper()
-	l, err := lock.Acquire(p, "s", o)
+	l, err := lock.AcquireLock(p, "s", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func locks(t *testing.T, p *store.Project) []string {
 // holderIs checks who has session s; 0 is nobody.
 func holderIs(t *testing.T, p *store.Project, pid int) {
 	t.Helper()
-	info, held, err := lock.Holder(p, "s")
+	info, held, err := lock.LockHolder(p, "s")
 	if err != nil || held != (pid != 0) || info.PID != pid {
 		t.Errorf("holder: %+v, %t, %v, want pid %d", info, held, err, pid)
 	}

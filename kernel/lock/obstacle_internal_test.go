@@ -36,23 +36,23 @@ func TestObstacles(t *testing.T) {
 		if err := errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if dead, err := looksDead(p, "s"); dead || err == nil {
+		if dead, err := isDeadLock(p, "s"); dead || err == nil {
 			t.Errorf("%t, %v", dead, err)
 		}
-		if pid, err := sweep(p, "s"); pid != 0 || err == nil {
+		if pid, err := sweepLock(p, "s"); pid != 0 || err == nil {
 			t.Errorf("swept %d, %v", pid, err)
 		}
 	})
 	t.Run("file in the place of the directory", func(t *testing.T) {
 		p, file := opened(t)
-		l, err := Acquire(p, "s", Options{})
+		l, err := AcquireLock(p, "s", LockOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(os.RemoveAll(filepath.Dir(file)), os.WriteFile(filepath.Dir(file), nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if swept, err := Sweep(p, nil); len(swept) > 0 || err == nil {
+		if swept, err := SweepLocks(p, nil); len(swept) > 0 || err == nil {
 			t.Errorf("swept %v, %v", swept, err)
 		}
 		if err := l.Release(); err == nil {
@@ -72,11 +72,11 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := filelock.Try(dir); err != nil {
+	if err := filelock.TryFlock(dir); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) { // which takes no time
-		if _, err := guard(p); !errors.Is(err, filelock.ErrHeld) {
+		if _, err := guardLocks(p); !errors.Is(err, filelock.ErrFlocked) {
 			t.Errorf("guarded by two: %v", err)
 		}
 	})
@@ -85,22 +85,22 @@ func TestGuard(t *testing.T) {
 // Nobody has to be waited for where nobody's lock was overridden, and who waits can be told to stop.
 func TestAwaitOverridden(t *testing.T) {
 	p, file := opened(t)
-	l, err := Acquire(p, "s", Options{})
+	l, err := AcquireLock(p, "s", LockOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Release() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.AwaitOverridden(ctx); err != nil {
+	if err := l.AwaitPreviousHolder(ctx); err != nil {
 		t.Errorf("nobody's: %v", err)
 	}
 	held, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.forced = held // a file that l.grip has locked
-	if err := l.AwaitOverridden(ctx); err == nil {
+	l.overridden = held // a file that l.grip has locked
+	if err := l.AwaitPreviousHolder(ctx); err == nil {
 		t.Error("the wait does not end")
 	}
 }

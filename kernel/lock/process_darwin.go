@@ -10,9 +10,9 @@ import (
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
 
-// running reports whether a process has this number. A zombie does not run: its files are closed,
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed,
 // only its parent has not asked for it yet.
-func running(pid int) bool {
+func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
 	}
@@ -20,8 +20,8 @@ func running(pid int) bool {
 	return err != nil || p.Proc.P_stat != zombie
 }
 
-// startTime is the wall clock at the process's start, "<seconds>.<microseconds>".
-func startTime(pid int) (string, bool) {
+// processStart is the wall clock at the process's start, "<seconds>.<microseconds>".
+func processStart(pid int) (string, bool) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return "", false

@@ -16,19 +16,19 @@ const (
 	startField = 19
 )
 
-// running reports whether a process has this number. A zombie does not run: its files are closed,
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed,
 // only its parent has not asked for it yet.
-func running(pid int) bool {
+func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
 	}
-	fields, ok := stat(pid)
+	fields, ok := processStat(pid)
 	return !ok || fields[stateField] != "Z" && fields[stateField] != "X"
 }
 
-// startTime is "<boot>/<clock ticks from the boot to the process's start>".
-func startTime(pid int) (string, bool) {
-	fields, ok := stat(pid)
+// processStart is "<boot>/<clock ticks from the boot to the process's start>".
+func processStart(pid int) (string, bool) {
+	fields, ok := processStat(pid)
 	if !ok {
 		return "", false
 	}
@@ -39,7 +39,7 @@ func startTime(pid int) (string, bool) {
 	return strings.TrimSpace(string(boot)) + "/" + fields[startField], true
 }
 
-func stat(pid int) ([]string, bool) {
+func processStat(pid int) ([]string, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil, false

@@ -48,7 +48,7 @@ func TestManyForce(t *testing.T) {
 		}
 		overridden[text] = true
 	}
-	info, held, err := lock.Holder(p, "s")
+	info, held, err := lock.LockHolder(p, "s")
 	last := slices.IndexFunc(holders, func(c *child) bool { return c.pid() == info.PID })
 	if err != nil || !held || last < 0 {
 		t.Fatalf("holder %+v, %t, %v", info, held, err)
@@ -99,17 +99,17 @@ func TestLookingDisturbsNoStart(t *testing.T) {
 					return
 				default:
 				}
-				if swept, err := lock.Sweep(p, nil); err != nil || len(swept) > 0 {
+				if swept, err := lock.SweepLocks(p, nil); err != nil || len(swept) > 0 {
 					t.Errorf("swept %v, %v", swept, err)
 				}
-				if _, _, err := lock.Holder(p, "s"); err != nil {
+				if _, _, err := lock.LockHolder(p, "s"); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	for range 100 {
-		l, err := lock.Acquire(p, "s", lock.Options{})
+		l, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 		if err != nil {
 			t.Error(err)
 			break
@@ -128,12 +128,12 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 	p := project(t)
 	for range 30 {
 		put(t, p, "s", `{"session":"s","pid":999999999}`)
-		reports := make(chan lock.Swept, 2*starters)
+		reports := make(chan lock.StaleLock, 2*starters)
 		var wg sync.WaitGroup
 		for i := range starters {
 			wg.Go(func() {
 				if i%2 == 0 {
-					swept, err := lock.Sweep(p, nil)
+					swept, err := lock.SweepLocks(p, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -142,11 +142,11 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 					}
 					return
 				}
-				l, err := lock.Acquire(p, "s", lock.Options{})
+				l, err := lock.AcquireLock(p, "s", lock.LockOptions{})
 				if err != nil {
 					return // another one was faster
 				}
-				if s, stale := l.Swept(); stale {
+				if s, stale := l.StaleLock(); stale {
 					reports <- s
 				}
 				if err := l.Release(); err != nil {

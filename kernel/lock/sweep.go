@@ -13,82 +13,82 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Swept is a lock whose process died without releasing it.
-type Swept struct {
+// StaleLock is a lock whose process died without releasing it.
+type StaleLock struct {
 	Session string
 	PID     int // of the dead process
 }
 
-// Holder says who holds a session now. Held is false without a lock and for a dead process's lock.
+// LockHolder says who holds a session now. Held is false without a lock and for a dead process's lock.
 // A process that holds the lock but has written nothing has PID 0.
-func Holder(p *store.Project, session string) (holder Info, held bool, err error) {
+func LockHolder(p *store.Project, session string) (holder LockInfo, held bool, err error) {
 	if err := store.CheckSession(session); err != nil {
-		return Info{}, false, err
+		return LockInfo{}, false, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), holderWait)
 	defer cancel()
-	g, err := seize(ctx, p, session, os.O_RDWR) // what NFS asks for
+	g, err := openLock(ctx, p, session, os.O_RDWR) // what NFS asks for
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		g, err = seize(ctx, p, session, os.O_RDONLY) // another user's project
+		g, err = openLock(ctx, p, session, os.O_RDONLY) // another user's project
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return Info{}, false, nil
+		return LockInfo{}, false, nil
 	}
 	if err != nil {
-		return Info{}, false, err
+		return LockInfo{}, false, err
 	}
 	defer g.file.Close()
-	if !g.held() {
-		return Info{}, false, nil
+	if !g.isHeld() {
+		return LockInfo{}, false, nil
 	}
 	g.info.Session = session
 	return g.info, true, nil
 }
 
-// Sweep removes the locks of all sessions whose processes are dead and returns them in the order of
+// SweepLocks removes the locks of all sessions whose processes are dead and returns them in the order of
 // names. Locks that say nothing readable stay, as with the Bash engine; [Acquire] takes them over. A
 // lock that cannot be looked at does not keep the others; its error is part of the result. A session that
 // alive says yes to is not looked at; nil: of none is so much known.
-func Sweep(p *store.Project, alive func(session string) bool) ([]Swept, error) {
+func SweepLocks(p *store.Project, alive func(session string) bool) ([]StaleLock, error) {
 	entries, err := p.Entries(store.LocksDir)
 	if err != nil {
 		return nil, err
 	}
-	var swept []Swept
+	var swept []StaleLock
 	var faults []error
 	for _, e := range entries {
 		session, isLock := strings.CutSuffix(e.Name(), ".lock")
 		if !isLock || !e.Type().IsRegular() || alive != nil && alive(session) || store.CheckSession(session) != nil {
 			continue
 		}
-		pid, err := sweep(p, session)
+		pid, err := sweepLock(p, session)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("sweep lock of session %q: %w", session, err))
 		}
 		if pid != 0 {
-			swept = append(swept, Swept{Session: session, PID: pid})
+			swept = append(swept, StaleLock{Session: session, PID: pid})
 		}
 	}
 	return swept, errors.Join(faults...)
 }
 
-// sweep removes one lock if it is dead and returns the process it named, else 0. It waits for nobody: what changes hands is
+// sweepLock removes one lock if it is dead and returns the process it named, else 0. It waits for nobody: what changes hands is
 // not dead. It locks no file that does not name a dead process, since whoever has just made one is about to lock it.
-func sweep(p *store.Project, session string) (pid int, err error) {
-	if dead, err := looksDead(p, session); err != nil || !dead {
+func sweepLock(p *store.Project, session string) (pid int, err error) {
+	if dead, err := isDeadLock(p, session); err != nil || !dead {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), glance)
+	ctx, cancel := context.WithTimeout(context.Background(), lockPause)
 	defer cancel()
-	g, err := seize(ctx, p, session, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnsettled) {
+	g, err := openLock(ctx, p, session, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLockChanging) {
 		return 0, nil // released or taken meanwhile
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer g.file.Close()
-	if g.held() || !g.written {
+	if g.isHeld() || !g.written {
 		return 0, nil
 	}
 	failpoint.Point("lock.sweep.before-remove")
@@ -99,9 +99,9 @@ func sweep(p *store.Project, session string) (pid int, err error) {
 	return g.info.PID, err
 }
 
-// looksDead reports whether a lock names a process that is not alive, or, like one that was once alive, has our number.
-func looksDead(p *store.Project, session string) (bool, error) {
-	g, err := open(p, session, os.O_RDONLY)
+// isDeadLock reports whether a lock names a process that is not alive, or, like one that was once alive, has our number.
+func isDeadLock(p *store.Project, session string) (bool, error) {
+	g, err := openLockFile(p, session, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -110,5 +110,5 @@ func looksDead(p *store.Project, session string) (bool, error) {
 	}
 	defer g.file.Close()
 	err = g.read()
-	return g.written && (g.info.PID == os.Getpid() || !g.info.alive()), err
+	return g.written && (g.info.PID == os.Getpid() || !g.info.isAlive()), err
 }

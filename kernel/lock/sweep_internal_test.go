@@ -29,7 +29,7 @@ func TestLooksDead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Close()
-			if dead, err := looksDead(p, "s"); dead || err != nil {
+			if dead, err := isDeadLock(p, "s"); dead || err != nil {
 				t.Errorf("no file: %t, %v", dead, err)
 			}
 			file := p.Abs(store.LockFile("s"))
@@ -39,7 +39,7 @@ func TestLooksDead(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if dead, err := looksDead(p, "s"); dead != tt.want || err != nil {
+			if dead, err := isDeadLock(p, "s"); dead != tt.want || err != nil {
 				t.Errorf("%t, %v", dead, err)
 			}
 		})

@@ -23,7 +23,7 @@ func TestUncollectedHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, stale := acquire(t, p, lock.Options{}).Swept(); !stale {
+	if _, stale := acquire(t, p, lock.LockOptions{}).StaleLock(); !stale {
 		t.Error("no stale lock reported")
 	}
 }

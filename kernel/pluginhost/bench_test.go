@@ -45,7 +45,7 @@ func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: shelf(t, names...)}
 	cfg := Config{
-		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: none, Executable: none, WorkDir: t.TempDir(),
+		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, WorkDir: t.TempDir(),
 		RunMarker: fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()),
 		Environ:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SECRET_KEY=s3cret", "PLUGIN_MIN_PORT=9"},
 		Client:    []client.Option{client.IdleLimit(10 * time.Second), client.CancelSlack(200 * time.Millisecond)},

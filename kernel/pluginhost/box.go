@@ -24,7 +24,7 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	if e.Target != nil {
 		return h.confinable(e.Component, use)
 	}
-	b, err := h.box(e, e.Component, use)
+	b, err := h.sandboxPolicy(e, e.Component, use)
 	if err != nil || b == nil {
 		return err
 	}
@@ -40,46 +40,46 @@ func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolic
 // confinable refuses isolation for a provider of this process. Strategies and actions of this process are the
 // program's own, which nobody confines but itself.
 func (h *Host) confinable(c sdk.Component, use Use) error {
-	if c.Kind != sdk.KindProvider || !use.Sandbox.Asks() && !requires(c) {
+	if c.Kind != sdk.KindProvider || !use.Sandbox.Asks() && !requiresSandbox(c) {
 		return nil
 	}
 	return failure.New(failure.SandboxUnavailable, "provider %s is part of this program and cannot be confined", c.Name).
 		WithHint("serve it as a plugin, a process of its own, or ask for no sandbox where it is used")
 }
 
-// requires reports whether a component refuses to run outside isolation.
-func requires(c sdk.Component) bool { return c.Provider != nil && c.Provider.RequiresSandbox }
+// requiresSandbox reports whether a component refuses to run outside isolation.
+func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provider.RequiresSandbox }
 
-// box is the isolation of a component's process, nil for none: what use asks for; for a component that
+// sandboxPolicy is the isolation of a component's process, nil for none: what use asks for; for a component that
 // demands isolation at least a workspace; and where nobody asks, for strategies and actions the best that
 // there is, save for those that came with this program and run commands of the user's.
-func (h *Host) box(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
+func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	asked := *use.Sandbox.Complete()
-	if requires(c) && !asked.Asks() {
+	if requiresSandbox(c) && !asked.Asks() {
 		asked.Mode = plan.SandboxWorkspace
 	}
 	switch {
 	case e.Plugin.Running != nil && asked.Asks():
-		return nil, unconfinable(e.Plugin)
+		return nil, confineRunningError(e.Plugin)
 	case e.Plugin.Running != nil:
 		return nil, nil
 	case asked.Asks() && c.Provider != nil && c.Provider.NestedSandbox:
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, asked.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
 	case asked.Asks():
-		return h.asked(e, c, use, asked), nil
-	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, vouched(e) && c.Needs != nil && c.Needs.Commands:
+		return h.requestedPolicy(e, c, use, asked), nil
+	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
 	asked.Mode = plan.SandboxWorkspace
-	b := h.asked(e, c, use, asked)
+	b := h.requestedPolicy(e, c, use, asked)
 	b.Best = true
 	return b, nil
 }
 
-// asked is the box that somebody asks for. The project may be written by components that work in it, and read
+// requestedPolicy is the box that somebody asks for. The project may be written by components that work in it, and read
 // by the others.
-func (h *Host) asked(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) *sandboxpolicy.Policy {
+func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
 		needs = *c.Needs
@@ -88,7 +88,7 @@ func (h *Host) asked(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) 
 	b := &sandboxpolicy.Policy{
 		Mode: sandboxpolicy.Mode(s.Mode), Network: sandboxpolicy.Network(s.Network),
 		Read: slices.Clone(s.Read), Write: slices.Clone(s.Write),
-		WorkDir: h.workDir(use), Home: lookup(h.cfg.Environ, "HOME"),
+		WorkDir: h.workDir(use), Home: lookupEnv(h.cfg.Environ, "HOME"),
 		Memory: s.Memory, Processes: s.Processes, CPU: time.Duration(s.CPU * float64(time.Second)),
 	}
 	if b.Network == "" {
@@ -100,31 +100,31 @@ func (h *Host) asked(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) 
 	if works {
 		b.Write = append(b.Write, b.WorkDir)
 	}
-	if vouched(e) {
-		places := h.places(b)
+	if comesWithProgram(e) {
+		places := h.pathResolver(b)
 		b.Read = append(b.Read, places.Needs(needs.Read)...)
 		b.Write = append(b.Write, places.Needs(needs.Write)...)
 	}
 	return b
 }
 
-// places are what the paths that a component asks for are relative to.
-func (h *Host) places(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
-	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
+// pathResolver are what the paths that a component asks for are relative to.
+func (h *Host) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
+	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookupEnv(h.cfg.Environ, name) }}
 }
 
-// vouched reports whether what a plugin asks for is granted: it came with this program. What others ask
+// comesWithProgram reports whether what a plugin asks for is granted: it came with this program. What others ask
 // for, the user grants by name.
-func vouched(e catalog.Entry) bool {
+func comesWithProgram(e catalog.Entry) bool {
 	return e.Plugin.Source == discovery.FromBundle || e.Plugin.Source == discovery.FromExecutable
 }
 
-// ungranted are the paths that a plugin asks for and does not get unless somebody grants them.
-func (h *Host) ungranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
-	if b == nil || c.Needs == nil || vouched(e) {
+// ungrantedPaths are the paths that a plugin asks for and does not get unless somebody grants them.
+func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
+	if b == nil || c.Needs == nil || comesWithProgram(e) {
 		return nil
 	}
-	places := h.places(b)
+	places := h.pathResolver(b)
 	var missing []string
 	for _, want := range []struct {
 		asked   []string
@@ -141,32 +141,32 @@ func (h *Host) ungranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Poli
 	return missing
 }
 
-// described tells boxes apart; "" is none.
-func described(b *sandboxpolicy.Policy) string {
+// policyKey tells boxes apart; "" is none.
+func policyKey(b *sandboxpolicy.Policy) string {
 	if b == nil {
 		return ""
 	}
 	return fmt.Sprintf("%+v", *b)
 }
 
-// tellUngranted says once what a confined component asked for and did not get.
-func (h *Host) tellUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) {
-	missing := h.ungranted(e, c, b)
+// logUngranted says once what a confined component asked for and did not get.
+func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) {
+	missing := h.ungrantedPaths(e, c, b)
 	if len(missing) == 0 {
 		return
 	}
-	h.once("needs "+c.Name, func() {
+	h.logOnce("needs "+c.Name, func() {
 		h.cfg.Logger.Warn("a confined plugin asks for paths that nobody grants it", "component", c.Name, "plugin", e.Plugin.Name,
 			"paths", strings.Join(missing, ", "), "remedy", "list those that you want to grant under sandbox.read or sandbox.write in your config.yaml")
 	})
 }
 
-// tellLacking says once what the system cannot do for components that are confined without being asked.
-func (h *Host) tellLacking(got sandboxpolicy.Capabilities) {
+// logLacking says once what the system cannot do for components that are confined without being asked.
+func (h *Host) logLacking(got sandboxpolicy.Capabilities) {
 	if len(got.Lacks) == 0 {
 		return
 	}
-	h.once("lacks", func() {
+	h.logOnce("lacks", func() {
 		h.cfg.Logger.Warn("strategies and hook actions are not confined in full", "mode", got.Mode, "lacks", strings.Join(got.Lacks, "; "))
 	})
 }

@@ -80,7 +80,7 @@ func TestBox(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
-			got, err := h.box(catalog.Entry{Component: tt.c, Plugin: discovery.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
+			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: discovery.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,10 +95,10 @@ func TestBox(t *testing.T) {
 func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 	h := &Host{cfg: Config{WorkDir: "/w"}}
 	nested := sdk.Component{Kind: sdk.KindProvider, Name: "n", Provider: &sdk.ProviderTraits{NestedSandbox: true}}
-	if _, err := h.box(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
+	if _, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
 		t.Errorf("a nested sandbox: %v", err)
 	}
-	if b, err := h.box(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
+	if b, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
 		t.Errorf("one that nobody asks to confine: %v, %v", b, err)
 	}
 	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
@@ -130,7 +130,7 @@ func TestUngranted(t *testing.T) {
 	h := &Host{cfg: Config{Environ: []string{"HOME=" + home}}}
 	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
 	b := &sandboxpolicy.Policy{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}
-	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, h.ungranted(catalog.Entry{}, c, b)); diff != "" {
+	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, h.ungrantedPaths(catalog.Entry{}, c, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

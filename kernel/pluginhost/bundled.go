@@ -15,10 +15,10 @@ type Bundled = discovery.Bundled
 // FromBundle is the source of such a plugin in a [Listing].
 const FromBundle = discovery.FromBundle
 
-// mayBundle refuses a list that cannot work. A process that was itself started to serve a bundled plugin
+// checkBundled refuses a list that cannot work. A process that was itself started to serve a bundled plugin
 // and comes here instead would start itself again, and so would the next one, without end.
-func mayBundle(bundled []Bundled) error {
-	if err := discovery.Check(bundled); err != nil {
+func checkBundled(bundled []Bundled) error {
+	if err := discovery.CheckBundled(bundled); err != nil {
 		return failure.New(failure.ConfigInvalid, "%w", err).WithHint("repair the list of bundled plugins in the program")
 	}
 	cookie := client.Handshake()

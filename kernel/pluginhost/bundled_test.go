@@ -183,7 +183,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 		"has no arguments":              {{Name: "one"}},
 		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
 	} {
-		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: none, Executable: none, Bundled: list})
+		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list})
 		if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 			t.Fatalf("New(%+v): %v", list, err)
 		}

@@ -105,8 +105,8 @@ type Notice struct {
 	Sandbox *sandboxpolicy.Capabilities
 }
 
-// none says that a directory is not wanted, where the empty string means the default.
-const none = "-"
+// disabledDir says that a directory is not wanted, where the empty string means the default.
+const disabledDir = "-"
 
 func (c Config) withDefaults() (Config, error) {
 	var err error
@@ -116,13 +116,13 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.CacheDir == "" {
-		c.CacheDir = none
+		c.CacheDir = disabledDir
 		if dir, err := os.UserCacheDir(); err == nil {
 			c.CacheDir = filepath.Join(dir, "agent-pipelines")
 		}
 	}
 	if c.Executable == "" {
-		c.Executable = none
+		c.Executable = disabledDir
 		if exe, err := os.Executable(); err == nil {
 			c.Executable = exe
 		}
@@ -152,14 +152,14 @@ func (c Config) withDefaults() (Config, error) {
 
 // cachePath is "" when nothing is to be remembered.
 func (c Config) cachePath() string {
-	if c.CacheDir == none {
+	if c.CacheDir == disabledDir {
 		return ""
 	}
 	return filepath.Join(c.CacheDir, "describe.json")
 }
 
 func (c Config) executable() string {
-	if c.Executable == none {
+	if c.Executable == disabledDir {
 		return ""
 	}
 	return c.Executable

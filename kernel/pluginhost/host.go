@@ -30,22 +30,22 @@ var ErrClosed = pool.ErrClosed
 
 // Host is safe for concurrent use.
 type Host struct {
-	cfg      Config
-	marker   process.Marker
-	system   *system
-	verifier *trust.Verifier
-	cache    *catalog.Cache
-	launcher *launch.Launcher
-	catalog  *catalog.Catalog
-	pool     *pool.Pool[*instance]
-	finding  discovery.Result
-	sandbox  sandboxpolicy.Confiner
-	visits   visits // of the processes that it shares
+	cfg         Config
+	marker      process.Marker
+	system      *system
+	verifier    *trust.Verifier
+	cache       *catalog.Cache
+	launcher    *launch.Launcher
+	catalog     *catalog.Catalog
+	pool        *pool.Pool[*instance]
+	search      discovery.SearchResult
+	sandbox     sandboxpolicy.Confiner
+	sharedCalls callTracker // of the processes that it shares
 
-	mu    sync.Mutex // guards:
-	local []*gate.Gate
-	told  map[string]bool // what was said once
-	users int             // this Host, if it has no Shared one, and those that share it, while they are open
+	mu     sync.Mutex // guards:
+	local  []*gate.CallGuard
+	logged map[string]bool // what was said once
+	users  int             // this Host, if it has no Shared one, and those that share it, while they are open
 
 	closing sync.Once
 	closed  error
@@ -58,7 +58,7 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayBundle(cfg.Bundled); err != nil {
+	if err := checkBundled(cfg.Bundled); err != nil {
 		return nil, err
 	}
 	attached, err := discovery.ParseRunning(cfg.Reattach)
@@ -70,17 +70,17 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), told: map[string]bool{}}
-	if err := h.found(locks); err != nil {
+	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), logged: map[string]bool{}}
+	if err := h.initShared(locks); err != nil {
 		return nil, err
 	}
-	h.finding = withRunning(find(cfg, store, h.verifier.Self()), attached)
+	h.search = addRunning(findPlugins(cfg, store, h.verifier.Self()), attached)
 	h.launcher = launch.New(launch.Config{
 		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
-	h.pool = pool.New(cfg.Idle, h.fell)
-	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
+	h.pool = pool.NewPool(cfg.Idle, h.reportCrash)
+	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
 	}
@@ -88,9 +88,9 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// found lays what the Host stands on, or takes what the Host that it shares stands on.
-func (h *Host) found(locks []trust.Lock) error {
-	first := h.first()
+// initShared lays what the Host stands on, or takes what the Host that it shares stands on.
+func (h *Host) initShared(locks []trust.Lock) error {
+	first := h.root()
 	if first == h {
 		var err error
 		if h.system, err = newSystem(); err != nil {
@@ -107,8 +107,8 @@ func (h *Host) found(locks []trust.Lock) error {
 	return nil
 }
 
-// first is the Host that this one shares, at the end of the row, or itself.
-func (h *Host) first() *Host {
+// root is the Host that this one shares, at the end of the row, or itself.
+func (h *Host) root() *Host {
 	for h.cfg.Shared != nil {
 		h = h.cfg.Shared
 	}
@@ -117,7 +117,7 @@ func (h *Host) first() *Host {
 
 // Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
 func (h *Host) Redact(r *redact.Redactor) {
-	h.visits.refuse() // what others' processes say is not cleaned by it
+	h.sharedCalls.disable() // what others' processes say is not cleaned by it
 	h.cfg.Redactor = r
 	h.launcher.Redact(r)
 }
@@ -131,21 +131,21 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 	return []trust.Lock{user, added}, err
 }
 
-func find(cfg Config, store trust.Store, program string) discovery.Result {
-	home := lookup(cfg.Environ, "HOME")
+func findPlugins(cfg Config, store trust.Store, program string) discovery.SearchResult {
+	home := lookupEnv(cfg.Environ, "HOME")
 	return discovery.Search{
-		Places: discovery.Places(discovery.Origin{
-			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
+		Dirs: discovery.SearchDirs(discovery.SearchOrigin{
+			Flags: cfg.PluginDirs, List: lookupEnv(cfg.Environ, discovery.DirVariable),
 			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
 		}),
 		Project: cfg.WorkDir,
-		Trusted: discovery.Trusts(store, cfg.WorkDir, home),
+		Trusted: discovery.TrustFunc(store, cfg.WorkDir, home),
 		Home:    home,
 		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
 	}.Find()
 }
 
-func lookup(env []string, name string) (value string) {
+func lookupEnv(env []string, name string) (value string) {
 	for _, entry := range env {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			value = v
@@ -154,16 +154,16 @@ func lookup(env []string, name string) (value string) {
 	return value
 }
 
-// soon is how long a plugin may take to describe itself before the user is told what is waited for.
-const soon = 3 * time.Second
+// slowDescribe is how long a plugin may take to describe itself before the user is told what is waited for.
+const slowDescribe = 3 * time.Second
 
 // describe starts a plugin with the least that it needs, away from the project, and asks it. What nobody knows
 // yet is confined as well as the system can, whatever it will say that it needs: it may read, and change nothing.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
-	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
+	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.Order{
-		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
+		Binary: b, Env: environ.BuildEnv(h.cfg.Environ, environ.EnvPolicy{Mode: environ.EnvMinimal}, nil), Dir: "/",
 		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true, WorkDir: "/"},
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func (h *Host) RegisterHookAction(a sdk.HookAction) error {
 
 func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
 	component.Kind = kind
-	g := gate.New(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	g := gate.NewCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
 	if err := h.catalog.Register(component, g); err != nil {
 		return err
 	}
@@ -205,23 +205,23 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	return nil
 }
 
-// once says something the first time that it is to be said by this host or the one whose components it shares.
-func (h *Host) once(what string, say func()) {
-	first := h.first()
+// logOnce says something the first time that it is to be said by this host or the one whose components it shares.
+func (h *Host) logOnce(what string, say func()) {
+	first := h.root()
 	first.mu.Lock()
-	told := first.told[what]
-	first.told[what] = true
+	told := first.logged[what]
+	first.logged[what] = true
 	first.mu.Unlock()
 	if !told {
 		say()
 	}
 }
 
-// fell tells of a process that ended without being told to.
-func (h *Host) fell(i *instance) {
+// reportCrash tells of a process that ended without being told to.
+func (h *Host) reportCrash(i *instance) {
 	f := i.Crash()
 	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
-	i.guests.tell(Notice{
+	i.users.notify(Notice{
 		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
 	})
 }
@@ -240,18 +240,18 @@ func Limits() []string { return process.Limits() }
 // of them. Later calls return the same.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
-		first := h.first()
+		first := h.root()
 		if first != h {
-			h.visits.end(ctx, h, first.pool)
+			h.sharedCalls.close(ctx, h, first.pool)
 			h.closed = h.pool.Close(ctx)
 		}
-		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.leave(ctx))
+		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.release(ctx))
 	})
 	return h.closed
 }
 
-// leave is called when the Host, or one that shares it, is closed; the last one lets everything go.
-func (h *Host) leave(ctx context.Context) error {
+// release is called when the Host, or one that shares it, is closed; the last one lets everything go.
+func (h *Host) release(ctx context.Context) error {
 	h.mu.Lock()
 	h.users--
 	last := h.users == 0

@@ -21,7 +21,7 @@ const kernelVariable = "PLUGINHOST_TEST_KERNEL"
 // beKernel lets a plugin start children, prints "<plugin> <child> <escaped child>" and waits to be killed.
 func beKernel(dir string) int {
 	h, err := New(Config{
-		PluginDirs: []string{dir}, ConfigDir: dir, CacheDir: none, Executable: none, WorkDir: dir,
+		PluginDirs: []string{dir}, ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir, WorkDir: dir,
 		RunMarker: os.Getenv(kernelVariable + "_RUN"),
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ type Listing struct {
 	// Registered are the components inside this process, in the order of their registration.
 	Registered []sdk.Component `json:"registered"`
 	// Plugins are the discovered binaries in the order of the search, broken ones included.
-	Plugins []catalog.Plugin `json:"plugins"`
+	Plugins []catalog.DescribedPlugin `json:"plugins"`
 	// Conflicts are components that others of the same name hide.
 	Conflicts []Conflict `json:"conflicts"`
 	// Ignored are the files and directories that were passed over, with the reasons.
@@ -42,7 +42,7 @@ func (h *Host) List(ctx context.Context) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	l := Listing{Plugins: plugins, Conflicts: conflicts, Ignored: h.finding.Ignored, Searched: h.finding.Searched}
+	l := Listing{Plugins: plugins, Conflicts: conflicts, Ignored: h.search.Ignored, Searched: h.search.Searched}
 	for _, e := range entries {
 		if e.Target != nil {
 			l.Registered = append(l.Registered, e.Component)

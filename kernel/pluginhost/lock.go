@@ -52,10 +52,10 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	r := LockReport{Lock: h.store().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
 		r.Lock = h.cfg.ProjectLock
-	} else if err := h.mine("nothing can be locked"); err != nil {
+	} else if err := h.checkConfigDir("nothing can be locked"); err != nil {
 		return r, err
 	}
-	candidates, err := h.lockable(req.Names)
+	candidates, err := h.selectPlugins(req.Names)
 	if err != nil {
 		return r, err
 	}
@@ -72,19 +72,19 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 		r.Plugins = append(r.Plugins, e)
 	}
 	if len(req.Names) == 0 {
-		r.Missing = h.missing(lock)
+		r.Missing = h.missingPlugins(lock)
 	}
 	if req.Check {
-		return r, r.differences(len(req.Names) > 0)
+		return r, r.checkError(len(req.Names) > 0)
 	}
 	return r, h.write(req, r)
 }
 
-// lockable are the plugins of these names, or all files.
-func (h *Host) lockable(names []string) ([]discovery.Plugin, error) {
+// selectPlugins are the plugins of these names, or all files.
+func (h *Host) selectPlugins(names []string) ([]discovery.Plugin, error) {
 	var chosen []discovery.Plugin
 	if len(names) == 0 {
-		for _, c := range h.finding.Plugins {
+		for _, c := range h.search.Plugins {
 			if c.Source != discovery.FromBundle {
 				chosen = append(chosen, c)
 			}
@@ -92,17 +92,17 @@ func (h *Host) lockable(names []string) ([]discovery.Plugin, error) {
 		return chosen, nil
 	}
 	for _, name := range names {
-		i := h.index(strings.TrimPrefix(name, discovery.Prefix))
+		i := h.pluginIndex(strings.TrimPrefix(name, discovery.Prefix))
 		if i < 0 {
-			return nil, h.unknown(name)
+			return nil, h.unknownPluginError(name)
 		}
-		chosen = append(chosen, h.finding.Plugins[i])
+		chosen = append(chosen, h.search.Plugins[i])
 	}
 	return chosen, nil
 }
 
-func (h *Host) index(name string) int {
-	return slices.IndexFunc(h.finding.Plugins, func(c discovery.Plugin) bool { return c.Name == name })
+func (h *Host) pluginIndex(name string) int {
+	return slices.IndexFunc(h.search.Plugins, func(c discovery.Plugin) bool { return c.Name == name })
 }
 
 func (h *Host) digest(c discovery.Plugin) (string, error) {
@@ -114,11 +114,11 @@ func (h *Host) digest(c discovery.Plugin) (string, error) {
 	return b.SHA256, nil
 }
 
-// missing are the entries for this platform that no plugin answers to, sorted.
-func (h *Host) missing(lock trust.Lock) []string {
+// missingPlugins are the entries for this platform that no plugin answers to, sorted.
+func (h *Host) missingPlugins(lock trust.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
-		if _, locked := lock.Digest(file, trust.Platform()); locked && h.index(strings.TrimPrefix(file, discovery.Prefix)) < 0 {
+		if _, locked := lock.Digest(file, trust.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, discovery.Prefix)) < 0 {
 			names = append(names, file)
 		}
 	}
@@ -126,8 +126,8 @@ func (h *Host) missing(lock trust.Lock) []string {
 	return names
 }
 
-// differences is what a check finds wrong, nil for nothing.
-func (r LockReport) differences(named bool) error {
+// checkError is what a check finds wrong, nil for nothing.
+func (r LockReport) checkError(named bool) error {
 	var faults []string
 	for _, e := range r.Plugins {
 		switch {

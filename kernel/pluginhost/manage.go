@@ -16,14 +16,14 @@ import (
 var ErrNoPlugin = errors.New("no such plugin")
 
 // InstallRequest says what to install.
-type InstallRequest = install.Request
+type InstallRequest = install.InstallRequest
 
 // Removed is what was removed.
-type Removed = install.Removed
+type Removed = install.Removal
 
 // Installed is what was installed.
 type Installed struct {
-	install.Report
+	install.InstallReport
 	// Shadows is what the plugin is used in place of, ShadowedBy what is used in place of it; "" for nothing.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
@@ -39,16 +39,16 @@ func (h *Host) installer() install.Installer {
 // Install puts a plugin into the user's plugin directory and locks it, see [install.Installer.Install]. It is
 // found by hosts that are made from now on.
 func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
-	if err := h.mine("nothing can be installed"); err != nil {
+	if err := h.checkConfigDir("nothing can be installed"); err != nil {
 		return Installed{}, err
 	}
 	r, err := h.installer().Install(ctx, req)
 	if err != nil {
 		return Installed{}, err
 	}
-	done := Installed{Report: r}
-	if i := h.index(r.Name); i >= 0 {
-		switch c := h.finding.Plugins[i]; c.Source {
+	done := Installed{InstallReport: r}
+	if i := h.pluginIndex(r.Name); i >= 0 {
+		switch c := h.search.Plugins[i]; c.Source {
 		case discovery.FromFlag, discovery.FromEnvironment:
 			done.ShadowedBy = c.Path
 		case discovery.FromExecutable, discovery.FromBundle:
@@ -63,17 +63,17 @@ func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, erro
 func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	name = strings.TrimPrefix(name, discovery.Prefix)
 	if _, ok := discovery.PluginName(discovery.Prefix + name); !ok {
-		return Removed{}, h.unknown(name)
+		return Removed{}, h.unknownPluginError(name)
 	}
 	r, found, err := h.installer().Remove(ctx, name)
 	if err != nil || found {
 		return r, err
 	}
-	i := h.index(name)
+	i := h.pluginIndex(name)
 	if i < 0 {
-		return Removed{}, h.unknown(name)
+		return Removed{}, h.unknownPluginError(name)
 	}
-	c := h.finding.Plugins[i]
+	c := h.search.Plugins[i]
 	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, h.installer().Dir(), c.Command(), c.Source)
 	f.Cause = ErrNoPlugin
 	if c.Source == discovery.FromBundle {
@@ -82,20 +82,20 @@ func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
 }
 
-// unknown is the error for a name that no plugin has. If one of this name was passed over, it says why.
-func (h *Host) unknown(name string) error {
+// unknownPluginError is the error for a name that no plugin has. If one of this name was passed over, it says why.
+func (h *Host) unknownPluginError(name string) error {
 	name = strings.TrimPrefix(name, discovery.Prefix)
 	hint := "`agent-pipelines plugins list` shows what there is"
 	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
 	f.Cause = ErrNoPlugin
-	for _, i := range h.finding.Ignored {
+	for _, i := range h.search.Ignored {
 		if strings.HasSuffix(i.Path, "/"+discovery.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
 			f.Message += ": " + i.Path + " is " + i.Reason
 			return f.WithHint("%s", hint)
 		}
 	}
 	var names []string
-	for _, c := range h.finding.Plugins {
+	for _, c := range h.search.Plugins {
 		names = append(names, c.Name)
 	}
 	if near := nearest.Name(name, names); near != "" {

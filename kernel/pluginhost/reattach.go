@@ -25,9 +25,9 @@ func (h *Host) describeRunning(ctx context.Context, c discovery.Plugin) (sdk.Des
 	return a.Client().Describe(ctx)
 }
 
-// attached makes a passage on a component of a process that runs already, which is not checked, confined or ended.
-func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage) error {
-	if _, err := h.box(e, e.Component, use); err != nil {
+// invokeAttached makes a passage on a component of a process that runs already, which is not checked, confined or ended.
+func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
+	if _, err := h.sandboxPolicy(e, e.Component, use); err != nil {
 		return err
 	}
 	dir := h.workDir(use)
@@ -36,8 +36,8 @@ func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage
 	if err != nil {
 		return err
 	}
-	lease.Instance().enter(h, h)
-	return lease.End(ctx, p(ctx, lease.Instance().gate(e.Component)))
+	lease.Instance().addUser(h, h)
+	return lease.End(ctx, p(ctx, lease.Instance().guard(e.Component)))
 }
 
 func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*instance, error) {
@@ -48,31 +48,31 @@ func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*ins
 	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
 		"plugin", discovery.Prefix+c.Name, "pid", a.PID(), "because", string(discovery.FromReattach)+" is set")
 	return &instance{
-		serving: a, environment: []string{},
+		pluginProcess: a, environment: []string{},
 		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
-		gates:   map[string]*gate.Gate{},
+		guards:  map[string]*gate.CallGuard{},
 		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil
 }
 
-// unconfinable refuses isolation that was asked for, where the process runs already.
-func unconfinable(c discovery.Plugin) error {
+// confineRunningError refuses isolation that was asked for, where the process runs already.
+func confineRunningError(c discovery.Plugin) error {
 	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, discovery.FromReattach).
 		WithHint("ask for no sandbox while you debug it, or unset %s", discovery.FromReattach)
 }
 
-// serving is a plugin process, whoever started it.
-type serving interface {
-	pool.Instance
+// pluginProcess is a plugin process, whoever started it.
+type pluginProcess interface {
+	pool.PooledInstance
 	Client() *client.Client
 	Command() string
 	PID() int
 }
 
-var _ = []serving{(*launch.Instance)(nil), (*launch.Attached)(nil)}
+var _ = []pluginProcess{(*launch.Instance)(nil), (*launch.AttachedInstance)(nil)}
 
-// withRunning puts the plugins that run already before those that were found.
-func withRunning(f discovery.Result, attached []discovery.Plugin) discovery.Result {
+// addRunning puts the plugins that run already before those that were found.
+func addRunning(f discovery.SearchResult, attached []discovery.Plugin) discovery.SearchResult {
 	for _, a := range attached {
 		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Plugin) bool {
 			if c.Name != a.Name {

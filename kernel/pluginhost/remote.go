@@ -25,7 +25,7 @@ import (
 // value takes the component's defaults.
 type Use struct {
 	// Env narrows the environment that the component would get.
-	Env environ.Policy
+	Env environ.EnvPolicy
 	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
 	Widen bool
 	// Names are variables that the component gets besides its default ones, because its configuration
@@ -40,25 +40,25 @@ type Use struct {
 
 // instance is a running plugin with the gates of its components.
 type instance struct {
-	serving
+	pluginProcess
 	sha256      string
 	environment []string // names
 	init        sdk.InitRequest
-	started     Notice // of its start
-	guests      guests // the Hosts that use it
+	started     Notice      // of its start
+	users       sharedUsers // the Hosts that use it
 
-	mu    sync.Mutex
-	gates map[string]*gate.Gate // by kind and name
+	mu     sync.Mutex
+	guards map[string]*gate.CallGuard // by kind and name
 }
 
-func (i *instance) gate(component sdk.Component) *gate.Gate {
+func (i *instance) guard(component sdk.Component) *gate.CallGuard {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id := string(component.Kind) + " " + component.Name
-	g, ok := i.gates[id]
+	g, ok := i.guards[id]
 	if !ok {
-		g = gate.New(component, proxy(i.Client(), component), i.init)
-		i.gates[id] = g
+		g = gate.NewCallGuard(component, proxy(i.Client(), component), i.init)
+		i.guards[id] = g
 	}
 	return g
 }
@@ -74,58 +74,58 @@ func proxy(c *client.Client, component sdk.Component) any {
 	}
 }
 
-// remote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
+// invokeRemote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
 // stat while it is the same: what was replaced since the last call is described and started anew.
-func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
+func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
 	if e.Plugin.Running != nil {
-		return h.attached(ctx, e, use, p)
+		return h.invokeAttached(ctx, e, use, p)
 	}
 	b, err := e.Plugin.Open(h.verifier)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	d, component, err := h.current(ctx, e, b)
+	d, component, err := h.currentComponent(ctx, e, b)
 	if err != nil {
 		return err
 	}
-	box, err := h.box(e, component, use)
+	box, err := h.sandboxPolicy(e, component, use)
 	if err != nil {
 		return err
 	}
 	env, dir := h.environment(component, use), h.workDir(use)
 	key := pool.Key{
-		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: described(box),
+		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
 	}
 	owner := h.owner(component)
 	if owner != h {
 		var done func()
-		if ctx, done, err = h.visits.begin(ctx); err != nil {
+		if ctx, done, err = h.sharedCalls.begin(ctx); err != nil {
 			return err
 		}
 		defer done()
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
-		h.tellUngranted(e, component, box)
+		h.logUngranted(e, component, box)
 		return owner.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
 	})
 	if err != nil {
 		return err
 	}
-	lease.Instance().enter(h, owner)
-	return lease.End(ctx, p(ctx, lease.Instance().gate(component)))
+	lease.Instance().addUser(h, owner)
+	return lease.End(ctx, p(ctx, lease.Instance().guard(component)))
 }
 
 // owner is the Host that has the process of a component.
 func (h *Host) owner(c sdk.Component) *Host {
-	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.visits.refused() {
+	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.sharedCalls.isDisabled() {
 		return h
 	}
-	return h.first()
+	return h.root()
 }
 
-// current is the description of the binary as it is now, and of the component in it.
-func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
+// currentComponent is the description of the binary as it is now, and of the component in it.
+func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
 	d, err := h.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
 		return d, sdk.Component{}, err
@@ -145,49 +145,49 @@ func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (s
 func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
 
 func (h *Host) environment(component sdk.Component, use Use) []string {
-	policy := environ.Default(component.Kind, component.Name).And(use.Names)
+	policy := environ.DefaultEnv(component.Kind, component.Name).WithNames(use.Names)
 	switch {
 	case use.Widen && use.Env.Mode != "":
 		policy = use.Env
 	default:
-		policy = policy.Within(use.Env)
+		policy = policy.Narrow(use.Env)
 	}
-	return environ.Build(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
+	return environ.BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
 // start starts a plugin for a guest, which may be h itself.
 func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
-	made := &instance{sha256: o.Binary.SHA256, gates: map[string]*gate.Gate{}}
-	o.Escaped = func(left []process.Survivor) {
+	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*gate.CallGuard{}}
+	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
 			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
-			made.guests.tell(Notice{Event: Left, Survivor: s})
+			made.users.notify(Notice{Event: Left, Survivor: s})
 		}
 	}
 	i, err := h.launch(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	names := environ.Names(o.Env)
+	names := environ.EnvNames(o.Env)
 	got := i.Sandbox()
 	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
 	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
 	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()}
 	if o.Box != nil {
 		n.Asked, n.Sandbox = o.Box, &got
-		h.tellLacking(got)
+		h.logLacking(got)
 	}
 	if got.Mode != sandboxpolicy.None {
 		init.Sandbox = string(got.Mode)
 	}
-	made.serving, made.environment, made.init, made.started = i, names, init, n
-	made.enter(guest, h)
+	made.pluginProcess, made.environment, made.init, made.started = i, names, init, n
+	made.addUser(guest, h)
 	return made, nil
 }
 
 // launch starts a plugin when it is its turn.
 func (h *Host) launch(ctx context.Context, o launch.Order) (*launch.Instance, error) {
-	done, err := h.system.turn(ctx)
+	done, err := h.system.acquireStart(ctx)
 	if err != nil {
 		return nil, err
 	}

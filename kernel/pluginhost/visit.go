@@ -9,15 +9,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// guests are the Hosts that use a process, in the order in which they came. It is safe for concurrent use.
-type guests struct {
+// sharedUsers are the Hosts that use a process, in the order in which they came. It is safe for concurrent use.
+type sharedUsers struct {
 	mu      sync.Mutex
 	all     []*Host
 	leaving int // of them
 }
 
-// tell tells all of them.
-func (g *guests) tell(n Notice) {
+// notify tells all of them.
+func (g *sharedUsers) notify(n Notice) {
 	g.mu.Lock()
 	all := slices.Clone(g.all)
 	g.mu.Unlock()
@@ -26,38 +26,38 @@ func (g *guests) tell(n Notice) {
 	}
 }
 
-// enter makes h a guest of the process, which is the owner's, and tells it, once, that there is one.
-func (i *instance) enter(h, owner *Host) {
-	i.guests.mu.Lock()
-	known, others := slices.Contains(i.guests.all, h), len(i.guests.all) > 0
+// addUser makes h a guest of the process, which is the owner's, and tells it, once, that there is one.
+func (i *instance) addUser(h, owner *Host) {
+	i.users.mu.Lock()
+	known, others := slices.Contains(i.users.all, h), len(i.users.all) > 0
 	if !known {
-		i.guests.all = append(i.guests.all, h)
+		i.users.all = append(i.users.all, h)
 	}
-	i.guests.mu.Unlock()
+	i.users.mu.Unlock()
 	if known {
 		return
 	}
 	if h != owner {
-		h.visits.add(i)
+		h.sharedCalls.add(i)
 	}
 	n := i.started
 	n.Shared = others
 	h.cfg.Notify(n)
 }
 
-// leave takes a guest away. The last one waits until the process has ended, so that it is told what was left behind.
-func (i *instance) leave(h *Host, end func()) {
-	i.guests.mu.Lock()
-	i.guests.leaving++
-	last := i.guests.leaving == len(i.guests.all)
-	i.guests.mu.Unlock()
+// removeUser takes a guest away. The last one waits until the process has ended, so that it is told what was left behind.
+func (i *instance) removeUser(h *Host, end func()) {
+	i.users.mu.Lock()
+	i.users.leaving++
+	last := i.users.leaving == len(i.users.all)
+	i.users.mu.Unlock()
 	if last {
 		end()
 	}
-	i.guests.mu.Lock()
-	defer i.guests.mu.Unlock()
-	i.guests.leaving--
-	i.guests.all = slices.DeleteFunc(i.guests.all, func(g *Host) bool { return g == h })
+	i.users.mu.Lock()
+	defer i.users.mu.Unlock()
+	i.users.leaving--
+	i.users.all = slices.DeleteFunc(i.users.all, func(g *Host) bool { return g == h })
 }
 
 func (i *instance) ended() bool {
@@ -69,73 +69,73 @@ func (i *instance) ended() bool {
 	}
 }
 
-// visits are the calls of a Host on processes that it shares. The zero value has none. It is safe for concurrent use.
-type visits struct {
+// callTracker are the calls of a Host on processes that it shares. The zero value has none. It is safe for concurrent use.
+type callTracker struct {
 	calls sync.WaitGroup
 
-	mu     sync.Mutex // guards:
-	none   bool       // the Host shares no process
-	closed bool
-	under  map[*context.CancelCauseFunc]bool // what ends the calls under way
-	at     []*instance
+	mu        sync.Mutex // guards:
+	disabled  bool       // the Host shares no process
+	closed    bool
+	cancels   map[*context.CancelCauseFunc]bool // what ends the calls under way
+	instances []*instance
 }
 
-// refuse makes the Host share no process from now on.
-func (v *visits) refuse() {
+// disable makes the Host share no process from now on.
+func (v *callTracker) disable() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.none = true
+	v.disabled = true
 }
 
-func (v *visits) refused() bool {
+func (v *callTracker) isDisabled() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.none
+	return v.disabled
 }
 
-func (v *visits) add(i *instance) {
+func (v *callTracker) add(i *instance) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.at = append(slices.DeleteFunc(v.at, (*instance).ended), i)
+	v.instances = append(slices.DeleteFunc(v.instances, (*instance).ended), i)
 }
 
 // begin is called before a call, and done after it. The context ends with the Host.
-func (v *visits) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+func (v *callTracker) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
 		cancel(nil)
-		return nil, nil, closedFault()
+		return nil, nil, closedError()
 	}
-	if v.under == nil {
-		v.under = map[*context.CancelCauseFunc]bool{}
+	if v.cancels == nil {
+		v.cancels = map[*context.CancelCauseFunc]bool{}
 	}
-	v.under[&cancel] = true
+	v.cancels[&cancel] = true
 	v.calls.Add(1)
 	return ctx, func() {
 		cancel(nil)
 		v.mu.Lock()
-		delete(v.under, &cancel)
+		delete(v.cancels, &cancel)
 		v.mu.Unlock()
 		v.calls.Done()
 	}, nil
 }
 
-// end ends the calls of h and leaves the processes; those that nobody else uses end, too.
-func (v *visits) end(ctx context.Context, h *Host, processes *pool.Pool[*instance]) {
+// close ends the calls of h and leaves the processes; those that nobody else uses end, too.
+func (v *callTracker) close(ctx context.Context, h *Host, processes *pool.Pool[*instance]) {
 	v.mu.Lock()
 	v.closed = true
-	for cancel := range v.under {
-		(*cancel)(closedFault())
+	for cancel := range v.cancels {
+		(*cancel)(closedError())
 	}
 	v.mu.Unlock()
 	v.calls.Wait()
-	for _, i := range v.at { // nothing is added any more
-		i.leave(h, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
+	for _, i := range v.instances { // nothing is added any more
+		i.removeUser(h, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
 	}
 }
 
-func closedFault() error {
+func closedError() error {
 	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
 }

@@ -10,7 +10,7 @@ import (
 // then name plugin directories and widen settings. It is refused where the configuration lies inside the
 // project, see [discovery.Trusts].
 func (h *Host) Trust(dir string) error {
-	if err := h.mine("nothing can be trusted"); err != nil {
+	if err := h.checkConfigDir("nothing can be trusted"); err != nil {
 		return err
 	}
 	return h.store().Trust(dir)
@@ -25,10 +25,10 @@ func (h *Host) Trusted() ([]string, error) { return h.store().Trusted() }
 
 func (h *Host) store() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
 
-// mine refuses what would be said in a configuration directory that lies inside the project, and so would
+// checkConfigDir refuses what would be said in a configuration directory that lies inside the project, and so would
 // be the project's word. What completes the message.
-func (h *Host) mine(what string) error {
-	if !discovery.Owned(h.cfg.ConfigDir, h.cfg.WorkDir, lookup(h.cfg.Environ, "HOME")) {
+func (h *Host) checkConfigDir(what string) error {
+	if !discovery.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",

@@ -155,7 +155,7 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = deadline.With(ctx, req.Timeout, timedOut(req.Timeout))
+		ctx, cancel = deadline.WithCallTimeout(ctx, req.Timeout, timedOut(req.Timeout))
 		defer cancel()
 		if a.mayAsk(provider) { // its own time would run on while a person thinks
 			req.Timeout = 0

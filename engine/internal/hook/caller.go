@@ -154,7 +154,7 @@ func (k *call) act(ctx context.Context) event.Event {
 			limit = k.timeout() + Grace
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = deadline.With(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
+		ctx, cancel = deadline.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
 		defer cancel()
 	}
 	answer, err := k.run(ctx)

@@ -99,7 +99,7 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 	if timeout > 0 {
 		limit = timeout + hook.Grace
 	}
-	ctx, cancel := deadline.With(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
+	ctx, cancel := deadline.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
 	action, err := w.Actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
 	if err != nil {

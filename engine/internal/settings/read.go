@@ -57,7 +57,7 @@ func content(file string) (data []byte, problem, hint string) {
 		if err != nil {
 			return nil, diagnostic.Problem(err), ""
 		}
-		if reason := discovery.Exposed(info); reason != "" {
+		if reason := discovery.Exposure(info); reason != "" {
 			return nil, place + " is " + reason, "settings may name programs to be run, so only you or root may be able to write them"
 		}
 	}
@@ -118,7 +118,7 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 		return nil, "", diagnostic.Problem(err)
 	}
 	for _, of := range []fs.FileInfo{dir, info} {
-		if reason := discovery.Exposed(of); reason != "" {
+		if reason := discovery.Exposure(of); reason != "" {
 			exposed = of.Name() + " is " + reason
 		}
 	}

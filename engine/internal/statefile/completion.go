@@ -41,7 +41,7 @@ func RecordCompletion(ctx context.Context, p *store.Project, c Completion) error
 		return err
 	}
 	defer lock.Close()
-	if err := filelock.Acquire(ctx, lock); err != nil {
+	if err := filelock.Flock(ctx, lock); err != nil {
 		return fmt.Errorf("record the end of a loop: %w", err)
 	}
 	entries, err := completions(p)

@@ -105,7 +105,7 @@ func TestCompletionWaitsForTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := filelock.Try(lock); err != nil {
+	if err := filelock.TryFlock(lock); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -84,7 +84,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := deadline.With(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
+	ctx, cancel := deadline.WithCallTimeout(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
 	answer, err := a.word(ctx, n.Termination.Type(), req)
 	if failure.KindOf(err) == failure.ProviderCrashed && ctx.Err() == nil { // all that a strategy knows is in the request

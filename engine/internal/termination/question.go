@@ -65,7 +65,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	if err != nil {
 		return "", nil, err
 	}
-	ctx, cancel := deadline.With(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
+	ctx, cancel := deadline.WithCallTimeout(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
 	defer cancel()
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{

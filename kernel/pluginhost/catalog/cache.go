@@ -24,30 +24,30 @@ const cacheVersion = 2
 type Cache struct {
 	path string
 
-	mu      sync.Mutex
-	loaded  bool
-	entries map[string]cached // by the command: one program may be several plugins by its arguments
-	silent  map[string]silent // likewise
+	mu          sync.Mutex
+	loaded      bool
+	entries     map[string]cachedDescription // by the command: one program may be several plugins by its arguments
+	noResponses map[string]noResponse        // likewise
 }
 
-type cached struct {
-	measured
+type cachedDescription struct {
+	binaryID
 	Description sdk.Description `json:"description"`
 }
 
-// silent is a plugin that did not answer in time. Without it, every command would wait for it anew.
-type silent struct {
-	measured
+// noResponse is a plugin that did not answer in time. Without it, every command would wait for it anew.
+type noResponse struct {
+	binaryID
 	Until  time.Time `json:"until"`
 	Fault  string    `json:"fault"`
 	Detail string    `json:"detail,omitempty"`
 }
 
-// silence is how long such a plugin, unless its file changes, is not asked again.
-const silence = 30 * time.Second
+// noResponseTime is how long such a plugin, unless its file changes, is not asked again.
+const noResponseTime = 30 * time.Second
 
-// measured is the binary of which something is remembered.
-type measured struct {
+// binaryID is the binary of which something is remembered.
+type binaryID struct {
 	// Path is the program's, where the key is more than that.
 	Path    string `json:"path,omitempty"`
 	Size    int64  `json:"size"`
@@ -55,8 +55,8 @@ type measured struct {
 	SHA256  string `json:"sha256"`
 }
 
-func measure(b *trust.Binary) measured {
-	m := measured{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
+func identifyBinary(b *trust.Binary) binaryID {
+	m := binaryID{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
 	if len(b.Args) > 0 {
 		m.Path = b.Path
 	}
@@ -64,9 +64,9 @@ func measure(b *trust.Binary) measured {
 }
 
 type cacheFile struct {
-	Version int               `json:"version"`
-	Plugins map[string]cached `json:"plugins"`
-	Silent  map[string]silent `json:"silent,omitempty"`
+	Version int                          `json:"version"`
+	Plugins map[string]cachedDescription `json:"plugins"`
+	Silent  map[string]noResponse        `json:"silent,omitempty"`
 }
 
 // NewCache remembers in the file at path; "" remembers in memory alone.
@@ -78,7 +78,7 @@ func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	defer c.mu.Unlock()
 	c.load()
 	e, ok := c.entries[b.Command()]
-	if !ok || e.measured != measure(b) {
+	if !ok || e.binaryID != identifyBinary(b) {
 		return sdk.Description{}, false
 	}
 	return e.Description, true
@@ -89,30 +89,30 @@ func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	c.entries[b.Command()] = cached{measure(b), d}
-	delete(c.silent, b.Command())
+	c.entries[b.Command()] = cachedDescription{identifyBinary(b), d}
+	delete(c.noResponses, b.Command())
 	c.save()
 }
 
-// Silent is why the very same binary could not be described a moment ago, nil if it may be asked.
-func (c *Cache) Silent(b *trust.Binary) *failure.Error {
+// NoResponse is why the very same binary could not be described a moment ago, nil if it may be asked.
+func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	e, ok := c.silent[b.Command()]
-	if !ok || e.measured != measure(b) || !time.Now().Before(e.Until) || time.Until(e.Until) > silence {
+	e, ok := c.noResponses[b.Command()]
+	if !ok || e.binaryID != identifyBinary(b) || !time.Now().Before(e.Until) || time.Until(e.Until) > noResponseTime {
 		return nil
 	}
 	return failure.New(failure.ProviderTimeout, "%s", e.Fault).WithDetail(e.Detail).
 		WithHint("it is not asked again before %s, unless its file changes; `%s describe` starts it by hand", e.Until.Format(time.TimeOnly), b.Command())
 }
 
-// PutSilent remembers for a short time that a plugin did not answer.
-func (c *Cache) PutSilent(b *trust.Binary, f *failure.Error) {
+// PutNoResponse remembers for a short time that a plugin did not answer.
+func (c *Cache) PutNoResponse(b *trust.Binary, f *failure.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	c.silent[b.Command()] = silent{measured: measure(b), Until: time.Now().Add(silence), Fault: f.Message, Detail: f.Detail}
+	c.noResponses[b.Command()] = noResponse{binaryID: identifyBinary(b), Until: time.Now().Add(noResponseTime), Fault: f.Message, Detail: f.Detail}
 	c.save()
 }
 
@@ -122,7 +122,7 @@ func (c *Cache) load() {
 		return
 	}
 	c.loaded = true
-	c.entries, c.silent = map[string]cached{}, map[string]silent{}
+	c.entries, c.noResponses = map[string]cachedDescription{}, map[string]noResponse{}
 	if c.path == "" {
 		return
 	}
@@ -132,7 +132,7 @@ func (c *Cache) load() {
 	}
 	f := parseCache(b)
 	maps.Copy(c.entries, f.Plugins)
-	maps.Copy(c.silent, f.Silent)
+	maps.Copy(c.noResponses, f.Silent)
 }
 
 func parseCache(b []byte) cacheFile {
@@ -148,7 +148,7 @@ func parseCache(b []byte) cacheFile {
 	return f
 }
 
-func (m measured) exists(command string) bool {
+func (m binaryID) exists(command string) bool {
 	_, err := os.Lstat(cmp.Or(m.Path, command))
 	return err == nil
 }
@@ -158,13 +158,13 @@ func (c *Cache) save() {
 	if c.path == "" {
 		return
 	}
-	f := cacheFile{Version: cacheVersion, Plugins: map[string]cached{}, Silent: map[string]silent{}}
+	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}}
 	for command, e := range c.entries {
 		if e.exists(command) {
 			f.Plugins[command] = e
 		}
 	}
-	for command, e := range c.silent {
+	for command, e := range c.noResponses {
 		if e.exists(command) && time.Now().Before(e.Until) {
 			f.Silent[command] = e
 		}

@@ -15,8 +15,8 @@ import (
 
 // Config is what a Catalog needs.
 type Config struct {
-	// Finding is what discovery found.
-	Finding discovery.Result
+	// Search is what discovery found.
+	Search discovery.SearchResult
 	// Verifier checks binaries before they are described.
 	Verifier *trust.Verifier
 	// Cache remembers descriptions.
@@ -33,11 +33,11 @@ type Config struct {
 type Catalog struct {
 	cfg Config
 
-	reading sync.Mutex // one description of the plugins at a time
+	describing sync.Mutex // one description of the plugins at a time
 
 	mu      sync.Mutex
 	local   []Entry
-	plugins []Plugin // nil before they are described
+	plugins []DescribedPlugin // nil before they are described
 }
 
 // Entry is one component.
@@ -50,8 +50,8 @@ type Entry struct {
 	Target any
 }
 
-// Plugin is a discovered binary and what became of it.
-type Plugin struct {
+// DescribedPlugin is a discovered binary and what became of it.
+type DescribedPlugin struct {
 	discovery.Plugin
 	// SHA256 is the binary's digest, "" if it could not be taken.
 	SHA256 string `json:"sha256,omitempty"`
@@ -78,7 +78,7 @@ func (c *Catalog) Register(component sdk.Component, target any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range slices.Concat(shared, c.local) {
-		if same(e.Component, component.Kind, component.Name) {
+		if matches(e.Component, component.Kind, component.Name) {
 			return fmt.Errorf("register %s %q: the name is taken by another registered component", component.Kind, component.Name)
 		}
 	}
@@ -99,21 +99,21 @@ func (c *Catalog) registered() []Entry {
 
 // Plugins describes every discovered plugin, once. One that cannot be described is listed with its
 // fault and hinders nobody. The error is ctx's alone.
-func (c *Catalog) Plugins(ctx context.Context) ([]Plugin, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	if known := c.known(); known != nil {
+func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
+	c.describing.Lock()
+	defer c.describing.Unlock()
+	if known := c.describedPlugins(); known != nil {
 		return known, nil
 	}
-	candidates := c.cfg.Finding.Plugins
-	plugins := make([]Plugin, len(candidates))
+	candidates := c.cfg.Search.Plugins
+	plugins := make([]DescribedPlugin, len(candidates))
 	var wait sync.WaitGroup
-	places := make(chan struct{}, describers)
+	places := make(chan struct{}, maxDescribers)
 	for i, candidate := range candidates {
 		wait.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			plugins[i] = c.examine(ctx, candidate)
+			plugins[i] = c.describePlugin(ctx, candidate)
 		})
 	}
 	wait.Wait()
@@ -126,17 +126,17 @@ func (c *Catalog) Plugins(ctx context.Context) ([]Plugin, error) {
 	return plugins, nil
 }
 
-// describers is how many plugins are started at once to be described.
-const describers = 4
+// maxDescribers is how many plugins are started at once to be described.
+const maxDescribers = 4
 
-func (c *Catalog) known() []Plugin {
+func (c *Catalog) describedPlugins() []DescribedPlugin {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.plugins
 }
 
-func (c *Catalog) examine(ctx context.Context, candidate discovery.Plugin) Plugin {
-	p := Plugin{Plugin: candidate}
+func (c *Catalog) describePlugin(ctx context.Context, candidate discovery.Plugin) DescribedPlugin {
+	p := DescribedPlugin{Plugin: candidate}
 	if candidate.Running != nil {
 		var err error
 		p.Description, err = c.cfg.DescribeRunning(ctx, candidate)
@@ -163,17 +163,17 @@ func (c *Catalog) examine(ctx context.Context, candidate discovery.Plugin) Plugi
 // and without starting anything where the running program knows itself.
 func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *trust.Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
-		return describeHere(candidate)
+		return describeBundled(candidate)
 	}
 	if d, ok := c.cfg.Cache.Get(b); ok {
 		return d, nil
 	}
-	if f := c.cfg.Cache.Silent(b); f != nil {
+	if f := c.cfg.Cache.NoResponse(b); f != nil {
 		return sdk.Description{}, f
 	}
 	d, err := c.cfg.Describe(ctx, b)
 	if failure.KindOf(err) == failure.ProviderTimeout && ctx.Err() == nil {
-		c.cfg.Cache.PutSilent(b, failure.From(err))
+		c.cfg.Cache.PutNoResponse(b, failure.From(err))
 	}
 	if err != nil {
 		return sdk.Description{}, err
@@ -182,8 +182,8 @@ func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *t
 	return d, nil
 }
 
-// describeHere describes a bundled plugin in this process.
-func describeHere(candidate discovery.Plugin) (sdk.Description, error) {
+// describeBundled describes a bundled plugin in this process.
+func describeBundled(candidate discovery.Plugin) (sdk.Description, error) {
 	d, err := candidate.Describe()
 	if err == nil {
 		err = client.CheckDescription(d)

@@ -21,7 +21,7 @@ import (
 type shelf struct {
 	mu    sync.Mutex
 	asked map[string]int
-	find  discovery.Result
+	find  discovery.SearchResult
 }
 
 func newShelf(t *testing.T, names ...string) *shelf {
@@ -57,7 +57,7 @@ func (s *shelf) describe(_ context.Context, b *trust.Binary) (sdk.Description, e
 }
 
 func (s *shelf) catalog(cache string) *Catalog {
-	return New(Config{Finding: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
+	return New(Config{Search: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
 }
 
 func TestFind(t *testing.T) {
@@ -212,7 +212,7 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {measured: measured{Size: 1, SHA256: "x"}}}})
+	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{"/p": {binaryID: binaryID{Size: 1, SHA256: "x"}}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 					asked++
 					return sdk.Description{}, failure.New(kind, "plugin %s says nothing", file)
 				},
-				Finding: discovery.Result{Plugins: []discovery.Plugin{{Name: "mute", Path: file}}},
+				Search: discovery.SearchResult{Plugins: []discovery.Plugin{{Name: "mute", Path: file}}},
 			})
 			plugins, err := c.Plugins(t.Context())
 			if err != nil {
@@ -57,7 +57,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 		}
 		write("another")
 		check("after a change of the file", 2)
-		time.Sleep(silence)
+		time.Sleep(noResponseTime)
 		check("half a minute later", 3)
 		kind = failure.PluginInvalid
 		write("a third")

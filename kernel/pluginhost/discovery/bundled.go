@@ -20,12 +20,12 @@ type Bundled struct {
 	Describe func() (sdk.Description, error)
 }
 
-// Check says what is wrong with a list of bundled plugins, or nil.
-func Check(bundled []Bundled) error {
+// CheckBundled says what is wrong with a list of bundled plugins, or nil.
+func CheckBundled(bundled []Bundled) error {
 	taken := map[string]bool{}
 	for _, b := range bundled {
 		switch {
-		case !names.MatchString(b.Name):
+		case !validName.MatchString(b.Name):
 			return fmt.Errorf("bundled plugin %q: a name has lower case letters, digits, '-' and '_'", b.Name)
 		case len(b.Args) == 0:
 			return fmt.Errorf("bundled plugin %q has no arguments: the program could not know what to serve", b.Name)
@@ -37,8 +37,8 @@ func Check(bundled []Bundled) error {
 	return nil
 }
 
-// bundle adds the program's own plugins, whose names nothing found before has.
-func (s Search) bundle(f *Result, first map[string]string) {
+// addBundled adds the program's own plugins, whose names nothing found before has.
+func (s Search) addBundled(f *SearchResult, first map[string]string) {
 	f.OffBy = s.BundledOff
 	for _, b := range s.Bundled {
 		c := Plugin{Name: b.Name, Path: s.Program, Args: b.Args, Source: FromBundle}

@@ -18,8 +18,8 @@ const Prefix = trust.Prefix
 
 // Search is what Find needs to know. It only reads; nothing is executed.
 type Search struct {
-	// Places are searched in order.
-	Places []SearchDir
+	// Dirs are searched in order.
+	Dirs []SearchDir
 	// Project is the directory that the run works on. Directories inside it are refused unless a flag
 	// named them or the user trusts them: a repository must not bring its own plugins. "" for none.
 	Project string
@@ -47,7 +47,7 @@ type Plugin struct {
 	// Source says who named its directory, or that it is bundled.
 	Source Source `json:"source"`
 	// Running is the process of a plugin that runs already, nil for all others: Path is its socket then.
-	Running *Running `json:"running,omitempty"`
+	Running *RunningProcess `json:"running,omitempty"`
 	// Describe describes a bundled plugin, see [Bundled]; nil if it has to be started for that.
 	Describe func() (sdk.Description, error) `json:"-"`
 }
@@ -61,7 +61,7 @@ type Ignored struct {
 }
 
 // Finding is what a search yields.
-type Result struct {
+type SearchResult struct {
 	// Plugins are ordered by place, then by name.
 	Plugins []Plugin `json:"plugins"`
 	// Ignored are in the order of the search.
@@ -74,12 +74,12 @@ type Result struct {
 }
 
 // Find looks through the places.
-func (s Search) Find() Result {
-	f := Result{Searched: s.Places}
+func (s Search) Find() SearchResult {
+	f := SearchResult{Searched: s.Dirs}
 	first := map[string]string{}
-	for _, place := range s.Places {
+	for _, place := range s.Dirs {
 		for _, path := range s.list(place, &f) {
-			name, reason := inspect(path)
+			name, reason := inspectFile(path)
 			if earlier, taken := first[name]; reason == "" && taken {
 				reason = "shadowed by " + earlier
 			}
@@ -91,16 +91,16 @@ func (s Search) Find() Result {
 			f.Plugins = append(f.Plugins, Plugin{Name: name, Path: path, Source: place.Source})
 		}
 	}
-	s.bundle(&f, first)
+	s.addBundled(&f, first)
 	return f
 }
 
-func (f *Result) ignore(path, reason string) {
+func (f *SearchResult) ignore(path, reason string) {
 	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
 }
 
 // list gives the files of a place by name, none for one that does not exist or is refused.
-func (s Search) list(place SearchDir, f *Result) []string {
+func (s Search) list(place SearchDir, f *SearchResult) []string {
 	info, err := os.Stat(place.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,7 +115,7 @@ func (s Search) list(place SearchDir, f *Result) []string {
 		f.ignore(place.Dir, "not a directory")
 		return nil
 	}
-	if reason := s.refuse(place, info); reason != "" {
+	if reason := s.refusalReason(place, info); reason != "" {
 		f.ignore(place.Dir, reason)
 		return nil
 	}
@@ -130,9 +130,9 @@ func (s Search) list(place SearchDir, f *Result) []string {
 	return paths
 }
 
-// refuse says why nothing of a directory may be used.
-func (s Search) refuse(place SearchDir, info fs.FileInfo) string {
-	if reason := Exposed(info); reason != "" {
+// refusalReason says why nothing of a directory may be used.
+func (s Search) refusalReason(place SearchDir, info fs.FileInfo) string {
+	if reason := Exposure(info); reason != "" {
 		return "a directory that is " + reason
 	}
 	if s.FromProject(place) {
@@ -149,11 +149,11 @@ func (s Search) FromProject(place SearchDir) bool {
 	if s.Project == "" || place.Source == FromFlag || place.Source == FromExecutable {
 		return false
 	}
-	dir, err := trust.Real(place.Dir)
+	dir, err := trust.RealPath(place.Dir)
 	if err != nil {
 		return true
 	}
-	project, err := trust.Real(s.Project)
+	project, err := trust.RealPath(s.Project)
 	if err != nil || !trust.Within(dir, project) {
 		return err != nil
 	}
@@ -171,25 +171,25 @@ func (s Search) homeWithin(project string) bool {
 	if s.Home == "" {
 		return false
 	}
-	home, err := trust.Real(s.Home)
+	home, err := trust.RealPath(s.Home)
 	return err == nil && trust.Within(home, project)
 }
 
-var names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
 // PluginName is the name of the plugin whose file has this name; ok is false for a file that no plugin has.
 func PluginName(file string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(file, Prefix)
-	return name, ok && names.MatchString(name)
+	return name, ok && validName.MatchString(name)
 }
 
-// inspect says what plugin a file is, or why it is none.
-func inspect(path string) (name, reason string) {
+// inspectFile says what plugin a file is, or why it is none.
+func inspectFile(path string) (name, reason string) {
 	name, ok := PluginName(filepath.Base(path))
 	if !ok {
 		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
 	}
-	target, err := trust.Real(path)
+	target, err := trust.RealPath(path)
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
@@ -197,14 +197,14 @@ func inspect(path string) (name, reason string) {
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
-	if reason := trust.Unfit(info); reason != "" {
+	if reason := trust.UnfitReason(info); reason != "" {
 		return name, reason
 	}
-	if reason := Exposed(info); reason != "" {
+	if reason := Exposure(info); reason != "" {
 		return name, reason
 	}
 	if parent, err := os.Stat(filepath.Dir(target)); err == nil && target != path {
-		if reason := Exposed(parent); reason != "" {
+		if reason := Exposure(parent); reason != "" {
 			return name, "a link into a directory that is " + reason
 		}
 	}

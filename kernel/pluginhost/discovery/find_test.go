@@ -43,7 +43,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-func reasons(f Result, base string) map[string]string {
+func reasons(f SearchResult, base string) map[string]string {
 	m := map[string]string{}
 	for _, i := range f.Ignored {
 		rel, err := filepath.Rel(base, i.Path)
@@ -90,7 +90,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 	for _, d := range []string{"one", "two", "open", "missing", "file"} {
 		places = append(places, SearchDir{Dir: filepath.Join(dir, d), Source: FromFlag})
 	}
-	f := Search{Places: places}.Find()
+	f := Search{Dirs: places}.Find()
 
 	var found []string
 	for _, p := range f.Plugins {
@@ -125,7 +125,7 @@ func TestFindRefusesOtherUsersFiles(t *testing.T) {
 	dir := root(t)
 	tree(t, dir, map[string]os.FileMode{"agent-plugin-x": 0o755})
 	err := os.Chown(filepath.Join(dir, "agent-plugin-x"), 54321, -1)
-	f := Search{Places: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
+	f := Search{Dirs: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
 	want := map[string]string{"agent-plugin-x": "owned by user 54321"}
 	if err != nil { // only root can give files away; what is ours is found then
 		want = map[string]string{}
@@ -171,7 +171,7 @@ func TestFindInTheProject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.search.Places = []SearchDir{tt.place}
+			tt.search.Dirs = []SearchDir{tt.place}
 			f := tt.search.Find()
 			if got := len(f.Plugins) == 1; got != tt.found {
 				t.Errorf("found %v, want %v; ignored %+v", got, tt.found, f.Ignored)
@@ -190,7 +190,7 @@ func TestPlaces(t *testing.T) {
 	if err := os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe); err != nil {
 		t.Fatal(err)
 	}
-	got := Places(Origin{
+	got := SearchDirs(SearchOrigin{
 		Flags: []string{"/flag/one", "/flag/two", ""}, List: "/env/one:/flag/one:/env/two:",
 		ConfigDir: "/config", Executable: exe,
 	})

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Exposed says how somebody else could have written the file or directory, "" if nobody could: it must
+// Exposure says how somebody else could have written the file or directory, "" if nobody could: it must
 // belong to this user or to root and be closed to the world.
-func Exposed(info fs.FileInfo) string {
+func Exposure(info fs.FileInfo) string {
 	if info.Mode().Perm()&0o002 != 0 {
 		return "writable by everybody (chmod o-w makes it safe)"
 	}

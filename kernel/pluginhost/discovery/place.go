@@ -32,8 +32,8 @@ type SearchDir struct {
 	Source Source `json:"source"`
 }
 
-// Origin is where the places come from.
-type Origin struct {
+// SearchOrigin is where the places come from.
+type SearchOrigin struct {
 	// Flags are the values of --plugin-dir, in order.
 	Flags []string
 	// List is the value of [DirVariable].
@@ -44,8 +44,8 @@ type Origin struct {
 	Executable string
 }
 
-// Places are the directories in the order of the search, without repetitions.
-func Places(o Origin) []SearchDir {
+// SearchDirs are the directories in the order of the search, without repetitions.
+func SearchDirs(o SearchOrigin) []SearchDir {
 	var places []SearchDir
 	seen := map[string]bool{}
 	add := func(source Source, dirs ...string) {

@@ -17,8 +17,8 @@ import (
 // FromReattach is the source of a plugin whose process runs already: the user's variable names it.
 const FromReattach Source = client.ReattachVariable
 
-// Running is a plugin process that somebody else started, in a debugger say.
-type Running struct {
+// RunningProcess is a plugin process that somebody else started, in a debugger say.
+type RunningProcess struct {
 	// Protocol is grpc, Version the major of the plugin protocol.
 	Protocol string `json:"protocol"`
 	Version  int    `json:"version"`
@@ -36,7 +36,7 @@ func ParseRunning(text string) ([]Plugin, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.DisallowUnknownFields()
-	var running map[string]Running
+	var running map[string]RunningProcess
 	err := decoder.Decode(&running)
 	if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
 		err = errors.New("there is something behind the object")
@@ -55,10 +55,10 @@ func ParseRunning(text string) ([]Plugin, error) {
 	return found, nil
 }
 
-func (r Running) check(name string) error {
+func (r RunningProcess) check(name string) error {
 	_, spoken := client.PluginSets()[r.Version]
 	switch {
-	case !names.MatchString(name):
+	case !validName.MatchString(name):
 		return fmt.Errorf("%q is no plugin's name", name)
 	case r.Protocol != "grpc":
 		return fmt.Errorf("plugin %s: the protocol is %q, not grpc", name, r.Protocol)

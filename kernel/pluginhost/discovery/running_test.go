@@ -16,8 +16,8 @@ func TestParseRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []discovery.Plugin{
-		{Name: "a", Path: "/tmp/a", Source: discovery.FromReattach, Running: &discovery.Running{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
-		{Name: "b", Path: "/tmp/b", Source: discovery.FromReattach, Running: &discovery.Running{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
+		{Name: "a", Path: "/tmp/a", Source: discovery.FromReattach, Running: &discovery.RunningProcess{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
+		{Name: "b", Path: "/tmp/b", Source: discovery.FromReattach, Running: &discovery.RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

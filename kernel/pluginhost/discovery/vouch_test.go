@@ -38,10 +38,10 @@ func TestTrusts(t *testing.T) {
 			store := trust.Store{Dir: filepath.Join(base, tt.config)}
 			check := func(want bool) {
 				t.Helper()
-				if got := Owned(store.Dir, project, home); got != tt.owned {
+				if got := ConfigInProject(store.Dir, project, home); got != tt.owned {
 					t.Errorf("owned is %v, want %v", got, tt.owned)
 				}
-				if got, err := Trusts(store, project, home)(project); got != want || err != nil {
+				if got, err := TrustFunc(store, project, home)(project); got != want || err != nil {
 					t.Errorf("trusted is %v, %v, want %v", got, err, want)
 				}
 			}

@@ -13,46 +13,46 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Gate stands before one component of one process. It is safe for concurrent use.
-type Gate struct {
+// CallGuard stands before one component of one process. It is safe for concurrent use.
+type CallGuard struct {
 	component sdk.Component
 	target    any
-	init      sdk.InitRequest
+	request   sdk.InitRequest
 	setup     chan struct{} // a token for whoever runs Init or Validate
-	turn      chan struct{} // a token for each call of a serial component, nil otherwise
+	turns     chan struct{} // a token for each call of a serial component, nil otherwise
 
 	mu    sync.Mutex
 	ready bool
 	valid map[[sha256.Size]byte]bool
 }
 
-// New makes the gate of target, which implements the interface of the component's kind.
-func New(component sdk.Component, target any, init sdk.InitRequest) *Gate {
-	g := &Gate{
-		component: component, target: target, init: init,
+// NewCallGuard makes the gate of target, which implements the interface of the component's kind.
+func NewCallGuard(component sdk.Component, target any, init sdk.InitRequest) *CallGuard {
+	g := &CallGuard{
+		component: component, target: target, request: init,
 		setup: make(chan struct{}, 1), valid: map[[sha256.Size]byte]bool{},
 	}
 	if component.Concurrency == sdk.ConcurrencySerial {
-		g.turn = make(chan struct{}, 1)
+		g.turns = make(chan struct{}, 1)
 	}
 	return g
 }
 
 // Target is the component.
-func (g *Gate) Target() any { return g.target }
+func (g *CallGuard) Target() any { return g.target }
 
-// Pass makes one call with the configuration: it waits for the component's turn, initializes and
+// Call makes one call with the configuration: it waits for the component's turn, initializes and
 // validates where that is due, and calls. What Init and Validate refuse comes back as a failure, as
 // it is or as config_invalid, and is asked again the next time: the user may have repaired the cause.
-func (g *Gate) Pass(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
-	if g.turn != nil {
-		resume := deadline.Pause(ctx) // the call has its whole time, however long those before it take
-		err := take(ctx, g.turn)
+func (g *CallGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
+	if g.turns != nil {
+		resume := deadline.PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
+		err := acquireToken(ctx, g.turns)
 		resume()
 		if err != nil {
 			return err
 		}
-		defer func() { <-g.turn }()
+		defer func() { <-g.turns }()
 	}
 	if err := g.prepare(ctx, with); err != nil {
 		return err
@@ -60,25 +60,25 @@ func (g *Gate) Pass(ctx context.Context, with sdk.ValidateRequest, call func(con
 	return call(ctx)
 }
 
-// Ready initializes the component and validates nothing.
-func (g *Gate) Ready(ctx context.Context) error {
-	if err := take(ctx, g.setup); err != nil {
+// Init initializes the component and validates nothing.
+func (g *CallGuard) Init(ctx context.Context) error {
+	if err := acquireToken(ctx, g.setup); err != nil {
 		return err
 	}
 	defer func() { <-g.setup }()
-	return g.initialize(ctx)
+	return g.initOnce(ctx)
 }
 
-func (g *Gate) prepare(ctx context.Context, with sdk.ValidateRequest) error {
-	id := digest(with)
+func (g *CallGuard) prepare(ctx context.Context, with sdk.ValidateRequest) error {
+	id := configDigest(with)
 	if g.prepared(id) {
 		return nil
 	}
-	if err := take(ctx, g.setup); err != nil {
+	if err := acquireToken(ctx, g.setup); err != nil {
 		return err
 	}
 	defer func() { <-g.setup }()
-	if err := g.initialize(ctx); err != nil || g.prepared(id) {
+	if err := g.initOnce(ctx); err != nil || g.prepared(id) {
 		return err
 	}
 	if v, ok := g.target.(sdk.Validator); ok {
@@ -86,7 +86,7 @@ func (g *Gate) prepare(ctx context.Context, with sdk.ValidateRequest) error {
 		err := v.Validate(ctx, with)
 		failpoint.Point("plugin.validate.after")
 		if err != nil {
-			return g.refused(ctx, "refuses its configuration", err)
+			return g.setupError(ctx, "refuses its configuration", err)
 		}
 	}
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *Gate) prepare(ctx context.Context, with sdk.ValidateRequest) error {
 	return nil
 }
 
-func (g *Gate) initialize(ctx context.Context) error {
+func (g *CallGuard) initOnce(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready
 	g.mu.Unlock()
@@ -104,10 +104,10 @@ func (g *Gate) initialize(ctx context.Context) error {
 	}
 	if i, ok := g.target.(sdk.Initializer); ok {
 		failpoint.Point("plugin.init.before")
-		err := i.Init(ctx, g.init)
+		err := i.Init(ctx, g.request)
 		failpoint.Point("plugin.init.after")
 		if err != nil {
-			return g.refused(ctx, "cannot be set up", err)
+			return g.setupError(ctx, "cannot be set up", err)
 		}
 	}
 	g.mu.Lock()
@@ -116,14 +116,14 @@ func (g *Gate) initialize(ctx context.Context) error {
 	return nil
 }
 
-func (g *Gate) prepared(id [sha256.Size]byte) bool {
+func (g *CallGuard) prepared(id [sha256.Size]byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ready && g.valid[id]
 }
 
-// refused keeps the failure of a component and the cause of a cancelled context as they are.
-func (g *Gate) refused(ctx context.Context, how string, err error) error {
+// setupError keeps the failure of a component and the cause of a cancelled context as they are.
+func (g *CallGuard) setupError(ctx context.Context, how string, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
@@ -131,7 +131,7 @@ func (g *Gate) refused(ctx context.Context, how string, err error) error {
 	return failure.New(failure.ConfigInvalid, "%s %s %s: %w", g.component.Kind, g.component.Name, how, err)
 }
 
-func take(ctx context.Context, token chan<- struct{}) error {
+func acquireToken(ctx context.Context, token chan<- struct{}) error {
 	select {
 	case token <- struct{}{}:
 		return nil
@@ -140,12 +140,12 @@ func take(ctx context.Context, token chan<- struct{}) error {
 	}
 }
 
-func digest(with sdk.ValidateRequest) [sha256.Size]byte {
+func configDigest(with sdk.ValidateRequest) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %s", with.Model, with.Config))
 }
 
 // Shutdown asks a component that was initialized to let go of what it holds.
-func (g *Gate) Shutdown(ctx context.Context) error {
+func (g *CallGuard) Shutdown(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready
 	g.ready = false

@@ -45,8 +45,8 @@ func (r *target) Shutdown(context.Context) error {
 	return nil
 }
 
-func (r *target) call(g *Gate, model string) error {
-	return g.Pass(context.Background(), sdk.ValidateRequest{Model: model, Config: []byte("{}")}, func(context.Context) error {
+func (r *target) call(g *CallGuard, model string) error {
+	return g.Call(context.Background(), sdk.ValidateRequest{Model: model, Config: []byte("{}")}, func(context.Context) error {
 		r.note("call " + model)
 		return nil
 	})
@@ -54,7 +54,7 @@ func (r *target) call(g *Gate, model string) error {
 
 func TestOrderOfCalls(t *testing.T) {
 	r := &target{}
-	g := New(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
+	g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
 	for _, model := range []string{"a", "a", "b", "a"} {
 		if err := r.call(g, model); err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := New(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
+			g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
 			for range 2 {
 				if err := tt.r.call(g, "a"); failure.KindOf(err) != tt.kind {
 					t.Errorf("error %v, want kind %s", err, tt.kind)
@@ -99,9 +99,9 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 }
 
 func TestBareComponentNeedsNothing(t *testing.T) {
-	g := New(sdk.Component{}, struct{}{}, sdk.InitRequest{})
+	g := NewCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
 	called := false
-	err := g.Pass(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })
+	err := g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })
 	if err != nil || !called || g.Shutdown(t.Context()) != nil {
 		t.Errorf("called %v, error %v", called, err)
 	}
@@ -109,7 +109,7 @@ func TestBareComponentNeedsNothing(t *testing.T) {
 
 func TestInitOnceUnderConcurrentCalls(t *testing.T) {
 	r := &target{}
-	g := New(sdk.Component{}, r, sdk.InitRequest{})
+	g := NewCallGuard(sdk.Component{}, r, sdk.InitRequest{})
 	var wait sync.WaitGroup
 	for range 16 {
 		wait.Go(func() {
@@ -130,13 +130,13 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 		most        int32
 	}{{sdk.ConcurrencySerial, 1}, {sdk.ConcurrencySafe, 3}, {"", 3}} {
 		synctest.Test(t, func(t *testing.T) {
-			g := New(sdk.Component{Concurrency: tt.concurrency}, struct{}{}, sdk.InitRequest{})
+			g := NewCallGuard(sdk.Component{Concurrency: tt.concurrency}, struct{}{}, sdk.InitRequest{})
 			var running, most atomic.Int32
 			release := make(chan struct{})
 			var wait sync.WaitGroup
 			for range 3 {
 				wait.Go(func() {
-					_ = g.Pass(t.Context(), sdk.ValidateRequest{}, func(context.Context) error {
+					_ = g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error {
 						if n := running.Add(1); n > most.Load() {
 							most.Store(n)
 						}
@@ -161,17 +161,17 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 
 func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(sdk.Component{Concurrency: sdk.ConcurrencySerial}, struct{}{}, sdk.InitRequest{})
+		g := NewCallGuard(sdk.Component{Concurrency: sdk.ConcurrencySerial}, struct{}{}, sdk.InitRequest{})
 		release := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			_ = g.Pass(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { <-release; return nil })
+			_ = g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { <-release; return nil })
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		cancel(stopped)
-		if err := g.Pass(ctx, sdk.ValidateRequest{}, func(context.Context) error { return nil }); !errors.Is(err, stopped) {
+		if err := g.Call(ctx, sdk.ValidateRequest{}, func(context.Context) error { return nil }); !errors.Is(err, stopped) {
 			t.Errorf("error %v, want the cause", err)
 		}
 		close(release)
@@ -182,12 +182,12 @@ func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 // A call that waits for its turn behind another has its whole time when the turn comes.
 func TestWaitingUsesUpNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
+		g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
 		late := errors.New("late")
 		pass := func(takes time.Duration) error {
-			ctx, cancel := deadline.With(t.Context(), time.Minute, late)
+			ctx, cancel := deadline.WithCallTimeout(t.Context(), time.Minute, late)
 			defer cancel()
-			return g.Pass(ctx, sdk.ValidateRequest{}, func(ctx context.Context) error {
+			return g.Call(ctx, sdk.ValidateRequest{}, func(ctx context.Context) error {
 				select {
 				case <-time.After(takes):
 					return nil

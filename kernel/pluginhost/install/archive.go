@@ -23,40 +23,40 @@ type limits struct {
 	members int
 }
 
-// usual are far above every plugin: a large one in Go has 50 MB.
-var usual = limits{binary: 512 << 20, unpacked: 2 << 30, members: 10_000}
+// defaultLimits are far above every plugin: a large one in Go has 50 MB.
+var defaultLimits = limits{binary: 512 << 20, unpacked: 2 << 30, members: 10_000}
 
-// form is how a file packs plugins.
-type form string
+// archiveFormat is how a file packs plugins.
+type archiveFormat string
 
 const (
-	plain   form = "" // it is the plugin
-	gzipped form = ".tar.gz"
-	zipped  form = ".zip"
+	notPacked   archiveFormat = "" // it is the plugin
+	formatTarGz archiveFormat = ".tar.gz"
+	formatZip   archiveFormat = ".zip"
 )
 
-// packed are the endings of files that are surely no plugins.
-var packed = []string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}
+// archiveSuffixes are the endings of files that are surely no plugins.
+var archiveSuffixes = []string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}
 
-// formOf looks at the first bytes of a file, and at its name only to refuse what cannot be unpacked.
-func formOf(f *os.File) (form, error) {
+// detectFormat looks at the first bytes of a file, and at its name only to refuse what cannot be unpacked.
+func detectFormat(f *os.File) (archiveFormat, error) {
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return plain, err
+		return notPacked, err
 	}
 	switch begin := head[:n]; {
 	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
-		return gzipped, nil
+		return formatTarGz, nil
 	case bytes.HasPrefix(begin, []byte("PK\x03\x04")):
-		return zipped, nil
+		return formatZip, nil
 	}
-	for _, end := range packed {
+	for _, end := range archiveSuffixes {
 		if strings.HasSuffix(strings.ToLower(f.Name()), end) {
-			return plain, fmt.Errorf("it is called %s and is no archive that can be read", end)
+			return notPacked, fmt.Errorf("it is called %s and is no archive that can be read", end)
 		}
 	}
-	return plain, nil
+	return notPacked, nil
 }
 
 // member is a regular file of an archive.
@@ -68,7 +68,7 @@ type member struct {
 // archive is an open archive. It is read twice: to choose, and to unpack what was chosen.
 type archive struct {
 	file   *os.File
-	form   form
+	format archiveFormat
 	limits limits
 }
 
@@ -100,13 +100,13 @@ func (a archive) unpack(path string, to io.Writer) error {
 			return err
 		}
 		defer from.Close()
-		if err := copyMost(to, from, a.limits.binary); err != nil {
+		if err := copyLimited(to, from, a.limits.binary); err != nil {
 			return err
 		}
-		return errDone
+		return errStopWalk
 	})
 	switch {
-	case errors.Is(err, errDone):
+	case errors.Is(err, errStopWalk):
 		return nil
 	case err == nil:
 		return fmt.Errorf("%q is not in it any more", path)
@@ -115,10 +115,10 @@ func (a archive) unpack(path string, to io.Writer) error {
 	}
 }
 
-var errDone = errors.New("done")
+var errStopWalk = errors.New("done")
 
-// copyMost copies at most so many bytes; more is an error.
-func copyMost(to io.Writer, from io.Reader, most int64) error {
+// copyLimited copies at most so many bytes; more is an error.
+func copyLimited(to io.Writer, from io.Reader, most int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("it is larger than %d MiB", most>>20)
@@ -127,7 +127,7 @@ func copyMost(to io.Writer, from io.Reader, most int64) error {
 }
 
 func (a archive) walk(visit func(member) error) error {
-	if a.form == zipped {
+	if a.format == formatZip {
 		return a.walkZip(visit)
 	}
 	return a.walkTar(visit)
@@ -142,7 +142,7 @@ func (a archive) walkTar(visit func(member) error) error {
 		return err
 	}
 	defer unzip.Close()
-	reader := tar.NewReader(&bounded{from: unzip, left: a.limits.unpacked})
+	reader := tar.NewReader(&limitedReader{from: unzip, left: a.limits.unpacked})
 	for n := 0; ; n++ {
 		h, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -158,7 +158,7 @@ func (a archive) walkTar(visit func(member) error) error {
 		default:
 			return fmt.Errorf("%q in it is a link or a device, not a file", h.Name)
 		}
-		if err := a.admit(n, h.Name, h.Size); err != nil {
+		if err := a.checkMember(n, h.Name, h.Size); err != nil {
 			return err
 		}
 		if h.Typeflag == tar.TypeDir {
@@ -184,7 +184,7 @@ func (a archive) walkZip(visit func(member) error) error {
 		if !mode.IsRegular() && !mode.IsDir() {
 			return fmt.Errorf("%q in it is a link or a device, not a file", f.Name)
 		}
-		if err := a.admit(n, f.Name, int64(min(f.UncompressedSize64, 1<<62))); err != nil {
+		if err := a.checkMember(n, f.Name, int64(min(f.UncompressedSize64, 1<<62))); err != nil {
 			return err
 		}
 		if mode.IsDir() {
@@ -197,8 +197,8 @@ func (a archive) walkZip(visit func(member) error) error {
 	return nil
 }
 
-// admit refuses a member by its number, its path, and the size that it claims.
-func (a archive) admit(n int, path string, size int64) error {
+// checkMember refuses a member by its number, its path, and the size that it claims.
+func (a archive) checkMember(n int, path string, size int64) error {
 	switch {
 	case n >= a.limits.members:
 		return fmt.Errorf("it holds more than %d files", a.limits.members)
@@ -210,25 +210,25 @@ func (a archive) admit(n int, path string, size int64) error {
 	return nil
 }
 
-// bounded reads no more than is left.
-type bounded struct {
+// limitedReader reads no more than is left.
+type limitedReader struct {
 	from io.Reader
 	left int64
 }
 
-var errTooMuch = errors.New("it unpacks to more than a plugin can need")
+var errTooLarge = errors.New("it unpacks to more than a plugin can need")
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errTooMuch
+		return 0, errTooLarge
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
 }
 
-// regular opens a file that must be one: not a directory, not a pipe that would never end.
-func regular(path string) (*os.File, fs.FileInfo, error) {
+// openRegular opens a file that must be one: not a directory, not a pipe that would never end.
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err

@@ -84,16 +84,16 @@ func onDisk(t testing.TB, content []byte, l limits) archive {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, _, err := regular(path)
+	f, _, err := openRegular(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	form, err := formOf(f)
+	form, err := detectFormat(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return archive{file: f, form: form, limits: l}
+	return archive{file: f, format: form, limits: l}
 }
 
 func TestArchive(t *testing.T) {
@@ -135,7 +135,7 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	t.Run("a size that nobody has", func(t *testing.T) {
-		_, err := onDisk(t, packTar(t, file{name: "agent-plugin-x", claims: 1 << 50}), usual).paths()
+		_, err := onDisk(t, packTar(t, file{name: "agent-plugin-x", claims: 1 << 50}), defaultLimits).paths()
 		if err == nil || !strings.Contains(err.Error(), "larger than 512 MiB") {
 			t.Errorf("error %v", err)
 		}
@@ -169,7 +169,7 @@ func TestChoose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := choose(tt.paths, "linux/amd64")
+			got, err := chooseMember(tt.paths, "linux/amd64")
 			if err != nil {
 				got = err.Error()
 			}
@@ -181,16 +181,16 @@ func TestChoose(t *testing.T) {
 }
 
 func TestForm(t *testing.T) {
-	for name, want := range map[string]form{"agent-plugin-x": plain, "x.tar.gz": "refused", "x.tar.XZ": "refused"} {
+	for name, want := range map[string]archiveFormat{"agent-plugin-x": notPacked, "x.tar.gz": "refused", "x.tar.XZ": "refused"} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		f, _, err := regular(path)
+		f, _, err := openRegular(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := formOf(f)
+		got, err := detectFormat(f)
 		_ = f.Close()
 		if err != nil {
 			got = "refused"
@@ -199,7 +199,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s is %q, want %q (%v)", name, got, want, err)
 		}
 	}
-	if _, _, err := regular(t.TempDir()); err == nil {
+	if _, _, err := openRegular(t.TempDir()); err == nil {
 		t.Error("a directory was opened")
 	}
 }
@@ -211,14 +211,14 @@ func FuzzArchive(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b, 8})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		a := onDisk(t, content, limits{binary: 1 << 16, unpacked: 1 << 18, members: 100})
-		if a.form == plain {
+		if a.format == notPacked {
 			return
 		}
 		paths, err := a.paths()
 		if err != nil {
 			return
 		}
-		chosen, err := choose(paths, "linux/amd64")
+		chosen, err := chooseMember(paths, "linux/amd64")
 		if err != nil {
 			return
 		}

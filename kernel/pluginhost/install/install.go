@@ -29,8 +29,8 @@ type Installer struct {
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
 }
 
-// Request says what to install.
-type Request struct {
+// InstallRequest says what to install.
+type InstallRequest struct {
 	// File is a plugin's binary, or a .tar.gz or .zip archive that holds one for this platform.
 	File string
 	// SHA256 is what File must have, in hex; "" for anything.
@@ -45,8 +45,8 @@ type Build struct {
 	SHA256  string `json:"sha256,omitempty"`  // "" if it cannot be read
 }
 
-// Report is what was done.
-type Report struct {
+// InstallReport is what was done.
+type InstallReport struct {
 	// Name is the plugin's, by its own word, and that of its file behind agent-plugin-.
 	Name string `json:"name"`
 	Build
@@ -68,38 +68,38 @@ func (in Installer) path(name string) string { return filepath.Join(in.Dir(), tr
 
 // Install puts a plugin in place, and its digest into plugins.lock. On an error nothing has changed. Errors are
 // of type [failure.Error], or ctx's cause.
-func (in Installer) Install(ctx context.Context, req Request) (Report, error) {
-	f, info, err := regular(req.File)
+func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallReport, error) {
+	f, info, err := openRegular(req.File)
 	if err != nil {
-		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
+		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
 			WithHint("give the path of a plugin's binary, or of the archive that it was published in")
 	}
 	defer f.Close()
-	if err := expect(f, info, req.SHA256); err != nil {
-		return Report{}, err
+	if err := checkDigest(f, info, req.SHA256); err != nil {
+		return InstallReport{}, err
 	}
-	release, err := in.enter(ctx)
+	release, err := in.lockDir(ctx)
 	if err != nil {
-		return Report{}, err
+		return InstallReport{}, err
 	}
 	defer release()
-	dir, err := os.MkdirTemp(in.Dir(), stageDir+"*")
+	dir, err := os.MkdirTemp(in.Dir(), stagePrefix+"*")
 	if err != nil {
-		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("see that you may write into %s", in.Dir())
+		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("see that you may write into %s", in.Dir())
 	}
 	defer os.RemoveAll(dir)
 	s, err := stageFile(f, dir)
 	if err != nil {
-		return Report{}, unusable(req.File, err)
+		return InstallReport{}, archiveError(req.File, err)
 	}
-	return in.examine(ctx, req, s)
+	return in.installStaged(ctx, req, s)
 }
 
-// stageDir begins the names of the directories in which plugins wait for their examination.
-const stageDir = ".install-"
+// stagePrefix begins the names of the directories in which plugins wait for their examination.
+const stagePrefix = ".install-"
 
-// enter waits for its turn, makes the plugin directory and removes what killed installations left there.
-func (in Installer) enter(ctx context.Context) (release func(), err error) {
+// lockDir waits for its turn, makes the plugin directory and removes what killed installations left there.
+func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	if err := os.MkdirAll(in.Dir(), 0o755); err != nil {
 		return nil, failure.New(failure.PluginInvalid, "make the plugin directory: %w", err)
 	}
@@ -107,7 +107,7 @@ func (in Installer) enter(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, failure.New(failure.PluginInvalid, "look at the plugin directory: %w", err)
 	}
-	if reason := discovery.Exposed(info); reason != "" {
+	if reason := discovery.Exposure(info); reason != "" {
 		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
 			WithHint("make it yours alone, then install again")
 	}
@@ -115,10 +115,10 @@ func (in Installer) enter(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, failure.New(failure.PluginInvalid, "open the guard of the plugin directory: %w", err)
 	}
-	if err := filelock.Acquire(ctx, guard); err != nil {
+	if err := filelock.Flock(ctx, guard); err != nil {
 		return nil, errors.Join(err, guard.Close())
 	}
-	left, err := filepath.Glob(filepath.Join(in.Dir(), stageDir+"*"))
+	left, err := filepath.Glob(filepath.Join(in.Dir(), stagePrefix+"*"))
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
@@ -128,12 +128,12 @@ func (in Installer) enter(ctx context.Context) (release func(), err error) {
 	return func() { _ = guard.Close() }, nil
 }
 
-// expect compares the digest of the file with that which the user was told.
-func expect(f *os.File, info fs.FileInfo, sha256 string) error {
+// checkDigest compares the digest of the file with that which the user was told.
+func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	if sha256 == "" {
 		return nil
 	}
-	sum, err := trust.Sum(f, info.Size())
+	sum, err := trust.FileDigest(f, info.Size())
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
 	}
@@ -144,29 +144,29 @@ func expect(f *os.File, info fs.FileInfo, sha256 string) error {
 	return nil
 }
 
-// staged is a plugin that waits for its examination.
-type staged struct {
+// stagedPlugin is a plugin that waits for its examination.
+type stagedPlugin struct {
 	path  string // where it waits
 	shown string // where it came from, for messages
 }
 
 // stageFile copies the plugin, out of its archive if it is in one, and makes it executable.
-func stageFile(f *os.File, dir string) (s staged, err error) {
-	form, err := formOf(f)
+func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
+	form, err := detectFormat(f)
 	if err != nil {
 		return s, err
 	}
 	base, fill := trust.Prefix+"new", func(to io.Writer) error {
-		return copyMost(to, io.NewSectionReader(f, 0, usual.binary+1), usual.binary)
+		return copyLimited(to, io.NewSectionReader(f, 0, defaultLimits.binary+1), defaultLimits.binary)
 	}
 	s.shown = f.Name()
-	if form != plain {
-		a := archive{file: f, form: form, limits: usual}
+	if form != notPacked {
+		a := archive{file: f, format: form, limits: defaultLimits}
 		paths, err := a.paths()
 		if err != nil {
 			return s, err
 		}
-		chosen, err := choose(paths, trust.Platform())
+		chosen, err := chooseMember(paths, trust.Platform())
 		if err != nil {
 			return s, err
 		}
@@ -174,11 +174,11 @@ func stageFile(f *os.File, dir string) (s staged, err error) {
 		fill = func(to io.Writer) error { return a.unpack(chosen, to) }
 	}
 	s.path = filepath.Join(dir, base)
-	return s, write(s.path, fill)
+	return s, writeProgram(s.path, fill)
 }
 
-// write makes a program that is on the disk when it returns.
-func write(path string, fill func(io.Writer) error) error {
+// writeProgram makes a program that is on the disk when it returns.
+func writeProgram(path string, fill func(io.Writer) error) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {
 		return err
@@ -187,45 +187,45 @@ func write(path string, fill func(io.Writer) error) error {
 	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
 }
 
-func unusable(file string, err error) error {
+func archiveError(file string, err error) error {
 	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
 		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", trust.Prefix)
 }
 
-// examine asks the staged plugin what it is, and puts it in place if nothing speaks against it.
-func (in Installer) examine(ctx context.Context, req Request, s staged) (Report, error) {
+// installStaged asks the staged plugin what it is, and puts it in place if nothing speaks against it.
+func (in Installer) installStaged(ctx context.Context, req InstallRequest, s stagedPlugin) (InstallReport, error) {
 	b, err := trust.NewVerifier().Open(s.path)
 	if err != nil {
-		return Report{}, s.retold(err)
+		return InstallReport{}, s.userError(err)
 	}
 	defer b.Close()
 	d, err := in.Describe(ctx, b)
 	if ctx.Err() != nil {
-		return Report{}, context.Cause(ctx)
+		return InstallReport{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Report{}, s.retold(err)
+		return InstallReport{}, s.userError(err)
 	}
-	r := Report{
+	r := InstallReport{
 		Name: d.Name, Build: Build{d.Version, b.SHA256}, Path: in.path(d.Name), Lock: in.Store.LockPath(), Components: d.Components,
 	}
-	if r.Replaced, err = in.standing(ctx, r.Path); err != nil {
-		return Report{}, err
+	if r.Replaced, err = in.installedBuild(ctx, r.Path); err != nil {
+		return InstallReport{}, err
 	}
 	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
 	if !req.Force {
-		if err := in.mayReplace(r); err != nil {
-			return Report{}, err
+		if err := in.checkReplace(r); err != nil {
+			return InstallReport{}, err
 		}
 	}
 	if r.Unchanged {
 		r.Replaced = nil
 	}
-	return r, in.place(s.path, r)
+	return r, in.putInPlace(s.path, r)
 }
 
-// retold names the file that the user gave, where a message names the one that waits.
-func (s staged) retold(err error) error {
+// userError names the file that the user gave, where a message names the one that waits.
+func (s stagedPlugin) userError(err error) error {
 	f := *failure.From(err)
 	told := strings.NewReplacer(s.path, s.shown)
 	f.Message, f.Hint, f.Detail = told.Replace(f.Message), told.Replace(f.Hint), told.Replace(f.Detail)
@@ -233,8 +233,8 @@ func (s staged) retold(err error) error {
 	return &f
 }
 
-// standing is what lies at the plugin's place, nil for nothing.
-func (in Installer) standing(ctx context.Context, path string) (*Build, error) {
+// installedBuild is what lies at the plugin's place, nil for nothing.
+func (in Installer) installedBuild(ctx context.Context, path string) (*Build, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -256,10 +256,10 @@ func (in Installer) standing(ctx context.Context, path string) (*Build, error) {
 	return &Build{d.Version, b.SHA256}, nil
 }
 
-// mayReplace refuses what only force may do.
-func (in Installer) mayReplace(r Report) error {
+// checkReplace refuses what only force may do.
+func (in Installer) checkReplace(r InstallReport) error {
 	if old := r.Replaced; old != nil && !r.Unchanged {
-		return refusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
+		return replaceRefusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
 			r.Path, cmp.Or(old.Version, "unknown"), cmp.Or(old.SHA256, "unknown"), r.Version, r.SHA256)
 	}
 	lock, err := in.Store.Lock()
@@ -267,19 +267,19 @@ func (in Installer) mayReplace(r Report) error {
 		return err
 	}
 	if want, locked := lock.Digest(trust.Prefix+r.Name, trust.Platform()); locked && want != r.SHA256 {
-		return refusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, trust.Prefix, r.Name, want, r.Version, r.SHA256)
+		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, trust.Prefix, r.Name, want, r.Version, r.SHA256)
 	}
 	return nil
 }
 
-func refusal(format string, args ...any) error {
+func replaceRefusal(format string, args ...any) error {
 	f := failure.New(failure.PluginUntrusted, format, args...).WithHint("--force replaces it; nothing was changed")
 	f.Cause = ErrInstalled
 	return f
 }
 
-// place locks the plugin and moves it to its place. The lock comes first, since it is what may fail.
-func (in Installer) place(from string, r Report) error {
+// putInPlace locks the plugin and moves it to its place. The lock comes first, since it is what may fail.
+func (in Installer) putInPlace(from string, r InstallReport) error {
 	file := trust.Prefix + r.Name
 	var before trust.Lock
 	err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {

@@ -48,18 +48,18 @@ func plugin(t *testing.T, name, content string) string {
 func TestInstall(t *testing.T) {
 	in := installer(t)
 	first, second := plugin(t, "any-name", "plugin echo 1.0.0"), plugin(t, "x", "plugin echo 2.0.0")
-	r, err := in.Install(t.Context(), Request{File: first})
+	r, err := in.Install(t.Context(), InstallRequest{File: first})
 	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), trust.Prefix+"echo") {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err := in.Install(t.Context(), Request{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
+	if r, err := in.Install(t.Context(), InstallRequest{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
 		t.Errorf("the same again: %+v, %v", r, err)
 	}
-	if _, err := in.Install(t.Context(), Request{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
+	if _, err := in.Install(t.Context(), InstallRequest{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
 		t.Errorf("another one: %v", err)
 	}
 	holds(t, in, first)
-	forced, err := in.Install(t.Context(), Request{File: second, Force: true})
+	forced, err := in.Install(t.Context(), InstallRequest{File: second, Force: true})
 	if err != nil || forced.Replaced == nil || forced.Replaced.Version != "1.0.0" {
 		t.Errorf("by force: %+v, %v", forced, err)
 	}
@@ -98,11 +98,11 @@ func holds(t *testing.T, in Installer, file string) {
 // An archive is installed as the binary in it, and what was left of an interrupted installation goes.
 func TestInstallArchive(t *testing.T) {
 	in := installer(t)
-	if err := os.MkdirAll(filepath.Join(in.Dir(), stageDir+"left"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(in.Dir(), stagePrefix+"left"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	archive := plugin(t, "echo.tar.gz", string(packTar(t, file{name: "README", content: "x"}, file{name: "agent-plugin-echo", content: "plugin echo 3.0.0"})))
-	if r, err := in.Install(t.Context(), Request{File: archive}); err != nil || r.Version != "3.0.0" {
+	if r, err := in.Install(t.Context(), InstallRequest{File: archive}); err != nil || r.Version != "3.0.0" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	holds(t, in, plugin(t, "want", "plugin echo 3.0.0"))
@@ -111,54 +111,54 @@ func TestInstallArchive(t *testing.T) {
 // What cannot be installed leaves nothing, and says why and what to do.
 func TestInstallRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
-		prepare func(t *testing.T, in Installer) Request
+		prepare func(t *testing.T, in Installer) InstallRequest
 		kind    failure.Kind
 		says    string
 		hint    string
 	}{
-		"no file": {func(*testing.T, Installer) Request { return Request{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
-		"another digest": {func(t *testing.T, _ Installer) Request {
-			return Request{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
+		"no file": {func(*testing.T, Installer) InstallRequest { return InstallRequest{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
+		"another digest": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
 		}, failure.PluginUntrusted, "you said ab", "nothing was installed"},
-		"an archive without a plugin": {func(t *testing.T, _ Installer) Request {
-			return Request{File: plugin(t, "a.zip", string(packZip(t, file{name: "README", content: "x"})))}
+		"an archive without a plugin": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "a.zip", string(packZip(t, file{name: "README", content: "x"})))}
 		}, failure.PluginInvalid, "install ", "holds a file called agent-plugin-<name>"},
-		"an archive that is cut off": {func(t *testing.T, _ Installer) Request {
-			return Request{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
+		"an archive that is cut off": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
 		}, failure.PluginInvalid, "install ", "nothing was installed"},
-		"no plugin": {func(t *testing.T, _ Installer) Request { return Request{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
-		"a directory everybody may write to": {func(t *testing.T, in Installer) Request {
+		"no plugin": {func(t *testing.T, _ Installer) InstallRequest { return InstallRequest{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
+		"a directory everybody may write to": {func(t *testing.T, in Installer) InstallRequest {
 			if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
 				t.Fatal(err)
 			}
-			return Request{File: plugin(t, "p", "plugin echo 1")}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "nothing in it would be used", "make it yours alone"},
-		"a directory of the name": {func(t *testing.T, in Installer) Request {
+		"a directory of the name": {func(t *testing.T, in Installer) InstallRequest {
 			if err := os.MkdirAll(in.path("echo"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			return Request{File: plugin(t, "p", "plugin echo 1")}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "is a directory", "remove it"},
-		"locked to another file": {func(t *testing.T, in Installer) Request {
+		"locked to another file": {func(t *testing.T, in Installer) InstallRequest {
 			err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
 				return l.With(trust.Prefix+"echo", trust.Platform(), strings.Repeat("a", 64))
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return Request{File: plugin(t, "p", "plugin echo 1")}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "locks agent-plugin-echo to another file", "--force replaces it"},
-		"a damaged lock": {func(t *testing.T, in Installer) Request {
+		"a damaged lock": {func(t *testing.T, in Installer) InstallRequest {
 			if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			return Request{File: plugin(t, "p", "plugin echo 1")}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "plugins.lock", ""},
-		"a file where the directory belongs": {func(t *testing.T, in Installer) Request {
+		"a file where the directory belongs": {func(t *testing.T, in Installer) InstallRequest {
 			if err := os.WriteFile(in.Store.Dir, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return Request{File: plugin(t, "p", "plugin echo 1")}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "make the plugin directory", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,10 +183,10 @@ func TestInstallOverWhatIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := plugin(t, "p", "plugin echo 1.0.0")
-	if _, err := in.Install(t.Context(), Request{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
+	if _, err := in.Install(t.Context(), InstallRequest{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
 		t.Errorf("%v", err)
 	}
-	if r, err := in.Install(t.Context(), Request{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
+	if r, err := in.Install(t.Context(), InstallRequest{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	holds(t, in, file)
@@ -201,7 +201,7 @@ func TestInstallIsCancelled(t *testing.T) {
 		cancel(gone)
 		return sdk.Description{Name: "echo"}, nil
 	}
-	if _, err := in.Install(ctx, Request{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, gone) {
+	if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, gone) {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(in.Dir()); err != nil || len(entries) != 0 {
@@ -215,7 +215,7 @@ func TestRemove(t *testing.T) {
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found || r.Path != "" {
 		t.Errorf("nothing there: %+v, %t, %v", r, found, err)
 	}
-	if _, err := in.Install(t.Context(), Request{File: plugin(t, "p", "plugin echo 1")}); err != nil {
+	if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1")}); err != nil {
 		t.Fatal(err)
 	}
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || !found || r.Path != in.path("echo") || !r.Unlocked {
@@ -237,7 +237,7 @@ func TestRemove(t *testing.T) {
 func TestRemoveRefuses(t *testing.T) {
 	t.Run("somebody is at it", func(t *testing.T) {
 		in := installer(t)
-		release, err := in.enter(t.Context())
+		release, err := in.lockDir(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestRemoveRefuses(t *testing.T) {
 		if _, _, err := in.Remove(ctx, "echo"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
-		if _, err := in.Install(ctx, Request{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, context.Canceled) {
+		if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -268,7 +268,7 @@ func TestRemoveRefuses(t *testing.T) {
 		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), trust.LockFile) {
 			t.Errorf("%v", err)
 		}
-		if _, err := in.Install(t.Context(), Request{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {
+		if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {
 			t.Errorf("by force: %v", err)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Removed is what was taken away.
-type Removed struct {
+// Removal is what was taken away.
+type Removal struct {
 	Name string `json:"name"`
 	// Path is the file that was removed, "" if only the lock knew the plugin.
 	Path string `json:"path,omitempty"`
@@ -21,15 +21,15 @@ type Removed struct {
 
 // Remove takes a plugin's file out of the user's plugin directory, and its entry for this platform out of
 // plugins.lock. found is false where the user has neither; nothing has changed then.
-func (in Installer) Remove(ctx context.Context, name string) (r Removed, found bool, err error) {
-	release, err := in.enter(ctx)
+func (in Installer) Remove(ctx context.Context, name string) (r Removal, found bool, err error) {
+	release, err := in.lockDir(ctx)
 	if err != nil {
-		return Removed{}, false, err
+		return Removal{}, false, err
 	}
 	defer release()
 	r.Name = name
 	if r.Path, err = in.removeFile(name); err != nil {
-		return Removed{}, true, err
+		return Removal{}, true, err
 	}
 	lock, err := in.Store.Lock()
 	if err != nil {

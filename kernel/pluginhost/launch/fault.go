@@ -23,9 +23,9 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 		return context.Cause(ctx)
 	}
 	if i.child.PID() == 0 {
-		return i.neverStarted(err)
+		return i.notStartedError(err)
 	}
-	stderr := i.diagnosis()
+	stderr := i.finalStderr()
 	if line := i.child.FirstLine(); line != "" {
 		return handshakeFault(i.command, line, err).WithDetail(stderr)
 	}
@@ -39,11 +39,11 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 		}
 		return t.Failure(*i.box)
 	}
-	return i.silentEnd(stderr)
+	return i.earlyExitError(stderr)
 }
 
-// neverStarted is for a process that the system did not start.
-func (i *Instance) neverStarted(err error) error {
+// notStartedError is for a process that the system did not start.
+func (i *Instance) notStartedError(err error) error {
 	var f *failure.Error
 	_, system := failure.OfSystem(err)
 	switch {
@@ -57,9 +57,9 @@ func (i *Instance) neverStarted(err error) error {
 	return execFault(i.command, err)
 }
 
-// silentEnd is for a process that ended before it said anything on stdout.
-func (i *Instance) silentEnd(stderr string) error {
-	if otherCookie(stderr) {
+// earlyExitError is for a process that ended before it said anything on stdout.
+func (i *Instance) earlyExitError(stderr string) error {
+	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
 			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.command).
 			WithHint("it is a plugin of another program or was built with another SDK; build it with agent-pipelines' plugin-sdk").
@@ -69,8 +69,8 @@ func (i *Instance) silentEnd(stderr string) error {
 		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
 }
 
-// otherCookie knows the words with which go-plugin and our SDK send away a stranger.
-func otherCookie(stderr string) bool {
+// hasOtherCookie knows the words with which go-plugin and our SDK send away a stranger.
+func hasOtherCookie(stderr string) bool {
 	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
 }
 
@@ -98,7 +98,7 @@ func execFault(path string, err error) *failure.Error {
 func handshakeFault(path, line string, err error) *failure.Error {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {
-		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cut(line, 80)).
+		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cutLine(line, 80)).
 			WithHint("a plugin must print nothing before the SDK serves; let it write to stderr")
 	}
 	if parts[0] != "1" {
@@ -132,13 +132,13 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if peer := i.refusedPeer(); peer != nil {
+	if peer := i.peerError(); peer != nil {
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
 			WithHint("another user's process answers in its place; look who writes to your temporary directory")
 	}
-	stderr := i.diagnosis()
+	stderr := i.finalStderr()
 	switch {
-	case i.late.Load():
+	case i.timedOut.Load():
 		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	case i.ended():
@@ -147,7 +147,7 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
-		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.plain()).WithDetail(stderr)
+		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.pluginName()).WithDetail(stderr)
 }
 
 func socketFault(path string, err error) *failure.Error {
@@ -155,7 +155,7 @@ func socketFault(path string, err error) *failure.Error {
 		WithHint("set TMPDIR to a short path such as /tmp")
 }
 
-func cut(s string, n int) string {
+func cutLine(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -80,7 +80,7 @@ func TestNeverStarted(t *testing.T) {
 		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := failure.From((&Instance{command: "/p/x", box: tt.box}).neverStarted(tt.err))
+			f := failure.From((&Instance{command: "/p/x", box: tt.box}).notStartedError(tt.err))
 			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
 				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
 			}

@@ -90,8 +90,8 @@ type Order struct {
 	MTLS bool
 	// Box confines the process. Its WorkDir is Dir where it says none. Nil: it is not confined.
 	Box *sandboxpolicy.Policy
-	// Escaped is told which processes of the plugin had left its group and were ended after it. Nil: nobody is.
-	Escaped func([]process.Survivor)
+	// OnLeak is told which processes of the plugin had left its group and were ended after it. Nil: nobody is.
+	OnLeak func([]process.Survivor)
 }
 
 // Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
@@ -102,7 +102,7 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
 		}
 	})
-	box, obtained, err := l.box(ctx, o)
+	box, obtained, err := l.sandboxPolicy(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +111,17 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 		return nil, socketFault(o.Binary.Command(), err)
 	}
 	i := &Instance{
-		command:  o.Binary.Command(),
-		name:     o.Binary.Name,
-		dir:      dir,
-		box:      box,
-		holds:    obtained,
-		redactor: l.cfg.Redactor,
-		logger:   l.cfg.Logger,
+		command:      o.Binary.Command(),
+		name:         o.Binary.Name,
+		dir:          dir,
+		box:          box,
+		capabilities: obtained,
+		redactor:     l.cfg.Redactor,
+		logger:       l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
 			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
-			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, Escaped: o.Escaped,
+			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, OnLeak: o.OnLeak,
 		}),
 	}
 	i.plugin = goplugin.NewClient(l.config(o, i))
@@ -132,8 +132,8 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	return i, nil
 }
 
-// box is the one of the order, nil for none, and what of it can be had.
-func (l *Launcher) box(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
+// sandboxPolicy is the one of the order, nil for none, and what of it can be had.
+func (l *Launcher) sandboxPolicy(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
 	if o.Box == nil {
 		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
 	}
@@ -172,14 +172,14 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		SkipHostEnv:      true,
 		AutoMTLS:         o.MTLS,
 		StartTimeout:     l.cfg.StartTimeout,
-		Logger:           calm{l.cfg.Logger},
-		SyncStdout:       logline.New(log, l.cfg.Redactor),
-		SyncStderr:       logline.New(log, l.cfg.Redactor),
+		Logger:           quietLogger{l.cfg.Logger},
+		SyncStdout:       logline.NewLogWriter(log, l.cfg.Redactor),
+		SyncStderr:       logline.NewLogWriter(log, l.cfg.Redactor),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
-			return &logged{Process: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
+			return &loggedProcess{Process: i.child, log: logline.NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
 	}
 }
@@ -199,17 +199,17 @@ func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 		return i.startFault(ctx, err, timedOut)
 	}
 	i.setAddress(address.String())
-	if err := l.greet(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
+	if err := l.awaitHealth(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
 		return i.answerFault(ctx, err, o.MTLS)
 	}
 	return nil
 }
 
-// greet waits for the first answer, for the rest of the time that a start may take. go-plugin connects without
+// awaitHealth waits for the first answer, for the rest of the time that a start may take. go-plugin connects without
 // a deadline, so that the only way to end that is to end the process.
-func (l *Launcher) greet(ctx context.Context, i *Instance, left time.Duration) error {
+func (l *Launcher) awaitHealth(ctx context.Context, i *Instance, left time.Duration) error {
 	late := time.AfterFunc(left, func() {
-		i.late.Store(true)
+		i.timedOut.Store(true)
 		i.Kill()
 	})
 	defer late.Stop()

@@ -19,9 +19,9 @@ const (
 	moduleKey  = "@module"
 )
 
-// object is the line as hclog's JSON, nil if it is anything else: over bytes of it are missing.
-func (w *Writer) object(line string, over int) map[string]any {
-	if over > 0 || line[0] != '{' || w.panicks {
+// parseObject is the line as hclog's JSON, nil if it is anything else: over bytes of it are missing.
+func (w *LogWriter) parseObject(line string, over int) map[string]any {
+	if over > 0 || line[0] != '{' || w.panicking {
 		return nil
 	}
 	var members map[string]any
@@ -37,14 +37,14 @@ func (w *Writer) object(line string, over int) map[string]any {
 }
 
 // level is that of hclog's object, or else of the plain line.
-func (w *Writer) level(line string, members map[string]any) hclog.Level {
+func (w *LogWriter) level(line string, members map[string]any) hclog.Level {
 	if members != nil {
 		word, _ := members[levelKey].(string)
 		return hclog.LevelFromString(word)
 	}
-	w.panicks = w.panicks || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
-	if w.panicks {
-		return w.trace(line)
+	w.panicking = w.panicking || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+	if w.panicking {
+		return w.panicLevel(line)
 	}
 	if level, _, ok := cutPrefix(line); ok {
 		return level
@@ -52,9 +52,9 @@ func (w *Writer) level(line string, members map[string]any) hclog.Level {
 	return hclog.Debug
 }
 
-// trace is the level of a line of a Go panic: why it happened and the stack of its goroutine matter to everybody, those of
+// panicLevel is the level of a line of a Go panic: why it happened and the stack of its goroutine matter to everybody, those of
 // the others to who looks for more.
-func (w *Writer) trace(line string) hclog.Level {
+func (w *LogWriter) panicLevel(line string) hclog.Level {
 	if strings.HasPrefix(line, "goroutine ") {
 		w.stacks++
 	}
@@ -74,8 +74,8 @@ func cutPrefix(line string) (level hclog.Level, rest string, found bool) {
 	return hclog.NoLevel, line, false
 }
 
-// plain is the message of a plain line, of which over further bytes are missing.
-func (w *Writer) plain(line string, level hclog.Level, over int) string {
+// plainMessage is the message of a plain line, of which over further bytes are missing.
+func (w *LogWriter) plainMessage(line string, level hclog.Level, over int) string {
 	if over > 0 { // the last word may be half of a secret
 		kept := strings.LastIndexAny(line, " \t") + 1
 		line, over = line[:kept], over+len(line)-kept
@@ -83,11 +83,11 @@ func (w *Writer) plain(line string, level hclog.Level, over int) string {
 	if found, rest, ok := cutPrefix(line); ok && found == level {
 		line = rest
 	}
-	return cut(w.lines.Line(clean(line)), over)
+	return cutText(w.lines.Line(cleanTerminal(line)), over)
 }
 
 // fields are the members that are the author's own, by name: names and values in turn.
-func (w *Writer) fields(members map[string]any) []any {
+func (w *LogWriter) fields(members map[string]any) []any {
 	names := make([]string, 0, len(members))
 	for name := range members {
 		switch name {
@@ -99,21 +99,21 @@ func (w *Writer) fields(members map[string]any) []any {
 	slices.Sort(names)
 	fields := make([]any, 0, 2*len(names))
 	for _, name := range names {
-		fields = append(fields, w.text("", name), w.value(name, members[name]))
+		fields = append(fields, w.cleanText("", name), w.value(name, members[name]))
 	}
 	return fields
 }
 
 // value is a truth as it is, and anything else as text.
-func (w *Writer) value(name string, value any) any {
+func (w *LogWriter) value(name string, value any) any {
 	if truth, ok := value.(bool); ok {
 		return truth
 	}
-	return w.text(name, value)
+	return w.cleanText(name, value)
 }
 
-// text is what may be logged of the value of a field, "" for the message.
-func (w *Writer) text(name string, value any) string {
+// cleanText is what may be logged of the value of a field, "" for the message.
+func (w *LogWriter) cleanText(name string, value any) string {
 	s, ok := value.(string)
 	if !ok {
 		b, err := json.Marshal(value)
@@ -122,17 +122,17 @@ func (w *Writer) text(name string, value any) string {
 		}
 		s = string(b)
 	}
-	return cut(w.r.Field(name, clean(s)), 0)
+	return cutText(w.redactor.Field(name, cleanTerminal(s)), 0)
 }
 
-// clean is a text that a terminal shows and does not obey.
-func clean(s string) string {
+// cleanTerminal is a text that a terminal shows and does not obey.
+func cleanTerminal(s string) string {
 	return strings.TrimRight(ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")), "\r\n")
 }
 
-// cut shortens a text to maxText bytes, at the end of a character, and says how much is missing: over bytes
+// cutText shortens a text to maxText bytes, at the end of a character, and says how much is missing: over bytes
 // are missing already.
-func cut(s string, over int) string {
+func cutText(s string, over int) string {
 	if len(s) > maxText {
 		n := maxText
 		for n > 0 && !utf8.RuneStart(s[n]) {

@@ -3,39 +3,39 @@ package logline
 import "time"
 
 const (
-	// burst is how many lines may come at once, perSecond how many in the long run.
-	burst     = 500
-	perSecond = 100
+	// logBurst is how many lines may come at once, perSecond how many in the long run.
+	logBurst       = 500
+	linesPerSecond = 100
 )
 
-// flow lets so many lines through and counts the others.
-type flow struct {
-	free   float64 // lines that may pass
-	at     time.Time
-	missed int
+// rateLimit lets so many lines through and counts the others.
+type rateLimit struct {
+	free    float64 // lines that may pass
+	last    time.Time
+	dropped int
 }
 
-func newFlow(now time.Time) flow { return flow{free: burst, at: now} }
+func newRateLimit(now time.Time) rateLimit { return rateLimit{free: logBurst, last: now} }
 
-// pass reports whether a line may pass, and how many before it might not and were not told of yet.
-func (f *flow) pass(now time.Time) (ok bool, missed int) {
-	f.free = min(burst, f.free+now.Sub(f.at).Seconds()*perSecond)
-	f.at = now
+// allow reports whether a line may pass, and how many before it might not and were not told of yet.
+func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
+	f.free = min(logBurst, f.free+now.Sub(f.last).Seconds()*linesPerSecond)
+	f.last = now
 	if f.free < 1 {
-		f.missed++
+		f.dropped++
 		return false, 0
 	}
 	f.free--
 	// Told of once a part of the flow is free again, so that the telling is no flood itself.
-	if f.free < perSecond/2 && f.missed > 0 {
+	if f.free < linesPerSecond/2 && f.dropped > 0 {
 		return true, 0
 	}
-	return true, f.leftOut()
+	return true, f.takeDropped()
 }
 
-// leftOut is how many lines were left out and not told of.
-func (f *flow) leftOut() int {
-	n := f.missed
-	f.missed = 0
+// takeDropped is how many lines were left out and not told of.
+func (f *rateLimit) takeDropped() int {
+	n := f.dropped
+	f.dropped = 0
 	return n
 }

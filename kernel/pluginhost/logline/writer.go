@@ -17,26 +17,26 @@ const (
 	maxText = 4 << 10
 )
 
-// Writer logs what is written to it, line by line. It is used from one goroutine and never fails.
-type Writer struct {
-	log   hclog.Logger
-	lines *redact.Lines
-	r     *redact.Redactor
-	flow  flow
+// LogWriter logs what is written to it, line by line. It is used from one goroutine and never fails.
+type LogWriter struct {
+	log      hclog.Logger
+	lines    *redact.Lines
+	redactor *redact.Redactor
+	limit    rateLimit
 
-	line    []byte // of the line so far, at most maxLine
-	over    int    // bytes of the line beyond that
-	panicks bool   // a Go panic is being told
-	stacks  int    // how many stacks of goroutines it has told
+	line      []byte // of the line so far, at most maxLine
+	over      int    // bytes of the line beyond that
+	panicking bool   // a Go panic is being told
+	stacks    int    // how many stacks of goroutines it has told
 }
 
-// New logs to log, whose level decides what is logged at all, without the secrets that r knows.
-func New(log hclog.Logger, r *redact.Redactor) *Writer {
-	return &Writer{log: log, r: r, lines: r.Lines(), flow: newFlow(time.Now())}
+// NewLogWriter logs to log, whose level decides what is logged at all, without the secrets that r knows.
+func NewLogWriter(log hclog.Logger, r *redact.Redactor) *LogWriter {
+	return &LogWriter{log: log, redactor: r, lines: r.Lines(), limit: newRateLimit(time.Now())}
 }
 
 // Write implements io.Writer.
-func (w *Writer) Write(p []byte) (int, error) {
+func (w *LogWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
 		line, rest, ended := bytes.Cut(p, []byte("\n"))
@@ -52,47 +52,47 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // Close logs a last line without an end, and how many lines were left out.
-func (w *Writer) Close() error {
+func (w *LogWriter) Close() error {
 	if len(w.line) > 0 {
 		w.flush()
 	}
-	w.tellLeftOut(w.flow.leftOut())
+	w.logDropped(w.limit.takeDropped())
 	return nil
 }
 
-func (w *Writer) flush() {
+func (w *LogWriter) flush() {
 	line := string(bytes.TrimSuffix(w.line, []byte("\r")))
 	over := w.over
 	w.line, w.over = w.line[:0], 0
 	if strings.TrimSpace(line) == "" {
 		return
 	}
-	members := w.object(line, over)
+	members := w.parseObject(line, over)
 	level := w.level(line, members)
 	pass, missed := false, 0
-	if enabled(w.log, level) {
-		pass, missed = w.flow.pass(time.Now())
+	if levelEnabled(w.log, level) {
+		pass, missed = w.limit.allow(time.Now())
 	}
 	switch {
 	case pass && members != nil:
-		w.tellLeftOut(missed)
-		w.log.Log(level, w.text("", members[messageKey]), w.fields(members)...)
+		w.logDropped(missed)
+		w.log.Log(level, w.cleanText("", members[messageKey]), w.fields(members)...)
 	case pass:
-		w.tellLeftOut(missed)
-		w.log.Log(level, w.plain(line, level, over))
+		w.logDropped(missed)
+		w.log.Log(level, w.plainMessage(line, level, over))
 	case members == nil:
 		w.lines.Skip(line)
 	}
 }
 
-func (w *Writer) tellLeftOut(n int) {
+func (w *LogWriter) logDropped(n int) {
 	if n > 0 {
 		w.log.Warn("lines of the plugin's log left out, because there were too many", "lines", n)
 	}
 }
 
-// enabled reports whether a message of the level is logged.
-func enabled(log hclog.Logger, level hclog.Level) bool {
+// levelEnabled reports whether a message of the level is logged.
+func levelEnabled(log hclog.Logger, level hclog.Level) bool {
 	switch level {
 	case hclog.Trace:
 		return log.IsTrace()

@@ -7,47 +7,47 @@ import (
 // The restart policy: the pause before a start grows with every fall since the last good call, and a
 // process that falls again after three restarts within the window is left alone until the window is over.
 const (
-	firstPause  = 250 * time.Millisecond
-	longestWait = 30 * time.Second
-	restarts    = 3
-	window      = time.Minute
+	firstRestartPause   = 250 * time.Millisecond
+	longestRestartPause = 30 * time.Second
+	maxRestarts         = 3
+	restartWindow       = time.Minute
 )
 
-// history remembers the falls of one key. The pool's mutex guards it.
-type history struct {
-	falls  []time.Time // at most restarts+1, oldest first
-	streak int         // falls since the last good call
-	last   string      // the last words of the last process
+// crashHistory remembers the falls of one key. The pool's mutex guards it.
+type crashHistory struct {
+	crashes    []time.Time // at most restarts+1, oldest first
+	streak     int         // falls since the last good call
+	lastOutput string      // the last words of the last process
 }
 
-func (h *history) fell(now time.Time, words string) {
-	h.falls = append(h.falls, now)
-	if extra := len(h.falls) - (restarts + 1); extra > 0 {
-		h.falls = h.falls[extra:]
+func (h *crashHistory) add(now time.Time, words string) {
+	h.crashes = append(h.crashes, now)
+	if extra := len(h.crashes) - (maxRestarts + 1); extra > 0 {
+		h.crashes = h.crashes[extra:]
 	}
 	h.streak++
-	h.last = words
+	h.lastOutput = words
 }
 
-// worked is called after a call that came back.
-func (h *history) worked() { h.streak = 0 }
+// reset is called after a call that came back.
+func (h *crashHistory) reset() { h.streak = 0 }
 
 // pause is how long to wait before the next start, 0 for not at all.
-func (h *history) pause(now time.Time) time.Duration {
-	if h.streak == 0 || len(h.falls) == 0 {
+func (h *crashHistory) pause(now time.Time) time.Duration {
+	if h.streak == 0 || len(h.crashes) == 0 {
 		return 0
 	}
-	wait := firstPause
+	wait := firstRestartPause
 	for range h.streak - 1 {
-		wait = min(2*wait, longestWait)
+		wait = min(2*wait, longestRestartPause)
 	}
-	return max(0, wait-now.Sub(h.falls[len(h.falls)-1]))
+	return max(0, wait-now.Sub(h.crashes[len(h.crashes)-1]))
 }
 
-// unhealthy is how long the key is left alone, 0 for not at all.
-func (h *history) unhealthy(now time.Time) time.Duration {
-	if len(h.falls) <= restarts {
+// cooldown is how long the key is left alone, 0 for not at all.
+func (h *crashHistory) cooldown(now time.Time) time.Duration {
+	if len(h.crashes) <= maxRestarts {
 		return 0
 	}
-	return max(0, window-now.Sub(h.falls[0]))
+	return max(0, restartWindow-now.Sub(h.crashes[0]))
 }

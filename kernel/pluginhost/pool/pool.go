@@ -19,7 +19,7 @@ var ErrCollateralFailure = errors.New("the process fell during another call")
 // ErrClosed is in the chain of what a closed pool answers.
 var ErrClosed = errors.New("the plugin host is closed")
 
-func closedFault() error {
+func closedError() error {
 	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
 }
 
@@ -39,8 +39,8 @@ type Key struct {
 	Sandbox string
 }
 
-// Instance is a running process. All methods are safe for concurrent use.
-type Instance interface {
+// PooledInstance is a running process. All methods are safe for concurrent use.
+type PooledInstance interface {
 	// Done is closed when the process is gone.
 	Done() <-chan struct{}
 	// Alive reports, within a bound, whether the process answers.
@@ -56,37 +56,37 @@ type Instance interface {
 }
 
 // Pool keeps instances. It is safe for concurrent use.
-type Pool[I Instance] struct {
-	idle time.Duration
-	fall func(I)
-	quit chan struct{}
-	wait sync.WaitGroup
+type Pool[I PooledInstance] struct {
+	idle    time.Duration
+	onCrash func(I)
+	quit    chan struct{}
+	wait    sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
 	slots  map[Key]*slot[I]
-	live   map[*held[I]]bool // all that are watched
+	live   map[*instanceState[I]]bool // all that are watched
 }
 
 // slot is the place of one key.
-type slot[I Instance] struct {
+type slot[I PooledInstance] struct {
 	starting chan struct{} // a token for whoever starts the process
 
 	// The pool's mutex guards the rest.
-	current *held[I]
-	history history
+	current *instanceState[I]
+	history crashHistory
 }
 
-// New makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
+// NewPool makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
 // being asked to, from a goroutine that Close waits for; nil for nobody.
-func New[I Instance](idle time.Duration, fall func(I)) *Pool[I] {
+func NewPool[I PooledInstance](idle time.Duration, fall func(I)) *Pool[I] {
 	if idle <= 0 {
 		idle = DefaultIdle
 	}
 	if fall == nil {
 		fall = func(I) {}
 	}
-	return &Pool[I]{idle: idle, fall: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}, live: map[*held[I]]bool{}}
+	return &Pool[I]{idle: idle, onCrash: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
 // Acquire begins a call on the key's process and calls start if there is none. It waits out the pause
@@ -102,7 +102,7 @@ func (p *Pool[I]) Acquire(ctx context.Context, key Key, start func(context.Conte
 	if lease, err := p.join(s); lease != nil || err != nil {
 		return lease, err
 	}
-	if err := p.rest(ctx, s); err != nil {
+	if err := p.backoff(ctx, s); err != nil {
 		return nil, err
 	}
 	instance, err := start(ctx)
@@ -110,7 +110,7 @@ func (p *Pool[I]) Acquire(ctx context.Context, key Key, start func(context.Conte
 		p.startFailed(s, err)
 		return nil, err
 	}
-	return p.hold(s, instance)
+	return p.track(s, instance)
 }
 
 func (p *Pool[I]) slot(key Key) *slot[I] {
@@ -130,22 +130,22 @@ func (p *Pool[I]) join(s *slot[I]) (*Lease[I], error) {
 	defer p.mu.Unlock()
 	switch {
 	case p.closed:
-		return nil, closedFault()
+		return nil, closedError()
 	case s.current == nil || s.current.ended():
 		return nil, nil
 	}
-	return s.current.lease(p), nil
+	return s.current.newLease(p), nil
 }
 
-// rest waits out the pause after a fall, or refuses while the process falls too often.
-func (p *Pool[I]) rest(ctx context.Context, s *slot[I]) error {
+// backoff waits out the pause after a fall, or refuses while the process falls too often.
+func (p *Pool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	p.mu.Lock()
 	now := time.Now()
-	unhealthy, pause, words := s.history.unhealthy(now), s.history.pause(now), s.history.last
+	unhealthy, pause, words := s.history.cooldown(now), s.history.pause(now), s.history.lastOutput
 	p.mu.Unlock()
 	if unhealthy > 0 {
 		f := failure.New(failure.ProviderCrashed, "the plugin fell %d times within a minute and is left alone for %s",
-			restarts+1, unhealthy.Round(time.Second)).
+			maxRestarts+1, unhealthy.Round(time.Second)).
 			WithHint("repair the plugin, or wait; `agent-pipelines plugins list` shows which one it is").WithDetail(words)
 		f.RetryAfterSeconds = unhealthy.Seconds()
 		return f
@@ -158,7 +158,7 @@ func (p *Pool[I]) rest(ctx context.Context, s *slot[I]) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-p.quit:
-		return closedFault()
+		return closedError()
 	}
 }
 
@@ -171,100 +171,100 @@ func (p *Pool[I]) startFailed(s *slot[I], err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.history.fell(time.Now(), failure.From(err).Detail)
+	s.history.add(time.Now(), failure.From(err).Detail)
 }
 
-func (p *Pool[I]) hold(s *slot[I], instance I) (*Lease[I], error) {
-	h := &held[I]{instance: instance, slot: s, released: make(chan struct{}, 1), calls: map[*Lease[I]]bool{}}
+func (p *Pool[I]) track(s *slot[I], instance I) (*Lease[I], error) {
+	h := &instanceState[I]{instance: instance, slot: s, wakeups: make(chan struct{}, 1), calls: map[*Lease[I]]bool{}}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		instance.Stop(context.Background())
-		return nil, closedFault()
+		return nil, closedError()
 	}
 	s.current = h
 	p.live[h] = true
-	lease := h.lease(p)
+	lease := h.newLease(p)
 	p.wait.Go(func() { p.watch(h) })
 	p.mu.Unlock()
 	return lease, nil
 }
 
 // watch sees one process through to its end.
-func (p *Pool[I]) watch(h *held[I]) {
-	defer p.forget(h)
+func (p *Pool[I]) watch(h *instanceState[I]) {
+	defer p.stop(h)
 	timer := time.NewTimer(p.idle)
 	defer timer.Stop()
 	for {
 		select {
 		case <-h.instance.Done():
-			p.fell(h)
+			p.handleCrash(h)
 			return
 		case <-p.quit:
-			p.leave(h)
+			p.retire(h)
 			return
-		case <-h.released:
+		case <-h.wakeups:
 			timer.Reset(p.idle)
-			if p.leaveIfIdle(h, true) {
+			if p.retireIfIdle(h, true) {
 				return
 			}
 		case <-timer.C:
-			if p.leaveIfIdle(h, false) {
+			if p.retireIfIdle(h, false) {
 				return
 			}
 		}
 	}
 }
 
-// forget lets go of the process; a pool that is closed still does so in good order.
-func (p *Pool[I]) forget(h *held[I]) {
+// stop lets go of the process; a pool that is closed still does so in good order.
+func (p *Pool[I]) stop(h *instanceState[I]) {
 	h.instance.Stop(context.Background())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.live, h)
 }
 
-// fell records the end that nobody asked for and charges a call with it.
-func (p *Pool[I]) fell(h *held[I]) {
+// handleCrash records the end that nobody asked for and charges a call with it.
+func (p *Pool[I]) handleCrash(h *instanceState[I]) {
 	p.mu.Lock()
-	p.settle(h)
+	p.recordCrash(h)
 	p.mu.Unlock()
-	p.fall(h.instance)
+	p.onCrash(h.instance)
 }
 
-func (p *Pool[I]) leave(h *held[I]) {
+func (p *Pool[I]) retire(h *instanceState[I]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.retired = true
-	h.leaveSlot()
+	h.detach()
 }
 
-// leaveIfIdle takes a process without calls out of the pool: one whose time is over, or early, one that is leaving.
-func (p *Pool[I]) leaveIfIdle(h *held[I], early bool) bool {
+// retireIfIdle takes a process without calls out of the pool: one whose time is over, or early, one that is leaving.
+func (p *Pool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(h.calls) > 0 || early && !h.leaving {
+	if len(h.calls) > 0 || early && !h.draining {
 		return false
 	}
 	h.retired = true
-	h.leaveSlot()
+	h.detach()
 	return true
 }
 
 // Retire ends the instances that match and have no call on them, and waits for that. When ctx ends first, they are killed.
 func (p *Pool[I]) Retire(ctx context.Context, match func(I) bool) {
 	p.mu.Lock()
-	var leaving []*held[I]
+	var leaving []*instanceState[I]
 	for h := range p.live {
 		if match(h.instance) && len(h.calls) == 0 {
-			h.leaving = true
-			h.leaveSlot()
+			h.draining = true
+			h.detach()
 			leaving = append(leaving, h)
 		}
 	}
 	p.mu.Unlock()
 	for _, h := range leaving {
-		h.hint()
+		h.wake()
 	}
 	for _, h := range leaving {
 		select {

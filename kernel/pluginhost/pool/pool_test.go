@@ -45,8 +45,8 @@ func (f *fake) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "hung %d", f.number)
 }
 
-// bench is a pool of fakes with the record of what was started.
-type bench struct {
+// poolBench is a pool of fakes with the record of what was started.
+type poolBench struct {
 	*Pool[*fake]
 	t       *testing.T
 	started []*fake
@@ -54,13 +54,13 @@ type bench struct {
 	err     error
 }
 
-func newBench(t *testing.T) *bench {
-	b := &bench{t: t}
-	b.Pool = New(time.Minute, func(*fake) { b.fell.Add(1) })
+func newPoolBench(t *testing.T) *poolBench {
+	b := &poolBench{t: t}
+	b.Pool = NewPool(time.Minute, func(*fake) { b.fell.Add(1) })
 	return b
 }
 
-func (b *bench) start(context.Context) (*fake, error) {
+func (b *poolBench) start(context.Context) (*fake, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -69,7 +69,7 @@ func (b *bench) start(context.Context) (*fake, error) {
 	return f, nil
 }
 
-func (b *bench) acquire(key Key) *Lease[*fake] {
+func (b *poolBench) acquire(key Key) *Lease[*fake] {
 	b.t.Helper()
 	l, err := b.Acquire(b.t.Context(), key, b.start)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *bench) acquire(key Key) *Lease[*fake] {
 	return l
 }
 
-func (b *bench) close() {
+func (b *poolBench) close() {
 	if err := b.Close(context.Background()); err != nil {
 		b.t.Error(err)
 	}
@@ -88,7 +88,7 @@ var lost = failure.New(failure.ProviderCrashed, "the connection broke")
 
 func TestOneProcessForEqualKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		base := Key{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
 		numbers := map[Key]int{}
@@ -119,7 +119,7 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 
 func TestConcurrentCallsStartOneProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		var wait sync.WaitGroup
 		for range 8 {
@@ -134,7 +134,7 @@ func TestConcurrentCallsStartOneProcess(t *testing.T) {
 
 func TestIdleProcessIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		l := b.acquire(Key{})
 		time.Sleep(5 * time.Minute)
@@ -163,7 +163,7 @@ func TestIdleProcessIsStopped(t *testing.T) {
 
 func TestFallIsChargedToTheNewestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		done := b.acquire(Key{})
 		first, second, third := b.acquire(Key{}), b.acquire(Key{}), b.acquire(Key{})
@@ -198,7 +198,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 
 func TestHungProcessIsKilledAndCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		first, second := b.acquire(Key{}), b.acquire(Key{})
 		b.started[0].hung.Store(true)
@@ -214,7 +214,7 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 
 func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
 			if got := b.acquire(Key{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
@@ -229,7 +229,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 
 func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		l := b.acquire(Key{})
 		b.started[0].hung.Store(true)
@@ -251,7 +251,7 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 // given up returns when it is gone. U056, DESIGN 6.
 func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		given, stays := b.acquire(Key{}), b.acquire(Key{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -274,7 +274,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 		if !b.started[0].stopped.Load() {
 			t.Error("the process did not end with its last call")
 		}
-		if err := next.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) || !next.held.ended() {
+		if err := next.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) || !next.state.ended() {
 			t.Errorf("the last call returned with %v before its process was gone", err)
 		}
 		if b.fell.Load() != 0 {
@@ -285,10 +285,10 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 
 func TestRestartsPauseAndGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		var pauses []time.Duration
-		for range restarts + 1 {
+		for range maxRestarts + 1 {
 			begun := time.Now()
 			l := b.acquire(Key{})
 			pauses = append(pauses, time.Since(begun))
@@ -307,7 +307,7 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 		}
 		time.Sleep(time.Duration(f.RetryAfterSeconds * float64(time.Second)))
 		_ = b.acquire(Key{}).End(t.Context(), nil)
-		if len(b.started) != restarts+2 {
+		if len(b.started) != maxRestarts+2 {
 			t.Errorf("%d starts", len(b.started))
 		}
 	})
@@ -317,10 +317,10 @@ func TestStartsThatFailCountAsFalls(t *testing.T) {
 	tests := []struct {
 		kind  failure.Kind
 		pause time.Duration
-	}{{failure.ProviderCrashed, firstPause}, {failure.ProviderTimeout, firstPause}, {failure.PluginInvalid, 0}}
+	}{{failure.ProviderCrashed, firstRestartPause}, {failure.ProviderTimeout, firstRestartPause}, {failure.PluginInvalid, 0}}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t)
+			b := newPoolBench(t)
 			defer b.close()
 			b.err = failure.New(tt.kind, "no")
 			if _, err := b.Acquire(t.Context(), Key{}, b.start); !errors.Is(err, b.err) {
@@ -337,15 +337,15 @@ func TestStartsThatFailCountAsFalls(t *testing.T) {
 }
 
 func TestHistoryPauseIsBounded(t *testing.T) {
-	var h history
+	var h crashHistory
 	now := time.Unix(0, 0)
 	for range 40 {
-		h.fell(now, "")
+		h.add(now, "")
 	}
-	if got := h.pause(now); got != longestWait {
-		t.Errorf("pause after 40 falls = %v, want %v", got, longestWait)
+	if got := h.pause(now); got != longestRestartPause {
+		t.Errorf("pause after 40 falls = %v, want %v", got, longestRestartPause)
 	}
-	h.worked()
+	h.reset()
 	if got := h.pause(now); got != 0 {
 		t.Errorf("pause after a good call = %v, want none", got)
 	}
@@ -353,7 +353,7 @@ func TestHistoryPauseIsBounded(t *testing.T) {
 
 func TestWaitingForAStartCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		defer b.close()
 		release := make(chan struct{})
 		var wait sync.WaitGroup
@@ -373,7 +373,7 @@ func TestWaitingForAStartCanBeCancelled(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		l := b.acquire(Key{})
 		for range 2 {
 			b.close()
@@ -395,7 +395,7 @@ func TestClose(t *testing.T) {
 
 func TestCloseDuringAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newPoolBench(t)
 		f := &fake{done: make(chan struct{})}
 		_, err := b.Acquire(t.Context(), Key{}, func(context.Context) (*fake, error) {
 			b.close()
@@ -409,7 +409,7 @@ func TestCloseDuringAStart(t *testing.T) {
 
 func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New[*slow](time.Minute, nil)
+		p := NewPool[*slow](time.Minute, nil)
 		s := &slow{fake{done: make(chan struct{})}}
 		l, err := p.Acquire(t.Context(), Key{}, func(context.Context) (*slow, error) { return s, nil })
 		if err != nil {

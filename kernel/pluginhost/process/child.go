@@ -49,8 +49,8 @@ type Spec struct {
 	Number int
 	// Table is where those are looked for that left the group. Nil: a table of its own.
 	Table *Table
-	// Escaped is told of the processes that had left the group, when they have been ended. Nil: nobody is.
-	Escaped func([]Survivor)
+	// OnLeak is told of the processes that had left the group, when they have been ended. Nil: nobody is.
+	OnLeak func([]Survivor)
 }
 
 // Child is one plugin process. It implements runner.Runner. All methods are safe for concurrent use;
@@ -100,7 +100,7 @@ func (c *Process) Start(ctx context.Context) error {
 		host.abandon()
 		return err
 	}
-	putSeal(p.Pid, newSeal(c.spec.Marker, c.spec.Number))
+	setTag(p.Pid, newTag(c.spec.Marker, c.spec.Number))
 	host.pump()
 	c.mu.Lock()
 	c.process, c.io = p, host
@@ -117,7 +117,7 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.startAs(ctx, cmd, files)
+	p, err := c.startProcess(ctx, cmd, files)
 	cmd.Started()
 	if err != nil {
 		cmd.End()
@@ -139,7 +139,7 @@ func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	return c.spec.Sandbox.Wrap(ctx, *c.spec.Box, p)
 }
 
-func (c *Process) startAs(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {
+func (c *Process) startProcess(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.spec.Dir, Env: cmd.Env, Files: slices.Concat(files, cmd.Files), Sys: attributes()}
 	for try := 1; ; try++ {
 		p, err := c.spawn.start(cmd.Name, cmd.Args, attr)
@@ -147,7 +147,7 @@ func (c *Process) startAs(ctx context.Context, cmd *sandboxpolicy.Command, files
 			return p, nil
 		}
 		if !errors.Is(err, syscall.ETXTBSY) || try > busyTries {
-			return nil, rename(err, c.spec.Path)
+			return nil, withPath(err, c.spec.Path)
 		}
 		select {
 		case <-ctx.Done():
@@ -164,8 +164,8 @@ func (c *Process) markers() []string {
 	}
 }
 
-// rename puts the program's own path into the error of an exec through a descriptor.
-func rename(err error, path string) error {
+// withPath puts the program's own path into the error of an exec through a descriptor.
+func withPath(err error, path string) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
 		return &os.PathError{Op: p.Op, Path: path, Err: p.Err}
@@ -182,8 +182,8 @@ func (c *Process) reap(p *os.Process) {
 	c.reaped = true
 	c.exit = exitText(state, err)
 	c.mu.Unlock()
-	if left := c.spec.Table.endEscaped(c.spec.Marker, c.spec.Number); len(left) > 0 && c.spec.Escaped != nil {
-		c.spec.Escaped(left)
+	if left := c.spec.Table.endLeaked(c.spec.Marker, c.spec.Number); len(left) > 0 && c.spec.OnLeak != nil {
+		c.spec.OnLeak(left)
 	}
 	c.cmd.End()
 	c.io.finish()

@@ -26,7 +26,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 			var told []Survivor // before the child counts as ended
 			said := filepath.Join(t.TempDir(), "said")
 			line = "GRANDCHILD='echo $$; : >" + said + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + said + " ]; do sleep 0.01; done; exit 0"
-			c := start(t, line, func(s *Spec) { s.Escaped = func(left []Survivor) { told = left } })
+			c := start(t, line, func(s *Spec) { s.OnLeak = func(left []Survivor) { told = left } })
 			child := firstPID(t, c)
 			await(t, c)
 			assertGone(t, child)

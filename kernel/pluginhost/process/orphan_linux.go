@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buryInterval is the time between two looks for orphans that have ended. Somebody who waits for a
+// reapInterval is the time between two looks for orphans that have ended. Somebody who waits for a
 // process of his own does so within it.
-const buryInterval = 5 * time.Second
+const reapInterval = 5 * time.Second
 
-// buryOrphans reaps adopted processes that have ended, until stop is closed: nobody else would, and each
+// reapOrphans reaps adopted processes that have ended, until stop is closed: nobody else would, and each
 // would keep its number as a zombie for as long as the host lives. Zombies that it finds in two looks and
 // that are not in this process's own group count as such; a program that embeds the host and puts a child
 // of its own into another group should wait for it soon after its end.
-func buryOrphans(stop <-chan struct{}) {
-	look := time.NewTicker(buryInterval)
+func reapOrphans(stop <-chan struct{}) {
+	look := time.NewTicker(reapInterval)
 	defer look.Stop()
 	seen := map[int]string{}
 	for {
@@ -28,13 +28,13 @@ func buryOrphans(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-look.C:
-			seen = bury(seen)
+			seen = reapZombies(seen)
 		}
 	}
 }
 
-// bury reaps the zombies that were seen before and returns those that it sees now, with their start times.
-func bury(before map[int]string) map[int]string {
+// reapZombies reaps the zombies that were seen before and returns those that it sees now, with their start times.
+func reapZombies(before map[int]string) map[int]string {
 	now := zombies()
 	for pid, start := range now {
 		if before[pid] == start {

@@ -31,10 +31,10 @@ func TestEndedOrphansAreBuried(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if fresh := bury(nil); len(fresh) != len(seen) {
+	if fresh := reapZombies(nil); len(fresh) != len(seen) {
 		t.Errorf("%d of %d zombies left after the first look", len(fresh), len(seen))
 	}
-	bury(seen)
+	reapZombies(seen)
 	if left := zombies(); len(left) != 0 {
 		t.Errorf("zombies left: %v", left)
 	}

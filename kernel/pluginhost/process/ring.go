@@ -16,9 +16,9 @@ func Crashed(log string) bool {
 	return first != "" && strings.HasPrefix(log, first)
 }
 
-// ring keeps the last bytes written to it, and of the report of a crash the first: they say why and where, and are followed
+// tailBuffer keeps the last bytes written to it, and of the report of a crash the first: they say why and where, and are followed
 // by the stacks of all the goroutines that had no part in it. It is safe for concurrent use.
-type ring struct {
+type tailBuffer struct {
 	mu      sync.Mutex
 	size    int
 	buf     []byte
@@ -26,7 +26,7 @@ type ring struct {
 }
 
 // Write never fails.
-func (r *ring) Write(p []byte) (int, error) {
+func (r *tailBuffer) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.crashed && len(r.buf) == r.size {
@@ -47,7 +47,7 @@ func (r *ring) Write(p []byte) (int, error) {
 }
 
 // String is what is kept, without the half of a line in which the report of a crash was cut.
-func (r *ring) String() string {
+func (r *tailBuffer) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.crashed && len(r.buf) == r.size {

@@ -6,35 +6,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seal is the run marker in a place that no program clears by the way: the soft limit on file locks. Linux has
+// tag is the run marker in a place that no program clears by the way: the soft limit on file locks. Linux has
 // not enforced RLIMIT_LOCKS since 2.4.25, and every descendant inherits it, whatever becomes of its environment, its
 // session and its parents. The number is beyond all real limits: bit 61 is set, 36 bits are those of the marker and 25 those
 // of the plugin process.
 //
 // A process could take it off on purpose, as it could clear its environment; only a PID namespace holds those.
-type seal uint64
+type tag uint64
 
 const (
-	sealed     seal = 1 << 61
-	numberBits      = 25
+	tagBit     tag = 1 << 61
+	numberBits     = 25
 )
 
-// newSeal is the seal of a plugin process.
-func newSeal(m Marker, number int) seal {
+// newTag is the seal of a plugin process.
+func newTag(m Marker, number int) tag {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(m.String()))
-	return sealed | seal(h.Sum64()>>28)<<numberBits | seal(number)&(1<<numberBits-1)
+	return tagBit | tag(h.Sum64()>>28)<<numberBits | tag(number)&(1<<numberBits-1)
 }
 
 // sameRun reports whether both are of processes of one kernel and run.
-func (s seal) sameRun(t seal) bool { return s.valid() && s>>numberBits == t>>numberBits }
+func (s tag) sameRun(t tag) bool { return s.valid() && s>>numberBits == t>>numberBits }
 
 // valid tells a seal from a limit that somebody set, and from none.
-func (s seal) valid() bool { return s>>61 == 1 }
+func (s tag) valid() bool { return s>>61 == 1 }
 
-// putSeal seals a process that was just started: what that has started before is not sealed, and known by its environment
+// setTag seals a process that was just started: what that has started before is not sealed, and known by its environment
 // alone. It does nothing where the hard limit is lower.
-func putSeal(pid int, s seal) {
+func setTag(pid int, s tag) {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil || limit.Max < uint64(s) {
 		return
@@ -43,11 +43,11 @@ func putSeal(pid int, s seal) {
 	_ = unix.Prlimit(pid, unix.RLIMIT_LOCKS, &limit, nil)
 }
 
-// readSeal is the seal of a process; not valid for one without, and for that of another user.
-func readSeal(pid int) seal {
+// readTag is the seal of a process; not valid for one without, and for that of another user.
+func readTag(pid int) tag {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil {
 		return 0
 	}
-	return seal(limit.Cur)
+	return tag(limit.Cur)
 }

@@ -73,7 +73,7 @@ func makeSocketDir(base string) (*SocketDir, error) {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	d := &SocketDir{path: path, lock: lock}
-	err = filelock.Try(lock)
+	err = filelock.TryFlock(lock)
 	failpoint.Point("socketdir.make.before-rename")
 	if err = errors.Join(err, os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
 		return nil, errors.Join(err, d.Remove())
@@ -107,7 +107,7 @@ func SweepSocketDirs(candidates ...string) error {
 			if !strings.HasPrefix(e.Name(), socketDirPrefix) {
 				continue
 			}
-			if lock := leftLock(filepath.Join(path, socketDirLock)); lock != nil {
+			if lock := takeStaleLock(filepath.Join(path, socketDirLock)); lock != nil {
 				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
 			} else if strings.Trim(e.Name()[len(socketDirPrefix):], "0123456789") == "" {
 				sweepUnfinished(path)
@@ -129,7 +129,7 @@ func sweepUnfinished(path string) {
 		return
 	}
 	if len(entries) == 1 && strings.HasPrefix(entries[0].Name(), socketDirNewLock) {
-		lock := leftLock(filepath.Join(path, entries[0].Name()))
+		lock := takeStaleLock(filepath.Join(path, entries[0].Name()))
 		if lock == nil {
 			return
 		}
@@ -139,13 +139,13 @@ func sweepUnfinished(path string) {
 	_ = os.Remove(path)
 }
 
-// leftLock takes a lock that nobody holds; nil for one in use, of another user, or removed by another sweep.
-func leftLock(path string) *os.File {
+// takeStaleLock takes a lock that nobody holds; nil for one in use, of another user, or removed by another sweep.
+func takeStaleLock(path string) *os.File {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil
 	}
-	if filelock.Try(f) == nil {
+	if filelock.TryFlock(f) == nil {
 		locked, err := f.Stat()
 		there, gone := os.Lstat(path)
 		if err == nil && gone == nil && os.SameFile(locked, there) {

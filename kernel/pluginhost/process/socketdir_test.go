@@ -92,7 +92,7 @@ func TestSweepSocketDirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	if err := filelock.Try(holder); err != nil {
+	if err := filelock.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 	want[held] = true

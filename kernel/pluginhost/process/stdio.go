@@ -29,7 +29,7 @@ type stdio struct {
 	first     firstLine
 	handshake *io.PipeReader // the first line of stdout, then EOF
 	logs      *io.PipeReader // all of stderr
-	tail      ring
+	tail      tailBuffer
 	pumps     sync.WaitGroup
 	drained   chan struct{} // closed when both pumps have ended
 }
@@ -47,7 +47,7 @@ func openStdio() (*stdio, []*os.File, error) {
 	}
 	s := &stdio{
 		stdin: ends[1], stdout: ends[2], stderr: ends[4],
-		tail: ring{size: StderrKept}, drained: make(chan struct{}),
+		tail: tailBuffer{size: StderrKept}, drained: make(chan struct{}),
 	}
 	return s, []*os.File{ends[0], ends[3], ends[5]}, nil
 }

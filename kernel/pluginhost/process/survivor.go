@@ -21,12 +21,12 @@ type Survivor struct {
 const (
 	// killTime is how long a process may take to disappear after SIGKILL.
 	killTime = 2 * time.Second
-	// lookTime is the pause between two looks at a process that is ending.
-	lookTime = 10 * time.Millisecond
+	// pollInterval is the pause between two looks at a process that is ending.
+	pollInterval = 10 * time.Millisecond
 	// sweepTime bounds the search for what processes started while they were being ended.
 	sweepTime = 2 * time.Second
-	// clearLooks is how often in a row nothing may be seen where something was, before it counts as nothing.
-	clearLooks = 3
+	// emptyScans is how often in a row nothing may be seen where something was, before it counts as nothing.
+	emptyScans = 3
 )
 
 // Table finds processes by their marks. Those who look at the same time share one look, which begins after all of them have
@@ -36,21 +36,21 @@ type Table struct {
 	turn sync.Mutex // held while looking; taken before mu
 
 	mu   sync.Mutex // guards:
-	next *look      // the one that has not begun, nil for none
+	next *scan      // the one that has not begun, nil for none
 }
 
-// look is one reading of the list of processes.
-type look struct {
-	seen []seen
-	done chan struct{}
+// scan is one reading of the list of processes.
+type scan struct {
+	found []markedPID
+	done  chan struct{}
 }
 
-// look reads the list, or shares a reading that has not begun.
-func (t *Table) look() []seen {
+// scan reads the list, or shares a reading that has not begun.
+func (t *Table) scan() []markedPID {
 	t.mu.Lock()
 	l, mine := t.next, false
 	if l == nil {
-		l, mine = &look{done: make(chan struct{})}, true
+		l, mine = &scan{done: make(chan struct{})}, true
 		t.next = l
 	}
 	t.mu.Unlock()
@@ -59,12 +59,12 @@ func (t *Table) look() []seen {
 		t.mu.Lock()
 		t.next = nil // whoever asks from now on is too late for it
 		t.mu.Unlock()
-		l.seen = readMarks()
+		l.found = readMarks()
 		t.turn.Unlock()
 		close(l.done)
 	}
 	<-l.done
-	return l.seen
+	return l.found
 }
 
 // Sweep finds the processes of this user that carry the marker of a run whose name begins with

@@ -141,8 +141,8 @@ func TestKernelLives(t *testing.T) {
 func TestSweepFindsTheSealed(t *testing.T) {
 	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
 	other := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
-	pid := bare(t, newSeal(kernel, 7))
-	spared := bare(t, newSeal(other, 7))
+	pid := bare(t, newTag(kernel, 7))
+	spared := bare(t, newTag(other, 7))
 	for name, kernels := range map[string][]Marker{"none is known": nil, "this one lives": {NewMarker(kernel.Run)}} {
 		if got, err := Sweep(t.Context(), kernel.Run, 0, kernels...); len(got) > 0 || err != nil {
 			t.Errorf("%s: Sweep = %+v, %v", name, got, err)
@@ -159,7 +159,7 @@ func TestSweepFindsTheSealed(t *testing.T) {
 }
 
 // bare starts a process without an environment that has inherited a seal.
-func bare(t *testing.T, s seal) int {
+func bare(t *testing.T, s tag) int {
 	t.Helper()
 	c := exec.Command("sh", "-c", "read line; exec env -i setsid sleep 3600")
 	in, err := c.StdinPipe()
@@ -173,7 +173,7 @@ func bare(t *testing.T, s seal) int {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	putSeal(c.Process.Pid, s)
+	setTag(c.Process.Pid, s)
 	if _, err := in.Write([]byte("go\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -185,16 +185,16 @@ func bare(t *testing.T, s seal) int {
 
 func TestSeal(t *testing.T) {
 	m := NewMarker("r")
-	s := newSeal(m, 1<<26+3)
+	s := newTag(m, 1<<26+3)
 	for name, tt := range map[string]struct {
-		other      seal
+		other      tag
 		valid, run bool
 	}{
 		"the same":                     {s, true, true},
-		"another process of the run":   {newSeal(m, 4), true, true},
-		"another kernel":               {newSeal(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
-		"another run":                  {newSeal(NewMarker("s"), 3), true, false},
-		"no limit":                     {^seal(0), false, false},
+		"another process of the run":   {newTag(m, 4), true, true},
+		"another kernel":               {newTag(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
+		"another run":                  {newTag(NewMarker("s"), 3), true, false},
+		"no limit":                     {^tag(0), false, false},
 		"a limit that somebody set":    {4096, false, false},
 		"none at all, as one's own is": {0, false, false},
 	} {
@@ -205,7 +205,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("%s: same run = %t", name, got)
 		}
 	}
-	if seal(0).sameRun(0) || s == newSeal(m, 4) {
+	if tag(0).sameRun(0) || s == newTag(m, 4) {
 		t.Error("a seal that is none, or of another process, is the same")
 	}
 }

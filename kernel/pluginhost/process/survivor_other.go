@@ -11,15 +11,15 @@ func (t *Table) sweep(ctx context.Context, _ []string, _ []Marker, _ time.Durati
 	return nil, context.Cause(ctx)
 }
 
-func (t *Table) endEscaped(Marker, int) []Survivor { return nil }
+func (t *Table) endLeaked(Marker, int) []Survivor { return nil }
 
-// seen is nothing where no process can be found.
-type seen struct{}
+// markedPID is nothing where no process can be found.
+type markedPID struct{}
 
-func readMarks() []seen { return nil }
+func readMarks() []markedPID { return nil }
 
-func putSeal(int, seal) {}
+func setTag(int, tag) {}
 
-type seal struct{}
+type tag struct{}
 
-func newSeal(Marker, int) seal { return seal{} }
+func newTag(Marker, int) tag { return tag{} }

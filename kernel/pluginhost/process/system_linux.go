@@ -65,7 +65,7 @@ func AdoptOrphans() (restore func(), err error) {
 	}
 	stop := make(chan struct{})
 	var burying sync.WaitGroup
-	burying.Go(func() { buryOrphans(stop) })
+	burying.Go(func() { reapOrphans(stop) })
 	return func() {
 		close(stop)
 		burying.Wait()

@@ -23,11 +23,11 @@ type digest struct {
 	sum string // "" before it is taken
 }
 
-// of reads the open file from its beginning, wherever its offset is, and leaves the offset alone.
-func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
+// sum reads the open file from its beginning, wherever its offset is, and leaves the offset alone.
+func (d *digests) sum(f *os.File, info fs.FileInfo) (string, error) {
 	id, identified := identify(info)
 	if !identified {
-		return Sum(f, info.Size())
+		return FileDigest(f, info.Size())
 	}
 	known := d.entry(id)
 	known.mu.Lock()
@@ -35,7 +35,7 @@ func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
 	if known.sum != "" {
 		return known.sum, nil
 	}
-	sum, err := Sum(f, info.Size())
+	sum, err := FileDigest(f, info.Size())
 	known.sum = sum
 	return sum, err
 }
@@ -51,8 +51,8 @@ func (d *digests) entry(id identity) *digest {
 	return known
 }
 
-// Sum is the SHA-256 of the first size bytes of an open file in lower-case hex. It leaves the offset alone.
-func Sum(f *os.File, size int64) (string, error) {
+// FileDigest is the SHA-256 of the first size bytes of an open file in lower-case hex. It leaves the offset alone.
+func FileDigest(f *os.File, size int64) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)

@@ -45,11 +45,11 @@ func ReadLock(path string) (Lock, error) {
 		return Lock{Path: path}, nil
 	}
 	if err != nil {
-		return Lock{}, damaged(path, err)
+		return Lock{}, damagedError(path, err)
 	}
 	l, err := ParseLock(b)
 	if err != nil {
-		return Lock{}, damaged(path, err)
+		return Lock{}, damagedError(path, err)
 	}
 	l.Path = path
 	return l, nil
@@ -67,7 +67,7 @@ func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
 }
 
 func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock) error {
-	return s.exclusively(func() error {
+	return s.withLock(func() error {
 		l, err := ReadLock(path)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
-		return replace(path, mode, b)
+		return replaceFile(path, mode, b)
 	})
 }
 
@@ -90,21 +90,21 @@ func (s Store) Trusted() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, damaged(s.trustedPath(), err)
+		return nil, damagedError(s.trustedPath(), err)
 	}
 	var f trustedFile
 	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, damaged(s.trustedPath(), err)
+		return nil, damagedError(s.trustedPath(), err)
 	}
 	if f.Version != 1 {
-		return nil, damaged(s.trustedPath(), fmt.Errorf("version %d is not understood", f.Version))
+		return nil, damagedError(s.trustedPath(), fmt.Errorf("version %d is not understood", f.Version))
 	}
 	return f.Directories, nil
 }
 
 // Trust remembers that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	place, err := Real(dir)
+	place, err := RealPath(dir)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s Store) Trust(dir string) error {
 // Distrust forgets dir and says whether it was trusted; a directory above it that is trusted still covers it. The
 // directory need not exist any more.
 func (s Store) Distrust(dir string) (was bool, err error) {
-	place, err := Real(dir)
+	place, err := RealPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		place, err = filepath.Abs(dir)
 	}
@@ -134,7 +134,7 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	place, err := Real(dir)
+	place, err := RealPath(dir)
 	if err != nil {
 		return false, err
 	}
@@ -142,7 +142,7 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 }
 
 func (s Store) changeTrusted(change func(dirs []string) []string) error {
-	return s.exclusively(func() error {
+	return s.withLock(func() error {
 		dirs, err := s.Trusted()
 		if err != nil {
 			return err
@@ -159,13 +159,13 @@ func (s Store) changeTrusted(change func(dirs []string) []string) error {
 
 func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
-func damaged(path string, err error) error {
+func damagedError(path string, err error) error {
 	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
 		WithHint("repair the file, or remove it and say again what it should hold")
 }
 
-// exclusively holds a file lock beside the files while f reads and writes them.
-func (s Store) exclusively(f func() error) error {
+// withLock holds a file lock beside the files while f reads and writes them.
+func (s Store) withLock(f func() error) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
 	}
@@ -181,9 +181,9 @@ func (s Store) exclusively(f func() error) error {
 }
 
 // WriteFile writes a private file (mode 0600) so that a reader sees the old or the new content and nothing else.
-func WriteFile(path string, content []byte) error { return replace(path, 0o600, content) }
+func WriteFile(path string, content []byte) error { return replaceFile(path, 0o600, content) }
 
-func replace(path string, mode fs.FileMode, content []byte) (err error) {
+func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -201,8 +201,8 @@ func replace(path string, mode fs.FileMode, content []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// Real is the absolute path of an existing file or directory with all symbolic links followed.
-func Real(path string) (string, error) {
+// RealPath is the absolute path of an existing file or directory with all symbolic links followed.
+func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

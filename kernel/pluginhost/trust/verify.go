@@ -140,11 +140,11 @@ func (v *Verifier) measure(b *Binary) error {
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "read plugin %s: %w", b.Command(), err)
 	}
-	if reason := Unfit(info); reason != "" {
+	if reason := UnfitReason(info); reason != "" {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `agent-pipelines plugins list`")
 	}
-	sum, err := v.digests.of(b.File, info)
+	sum, err := v.digests.sum(b.File, info)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
@@ -152,8 +152,8 @@ func (v *Verifier) measure(b *Binary) error {
 	return nil
 }
 
-// Unfit says why a file can be no plugin, "" if it can.
-func Unfit(info fs.FileInfo) string {
+// UnfitReason says why a file can be no plugin, "" if it can.
+func UnfitReason(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
 		return "a directory"
