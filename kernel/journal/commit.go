@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -115,11 +115,11 @@ func (j *Journal) flush(batch []*entry, durable bool) error {
 
 // hold takes the lock that all appenders share, the Bash engine among them.
 func (j *Journal) hold(ctx context.Context) (unlock func(), err error) {
-	if err := filelock.Flock(ctx, j.lock); err != nil {
+	if err := store.Flock(ctx, j.lock); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "lock journal %s: %w", j.path, err).
 			WithHint("another process holds the lock and does not go on; find it with fuser %s.lock", j.path)
 	}
-	return func() { _ = filelock.Unflock(j.lock) }, nil
+	return func() { _ = store.Unflock(j.lock) }, nil
 }
 
 // catchUp returns what others appended since the scanner's place. The file's lock is held.

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -19,7 +18,7 @@ import (
 
 func holdLock(t *testing.T, f *os.File) (release func()) {
 	t.Helper()
-	if err := filelock.Flock(t.Context(), f); err != nil {
+	if err := store.Flock(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	return func() { _ = f.Close() }

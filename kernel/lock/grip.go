@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -90,16 +89,16 @@ func (g *lockFile) findHolder(ctx context.Context, p *store.Project) (bool, erro
 	if g.info.isAlive() && g.info.PID != os.Getpid() {
 		return true, nil
 	}
-	err := filelock.TryFlock(g.file)
-	if errors.Is(err, filelock.ErrFlocked) {
+	err := store.TryFlock(g.file)
+	if errors.Is(err, store.ErrFlocked) {
 		if g.info.isAlive() { // this process holds it already
 			return true, nil
 		}
 		brief, cancel := context.WithTimeout(ctx, lockPause)
-		err = filelock.Flock(brief, g.file)
+		err = store.Flock(brief, g.file)
 		cancel()
 	}
-	if errors.Is(err, filelock.ErrFlocked) {
+	if errors.Is(err, store.ErrFlocked) {
 		return ctx.Err() != nil, nil
 	}
 	if err != nil {
@@ -194,7 +193,7 @@ func guardLocks(p *store.Project) (unguard func(), err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), guardWait)
 	defer cancel()
-	if err := filelock.Flock(ctx, dir); errors.Is(err, filelock.ErrFlocked) {
+	if err := store.Flock(ctx, dir); errors.Is(err, store.ErrFlocked) {
 		_ = dir.Close()
 		return nil, err
 	}

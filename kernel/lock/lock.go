@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -140,7 +139,7 @@ func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	if l.overridden == nil {
 		return nil
 	}
-	if err := filelock.Flock(ctx, l.overridden); err != nil {
+	if err := store.Flock(ctx, l.overridden); err != nil {
 		return err
 	}
 	l.closeOverridden()

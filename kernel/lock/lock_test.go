@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -258,7 +257,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if err := filelock.TryFlock(f); err != nil {
+			if err := store.TryFlock(f); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) { // the moment takes no time

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -72,11 +71,11 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := filelock.TryFlock(dir); err != nil {
+	if err := store.TryFlock(dir); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) { // which takes no time
-		if _, err := guardLocks(p); !errors.Is(err, filelock.ErrFlocked) {
+		if _, err := guardLocks(p); !errors.Is(err, store.ErrFlocked) {
 			t.Errorf("guarded by two: %v", err)
 		}
 	})

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -115,7 +115,7 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, failure.New(failure.PluginInvalid, "open the guard of the plugin directory: %w", err)
 	}
-	if err := filelock.Flock(ctx, guard); err != nil {
+	if err := store.Flock(ctx, guard); err != nil {
 		return nil, errors.Join(err, guard.Close())
 	}
 	left, err := filepath.Glob(filepath.Join(in.Dir(), stagePrefix+"*"))

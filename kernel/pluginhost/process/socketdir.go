@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // MaxSocketDir is the longest directory in which a plugin's socket is opened: the name of a Unix
@@ -73,7 +73,7 @@ func makeSocketDir(base string) (*SocketDir, error) {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	d := &SocketDir{path: path, lock: lock}
-	err = filelock.TryFlock(lock)
+	err = store.TryFlock(lock)
 	failpoint.Point("socketdir.make.before-rename")
 	if err = errors.Join(err, os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
 		return nil, errors.Join(err, d.Remove())
@@ -145,7 +145,7 @@ func takeStaleLock(path string) *os.File {
 	if err != nil {
 		return nil
 	}
-	if filelock.TryFlock(f) == nil {
+	if store.TryFlock(f) == nil {
 		locked, err := f.Stat()
 		there, gone := os.Lstat(path)
 		if err == nil && gone == nil && os.SameFile(locked, there) {

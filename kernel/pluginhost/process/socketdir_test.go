@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 func TestSocketDir(t *testing.T) {
@@ -92,7 +92,7 @@ func TestSweepSocketDirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	if err := filelock.TryFlock(holder); err != nil {
+	if err := store.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 	want[held] = true

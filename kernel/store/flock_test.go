@@ -1,4 +1,4 @@
-package filelock_test
+package store_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 func open(t *testing.T, path string) *os.File {
@@ -25,23 +25,23 @@ func TestTry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, b := open(t, path), open(t, path)
 
-	if err := filelock.TryFlock(a); err != nil {
+	if err := store.TryFlock(a); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.TryFlock(a); err != nil {
+	if err := store.TryFlock(a); err != nil {
 		t.Errorf("again on the same file: %v", err)
 	}
-	if err := filelock.TryFlock(b); !errors.Is(err, filelock.ErrFlocked) {
+	if err := store.TryFlock(b); !errors.Is(err, store.ErrFlocked) {
 		t.Errorf("on another open file: %v, want ErrHeld", err)
 	}
-	if err := filelock.Unflock(a); err != nil {
+	if err := store.Unflock(a); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.TryFlock(b); err != nil {
+	if err := store.TryFlock(b); err != nil {
 		t.Errorf("after the release: %v", err)
 	}
 	_ = b.Close()
-	if err := filelock.TryFlock(a); err != nil {
+	if err := store.TryFlock(a); err != nil {
 		t.Errorf("after the other was closed: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestTry(t *testing.T) {
 func TestAcquireWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := open(t, path)
-	if err := filelock.TryFlock(holder); err != nil {
+	if err := store.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,7 +59,7 @@ func TestAcquireWaits(t *testing.T) {
 	for range 8 {
 		f := open(t, path)
 		wg.Go(func() {
-			if err := filelock.Flock(t.Context(), f); err != nil {
+			if err := store.Flock(t.Context(), f); err != nil {
 				t.Error(err)
 				return
 			}
@@ -70,12 +70,12 @@ func TestAcquireWaits(t *testing.T) {
 			mu.Lock()
 			inside--
 			mu.Unlock()
-			if err := filelock.Unflock(f); err != nil {
+			if err := store.Unflock(f); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if err := filelock.Unflock(holder); err != nil {
+	if err := store.Unflock(holder); err != nil {
 		t.Fatal(err)
 	}
 	wg.Wait()
@@ -87,13 +87,13 @@ func TestAcquireWaits(t *testing.T) {
 func TestAcquireEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, waiter := open(t, path), open(t, path)
-	if err := filelock.TryFlock(holder); err != nil {
+	if err := store.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := filelock.Flock(ctx, waiter)
-	if !errors.Is(err, filelock.ErrFlocked) || !errors.Is(err, context.Canceled) {
+	err := store.Flock(ctx, waiter)
+	if !errors.Is(err, store.ErrFlocked) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want ErrHeld and context.Canceled", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestAcquireEndsWithContext(t *testing.T) {
 func TestClosedFile(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "lock"))
 	_ = f.Close()
-	if err := filelock.TryFlock(f); err == nil || errors.Is(err, filelock.ErrFlocked) {
+	if err := store.TryFlock(f); err == nil || errors.Is(err, store.ErrFlocked) {
 		t.Errorf("got %v, want an error that is not ErrHeld", err)
 	}
 }
