@@ -13,7 +13,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -86,7 +85,7 @@ func TestSaidAtTheEnd(t *testing.T) {
 	}
 
 	// The kernel has ended the session and has not let it go yet.
-	l, err := lock.AcquireLock(p, "demo", lock.LockOptions{})
+	l, err := store.AcquireLock(p, "demo", store.LockOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

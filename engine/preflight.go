@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -107,7 +106,7 @@ func (e *Engine) free(name string, force bool) error {
 	if err := store.CheckSession(name); err != nil {
 		return err
 	}
-	holder, held, err := lock.LockHolder(e.project, name)
+	holder, held, err := store.LockHolder(e.project, name)
 	if err == nil && held {
 		return alreadyRunning(name, holder.PID)
 	}

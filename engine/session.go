@@ -18,7 +18,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -47,8 +46,8 @@ type session struct {
 	account *metrics.Collector
 	closers []func() error // in the order of opening
 
-	lock      *lock.Lock
-	swept     []lock.StaleLock   // locks of dead kernels, removed when the session was taken
+	lock      *store.Lock
+	swept     []store.StaleLock  // locks of dead kernels, removed when the session was taken
 	survivors []process.Survivor // of an earlier run, ended when the session was taken
 
 	plan *plan.Plan
@@ -136,7 +135,7 @@ func (s *session) acquire(force, create bool) error {
 		}
 	}
 	s.swept = s.engine.sweepLocks()
-	l, err := lock.AcquireLock(s.engine.project, s.name, lock.LockOptions{Force: force, Marker: s.marker()})
+	l, err := store.AcquireLock(s.engine.project, s.name, store.LockOptions{Force: force, Marker: s.marker()})
 	if err != nil {
 		return locked(err)
 	}
@@ -172,8 +171,8 @@ func locked(err error) error {
 
 // sweepLocks removes the locks of kernels that died, but for those of sessions that run here, or are just taken over. A lock
 // that resists is somebody else's trouble.
-func (e *Engine) sweepLocks() []lock.StaleLock {
-	swept, err := lock.SweepLocks(e.project, e.runs)
+func (e *Engine) sweepLocks() []store.StaleLock {
+	swept, err := store.SweepLocks(e.project, e.runs)
 	if err != nil {
 		e.log.Warn("stale locks not all removed", "error", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -37,7 +36,7 @@ func (e *Engine) statusOf(session string, dir *store.Dir, k known, t *told) (*St
 	s.Health = t.health.judged()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(k.log.Count)
 	s.LastEvent, s.LastEventAt = string(k.log.Last.Type), k.log.Last.Time
-	holder, held, err := lock.LockHolder(e.project, session)
+	holder, held, err := store.LockHolder(e.project, session)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +187,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 		if h.Err != nil {
 			e.log.Warn("state of session cannot be read", "session", h.Session, "error", h.Err)
 		}
-		_, held, err := lock.LockHolder(e.project, h.Session)
+		_, held, err := store.LockHolder(e.project, h.Session)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package lock_test
+package store_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -32,7 +31,7 @@ func refused(t *testing.T, err error, want string) {
 
 func TestLockFile(t *testing.T) {
 	p := project(t)
-	l := acquire(t, p, lock.LockOptions{Marker: "auth/r1"})
+	l := acquire(t, p, store.LockOptions{Marker: "auth/r1"})
 	if _, stale := l.StaleLock(); stale || l.Warning() != "" {
 		t.Errorf("stale %t, warning %q", stale, l.Warning())
 	}
@@ -44,7 +43,7 @@ func TestLockFile(t *testing.T) {
 	if !strings.HasPrefix(string(text), bash) || !strings.HasSuffix(string(text), "\n}\n") {
 		t.Errorf("not as Bash writes it: %s", text)
 	}
-	var got lock.LockInfo
+	var got store.LockInfo
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +55,14 @@ func TestLockFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.StartTime, got.StartedAt = "", time.Time{}
-	if diff := cmp.Diff(lock.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
+	if diff := cmp.Diff(store.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestRelease(t *testing.T) {
 	p := project(t)
-	l := acquire(t, p, lock.LockOptions{})
+	l := acquire(t, p, store.LockOptions{})
 	for range 2 {
 		if err := l.Release(); err != nil {
 			t.Fatal(err)
@@ -72,7 +71,7 @@ func TestRelease(t *testing.T) {
 	if left := locks(t, p); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
-	acquire(t, p, lock.LockOptions{})
+	acquire(t, p, store.LockOptions{})
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +82,7 @@ func TestRelease(t *testing.T) {
 func TestReleaseWithoutFile(t *testing.T) {
 	for _, name := range []string{store.LockFile("s"), store.LocksDir, ".claude", "."} {
 		p := project(t)
-		l := acquire(t, p, lock.LockOptions{})
+		l := acquire(t, p, store.LockOptions{})
 		if err := os.RemoveAll(p.Abs(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -96,24 +95,24 @@ func TestReleaseWithoutFile(t *testing.T) {
 func TestRunningSessionIsRefused(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
-	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
-	if info, held, err := lock.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
+	if info, held, err := store.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
 		t.Errorf("holder: %+v, %t, %v", info, held, err)
 	}
 	c.end()
 	holderIs(t, p, 0)
-	acquire(t, p, lock.LockOptions{})
+	acquire(t, p, store.LockOptions{})
 }
 
 func TestSameProcessIsRefusedToo(t *testing.T) {
 	p := project(t)
-	acquire(t, p, lock.LockOptions{})
-	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+	acquire(t, p, store.LockOptions{})
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	holderIs(t, p, os.Getpid())
 
-	other, err := lock.AcquireLock(p, "other", lock.LockOptions{})
+	other, err := store.AcquireLock(p, "other", store.LockOptions{})
 	if err != nil {
 		t.Fatalf("another session: %v", err)
 	}
@@ -124,10 +123,10 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 
 func TestNoSessionName(t *testing.T) {
 	p := project(t)
-	if _, err := lock.AcquireLock(p, "a/b", lock.LockOptions{}); !errors.Is(err, store.ErrSessionName) {
+	if _, err := store.AcquireLock(p, "a/b", store.LockOptions{}); !errors.Is(err, store.ErrSessionName) {
 		t.Errorf("acquire: %v", err)
 	}
-	if _, _, err := lock.LockHolder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
+	if _, _, err := store.LockHolder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
 		t.Errorf("holder: %v", err)
 	}
 }
@@ -137,8 +136,8 @@ func TestKilledHolder(t *testing.T) {
 	c := newChild(t, p).hold()
 	c.kill()
 	holderIs(t, p, 0)
-	swept, stale := acquire(t, p, lock.LockOptions{}).StaleLock()
-	if diff := cmp.Diff(lock.StaleLock{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
+	swept, stale := acquire(t, p, store.LockOptions{}).StaleLock()
+	if diff := cmp.Diff(store.StaleLock{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
 		t.Errorf("stale %t: %s", stale, diff)
 	}
 }
@@ -146,7 +145,7 @@ func TestKilledHolder(t *testing.T) {
 func TestForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
-	newer := acquire(t, p, lock.LockOptions{Force: true})
+	newer := acquire(t, p, store.LockOptions{Force: true})
 	want := fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, older.pid())
 	if _, stale := newer.StaleLock(); stale || newer.Warning() != want {
 		t.Errorf("stale %t, warning %q", stale, newer.Warning())
@@ -161,7 +160,7 @@ func TestForce(t *testing.T) {
 		t.Errorf("waiting for a holder that has ended: %v", err)
 	}
 	holderIs(t, p, os.Getpid())
-	_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
 		t.Error(diff)
@@ -172,7 +171,7 @@ func TestForce(t *testing.T) {
 func TestForeignLocks(t *testing.T) {
 	p := project(t)
 	live := newChild(t, p)
-	start := acquire(t, p, lock.LockOptions{}).Info().StartTime
+	start := acquire(t, p, store.LockOptions{}).Info().StartTime
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +211,7 @@ func TestForeignLocks(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			put(t, p, "s", tt.text)
-			l, err := lock.AcquireLock(p, "s", lock.LockOptions{Force: tt.force})
+			l, err := store.AcquireLock(p, "s", store.LockOptions{Force: tt.force})
 			if tt.refused {
 				if failure.KindOf(err) != failure.LockContention {
 					t.Errorf("got %v, want lock_contention", err)
@@ -261,15 +260,15 @@ func TestLockedWithoutALivingName(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) { // the moment takes no time
-				_, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+				_, err := store.AcquireLock(p, "s", store.LockOptions{})
 				refused(t, err, tt.want)
-				if _, held, err := lock.LockHolder(p, "s"); !held || err != nil {
+				if _, held, err := store.LockHolder(p, "s"); !held || err != nil {
 					t.Errorf("held %t, %v", held, err)
 				}
-				if swept, err := lock.SweepLocks(p, nil); swept != nil || err != nil {
+				if swept, err := store.SweepLocks(p, nil); swept != nil || err != nil {
 					t.Errorf("swept %v, %v", swept, err)
 				}
-				l, err := lock.AcquireLock(p, "s", lock.LockOptions{Force: true})
+				l, err := store.AcquireLock(p, "s", store.LockOptions{Force: true})
 				if err != nil || l.Warning() == "" {
 					t.Fatalf("forced: %v", err)
 				}
@@ -299,10 +298,10 @@ func TestNoFile(t *testing.T) {
 			if err := put(p.Abs(store.LockFile("s"))); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lock.AcquireLock(p, "s", lock.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
+			if _, err := store.AcquireLock(p, "s", store.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
 				t.Errorf("acquire: %v", err)
 			}
-			if swept, err := lock.SweepLocks(p, nil); swept != nil || err != nil {
+			if swept, err := store.SweepLocks(p, nil); swept != nil || err != nil {
 				t.Errorf("sweep: %v, %v", swept, err)
 			}
 			if _, err := os.Lstat(outside); err == nil {

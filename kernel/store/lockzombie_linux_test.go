@@ -1,4 +1,4 @@
-package lock_test
+package store_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // A killed kernel that its parent has not collected yet is dead all the same.
@@ -23,7 +23,7 @@ func TestUncollectedHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, stale := acquire(t, p, lock.LockOptions{}).StaleLock(); !stale {
+	if _, stale := acquire(t, p, store.LockOptions{}).StaleLock(); !stale {
 		t.Error("no stale lock reported")
 	}
 }

@@ -1,4 +1,4 @@
-package lock
+package store
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -24,7 +23,7 @@ type LockOptions struct {
 // Lock is a session that this process holds until [Lock.Release], or until it ends. Its methods may
 // be called from several goroutines.
 type Lock struct {
-	project *store.Project
+	project *Project
 	info    LockInfo
 	warning string
 	stale   *StaleLock
@@ -37,8 +36,8 @@ type Lock struct {
 // AcquireLock takes a session. If a living process holds it, the error is a [failure.Error] of kind
 // lock_contention, unless o.Force. A dead process's lock is taken over, see [Lock.Swept]. It waits at
 // most about five seconds, for a lock that is changing hands.
-func AcquireLock(p *store.Project, session string, o LockOptions) (*Lock, error) {
-	if err := store.CheckSession(session); err != nil {
+func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
+	if err := CheckSession(session); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), acquireWait)
@@ -139,7 +138,7 @@ func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	if l.overridden == nil {
 		return nil
 	}
-	if err := store.Flock(ctx, l.overridden); err != nil {
+	if err := Flock(ctx, l.overridden); err != nil {
 		return err
 	}
 	l.closeOverridden()

@@ -1,4 +1,4 @@
-package lock
+package store
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 const (
@@ -42,7 +41,7 @@ type lockFile struct {
 // openLock opens a session's lock file and locks it, unless a living process holds it. It waits for
 // files that are just changing hands, until ctx ends. The error wraps [fs.ErrNotExist] if there is no
 // file and flag does not create one.
-func openLock(ctx context.Context, p *store.Project, session string, flag int) (*lockFile, error) {
+func openLock(ctx context.Context, p *Project, session string, flag int) (*lockFile, error) {
 	for {
 		g, err := openLockFile(p, session, flag)
 		if err != nil {
@@ -63,8 +62,8 @@ func openLock(ctx context.Context, p *store.Project, session string, flag int) (
 }
 
 // openLockFile opens the file without waiting for anybody: a pipe in its place would.
-func openLockFile(p *store.Project, session string, flag int) (*lockFile, error) {
-	name := store.LockFile(session)
+func openLockFile(p *Project, session string, flag int) (*lockFile, error) {
+	name := LockFile(session)
 	f, err := p.OpenFile(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
 		return nil, err
@@ -82,23 +81,23 @@ func openLockFile(p *store.Project, session string, flag int) (*lockFile, error)
 
 // findHolder finds out who has the file: it is false if the file has to be opened again. A living process
 // that the file names is believed without the flock, which the Bash engine cannot take everywhere.
-func (g *lockFile) findHolder(ctx context.Context, p *store.Project) (bool, error) {
+func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	if err := g.read(); err != nil {
 		return false, err
 	}
 	if g.info.isAlive() && g.info.PID != os.Getpid() {
 		return true, nil
 	}
-	err := store.TryFlock(g.file)
-	if errors.Is(err, store.ErrFlocked) {
+	err := TryFlock(g.file)
+	if errors.Is(err, ErrFlocked) {
 		if g.info.isAlive() { // this process holds it already
 			return true, nil
 		}
 		brief, cancel := context.WithTimeout(ctx, lockPause)
-		err = store.Flock(brief, g.file)
+		err = Flock(brief, g.file)
 		cancel()
 	}
-	if errors.Is(err, store.ErrFlocked) {
+	if errors.Is(err, ErrFlocked) {
 		return ctx.Err() != nil, nil
 	}
 	if err != nil {
@@ -147,7 +146,7 @@ func (g *lockFile) write(info LockInfo) error {
 }
 
 // isCurrent reports whether the path still leads to the open file.
-func (g *lockFile) isCurrent(p *store.Project) (bool, error) {
+func (g *lockFile) isCurrent(p *Project) (bool, error) {
 	there, err := p.Stat(g.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -164,7 +163,7 @@ func (g *lockFile) isCurrent(p *store.Project) (bool, error) {
 
 // remove removes the file if the path still leads to it. Nobody else of this room removes one in
 // between.
-func (g *lockFile) remove(p *store.Project) (removed bool, err error) {
+func (g *lockFile) remove(p *Project) (removed bool, err error) {
 	current, err := g.isCurrent(p)
 	if err != nil || !current {
 		return false, err // also when the whole directory is gone
@@ -186,14 +185,14 @@ func (g *lockFile) remove(p *store.Project) (removed bool, err error) {
 // guardLocks locks the directory of the locks, so that looking at a path and removing it are one act. A file
 // system that cannot lock directories (NFS) leaves a moment in which one --force removes the lock of
 // another; the journal then lets only the later one write.
-func guardLocks(p *store.Project) (unguard func(), err error) {
-	dir, err := p.OpenFile(store.LocksDir, os.O_RDONLY)
+func guardLocks(p *Project) (unguard func(), err error) {
+	dir, err := p.OpenFile(LocksDir, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), guardWait)
 	defer cancel()
-	if err := store.Flock(ctx, dir); errors.Is(err, store.ErrFlocked) {
+	if err := Flock(ctx, dir); errors.Is(err, ErrFlocked) {
 		_ = dir.Close()
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package lock
+package store
 
 import (
 	"errors"

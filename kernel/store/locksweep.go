@@ -1,4 +1,4 @@
-package lock
+package store
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // StaleLock is a lock whose process died without releasing it.
@@ -21,8 +20,8 @@ type StaleLock struct {
 
 // LockHolder says who holds a session now. Held is false without a lock and for a dead process's lock.
 // A process that holds the lock but has written nothing has PID 0.
-func LockHolder(p *store.Project, session string) (holder LockInfo, held bool, err error) {
-	if err := store.CheckSession(session); err != nil {
+func LockHolder(p *Project, session string) (holder LockInfo, held bool, err error) {
+	if err := CheckSession(session); err != nil {
 		return LockInfo{}, false, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holderWait)
@@ -49,8 +48,8 @@ func LockHolder(p *store.Project, session string) (holder LockInfo, held bool, e
 // names. Locks that say nothing readable stay, as with the Bash engine; [Acquire] takes them over. A
 // lock that cannot be looked at does not keep the others; its error is part of the result. A session that
 // alive says yes to is not looked at; nil: of none is so much known.
-func SweepLocks(p *store.Project, alive func(session string) bool) ([]StaleLock, error) {
-	entries, err := p.Entries(store.LocksDir)
+func SweepLocks(p *Project, alive func(session string) bool) ([]StaleLock, error) {
+	entries, err := p.Entries(LocksDir)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func SweepLocks(p *store.Project, alive func(session string) bool) ([]StaleLock,
 	var faults []error
 	for _, e := range entries {
 		session, isLock := strings.CutSuffix(e.Name(), ".lock")
-		if !isLock || !e.Type().IsRegular() || alive != nil && alive(session) || store.CheckSession(session) != nil {
+		if !isLock || !e.Type().IsRegular() || alive != nil && alive(session) || CheckSession(session) != nil {
 			continue
 		}
 		pid, err := sweepLock(p, session)
@@ -74,7 +73,7 @@ func SweepLocks(p *store.Project, alive func(session string) bool) ([]StaleLock,
 
 // sweepLock removes one lock if it is dead and returns the process it named, else 0. It waits for nobody: what changes hands is
 // not dead. It locks no file that does not name a dead process, since whoever has just made one is about to lock it.
-func sweepLock(p *store.Project, session string) (pid int, err error) {
+func sweepLock(p *Project, session string) (pid int, err error) {
 	if dead, err := isDeadLock(p, session); err != nil || !dead {
 		return 0, err
 	}
@@ -100,7 +99,7 @@ func sweepLock(p *store.Project, session string) (pid int, err error) {
 }
 
 // isDeadLock reports whether a lock names a process that is not alive, or, like one that was once alive, has our number.
-func isDeadLock(p *store.Project, session string) (bool, error) {
+func isDeadLock(p *Project, session string) (bool, error) {
 	g, err := openLockFile(p, session, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

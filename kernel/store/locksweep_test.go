@@ -1,4 +1,4 @@
-package lock_test
+package store_test
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 func TestSweep(t *testing.T) {
 	p := project(t)
-	if swept, err := lock.SweepLocks(p, nil); err != nil || swept != nil {
+	if swept, err := store.SweepLocks(p, nil); err != nil || swept != nil {
 		t.Fatalf("a fresh project: %v, %v", swept, err)
 	}
 	held, live := newChild(t, p).hold(), newChild(t, p)
@@ -24,11 +24,11 @@ func TestSweep(t *testing.T) {
 	put(t, p, "no session", `{"pid":999999999}`)
 	put(t, p, "taken over now", `{"pid":999999999}`)
 
-	swept, err := lock.SweepLocks(p, func(session string) bool { return session == "taken over now" })
+	swept, err := store.SweepLocks(p, func(session string) bool { return session == "taken over now" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []lock.StaleLock{{Session: "again", PID: live.pid()}, {Session: "dead", PID: noPID}}
+	want := []store.StaleLock{{Session: "again", PID: live.pid()}, {Session: "dead", PID: noPID}}
 	if diff := cmp.Diff(want, swept); diff != "" {
 		t.Error(diff)
 	}
@@ -45,7 +45,7 @@ func TestHolderOfNothing(t *testing.T) {
 	put(t, p, "dead", `{"pid":999999999}`)
 	before := locks(t, p)
 	for _, session := range []string{"absent", "broken", "dead"} {
-		if info, held, err := lock.LockHolder(p, session); err != nil || held || info != (lock.LockInfo{}) {
+		if info, held, err := store.LockHolder(p, session); err != nil || held || info != (store.LockInfo{}) {
 			t.Errorf("%s: %+v, %t, %v", session, info, held, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestHolderReadsOnly(t *testing.T) {
 		}
 	}
 	holderIs(t, p, 0)
-	if info, held, err := lock.LockHolder(p, "live"); err != nil || !held || info.PID != c.pid() {
+	if info, held, err := store.LockHolder(p, "live"); err != nil || !held || info.PID != c.pid() {
 		t.Errorf("got %+v, %t, %v", info, held, err)
 	}
 }

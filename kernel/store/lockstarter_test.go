@@ -1,4 +1,4 @@
-package lock_test
+package store_test
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -40,7 +39,7 @@ func starter(dir string, input io.Reader, output io.Writer) int {
 	if _, err := in.ReadString('\n'); err != nil {
 		return 0
 	}
-	l, err := lock.AcquireLock(p, "s", lock.LockOptions{Marker: "m", Force: os.Getenv(forceVariable) != ""})
+	l, err := store.AcquireLock(p, "s", store.LockOptions{Marker: "m", Force: os.Getenv(forceVariable) != ""})
 	if err != nil {
 		fmt.Fprintln(output, "refused:", err)
 		return 0
@@ -133,9 +132,9 @@ func project(t *testing.T) *store.Project {
 	return p
 }
 
-func acquire(t *testing.T, p *store.Project, o lock.LockOptions) *lock.Lock {
+func acquire(t *testing.T, p *store.Project, o store.LockOptions) *store.Lock {
 	t.Helper()
-	l, err := lock.AcquireLock(p, "s", o)
+	l, err := store.AcquireLock(p, "s", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +167,7 @@ func locks(t *testing.T, p *store.Project) []string {
 // holderIs checks who has session s; 0 is nobody.
 func holderIs(t *testing.T, p *store.Project, pid int) {
 	t.Helper()
-	info, held, err := lock.LockHolder(p, "s")
+	info, held, err := store.LockHolder(p, "s")
 	if err != nil || held != (pid != 0) || info.PID != pid {
 		t.Errorf("holder: %+v, %t, %v, want pid %d", info, held, err, pid)
 	}

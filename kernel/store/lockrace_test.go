@@ -1,4 +1,4 @@
-package lock_test
+package store_test
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -48,7 +47,7 @@ func TestManyForce(t *testing.T) {
 		}
 		overridden[text] = true
 	}
-	info, held, err := lock.LockHolder(p, "s")
+	info, held, err := store.LockHolder(p, "s")
 	last := slices.IndexFunc(holders, func(c *child) bool { return c.pid() == info.PID })
 	if err != nil || !held || last < 0 {
 		t.Fatalf("holder %+v, %t, %v", info, held, err)
@@ -99,17 +98,17 @@ func TestLookingDisturbsNoStart(t *testing.T) {
 					return
 				default:
 				}
-				if swept, err := lock.SweepLocks(p, nil); err != nil || len(swept) > 0 {
+				if swept, err := store.SweepLocks(p, nil); err != nil || len(swept) > 0 {
 					t.Errorf("swept %v, %v", swept, err)
 				}
-				if _, _, err := lock.LockHolder(p, "s"); err != nil {
+				if _, _, err := store.LockHolder(p, "s"); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	for range 100 {
-		l, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+		l, err := store.AcquireLock(p, "s", store.LockOptions{})
 		if err != nil {
 			t.Error(err)
 			break
@@ -128,12 +127,12 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 	p := project(t)
 	for range 30 {
 		put(t, p, "s", `{"session":"s","pid":999999999}`)
-		reports := make(chan lock.StaleLock, 2*starters)
+		reports := make(chan store.StaleLock, 2*starters)
 		var wg sync.WaitGroup
 		for i := range starters {
 			wg.Go(func() {
 				if i%2 == 0 {
-					swept, err := lock.SweepLocks(p, nil)
+					swept, err := store.SweepLocks(p, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -142,7 +141,7 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 					}
 					return
 				}
-				l, err := lock.AcquireLock(p, "s", lock.LockOptions{})
+				l, err := store.AcquireLock(p, "s", store.LockOptions{})
 				if err != nil {
 					return // another one was faster
 				}

@@ -1,4 +1,4 @@
-package lock
+package store
 
 import (
 	"context"
@@ -9,19 +9,17 @@ import (
 	"testing/synctest"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // opened is a project with a lock of session s that names a dead process.
-func opened(t *testing.T) (p *store.Project, file string) {
+func opened(t *testing.T) (p *Project, file string) {
 	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
+	p, err := OpenProject(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	file = p.Abs(store.LockFile("s"))
+	file = p.Abs(LockFile("s"))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(`{"session":"s","pid":999999999}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +64,16 @@ func TestObstacles(t *testing.T) {
 // Who locks the directory of the locks keeps others from removing any, for a bounded time.
 func TestGuard(t *testing.T) {
 	p, _ := opened(t)
-	dir, err := os.Open(p.Abs(store.LocksDir))
+	dir, err := os.Open(p.Abs(LocksDir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := store.TryFlock(dir); err != nil {
+	if err := TryFlock(dir); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) { // which takes no time
-		if _, err := guardLocks(p); !errors.Is(err, store.ErrFlocked) {
+		if _, err := guardLocks(p); !errors.Is(err, ErrFlocked) {
 			t.Errorf("guarded by two: %v", err)
 		}
 	})

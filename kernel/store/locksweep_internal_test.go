@@ -1,12 +1,10 @@
-package lock
+package store
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // A sweep takes no lock but one that names a dead process: who has just made a file is about to lock it, and would be refused
@@ -24,7 +22,7 @@ func TestLooksDead(t *testing.T) {
 		"number over": {fmt.Sprintf(`{"session":"s","pid":%d,"start_time":"x/1"}`, os.Getppid()), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := store.OpenProject(t.TempDir())
+			p, err := OpenProject(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +30,7 @@ func TestLooksDead(t *testing.T) {
 			if dead, err := isDeadLock(p, "s"); dead || err != nil {
 				t.Errorf("no file: %t, %v", dead, err)
 			}
-			file := p.Abs(store.LockFile("s"))
+			file := p.Abs(LockFile("s"))
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 //go:build crashpoints
 
-package lock_test
+package store_test
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // Wherever a holder dies, the session can be taken again.
@@ -32,10 +32,10 @@ func TestCrashedHolder(t *testing.T) {
 				t.Fatalf("it died elsewhere: %s %v", text, err)
 			}
 			holderIs(t, p, 0)
-			if _, err := lock.SweepLocks(p, nil); err != nil {
+			if _, err := store.SweepLocks(p, nil); err != nil {
 				t.Error(err)
 			}
-			acquire(t, p, lock.LockOptions{})
+			acquire(t, p, store.LockOptions{})
 		})
 	}
 }
