@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -43,7 +42,7 @@ type Host struct {
 	sharedCalls callTracker // of the processes that it shares
 
 	mu     sync.Mutex // guards:
-	local  []*gate.CallGuard
+	local  []*CallGuard
 	logged map[string]bool // what was said once
 	users  int             // this Host, if it has no Shared one, and those that share it, while they are open
 
@@ -195,7 +194,7 @@ func (h *Host) RegisterHookAction(a sdk.HookAction) error {
 
 func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
 	component.Kind = kind
-	g := gate.NewCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	g := NewCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
 	if err := h.catalog.Register(component, g); err != nil {
 		return err
 	}

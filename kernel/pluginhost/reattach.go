@@ -6,7 +6,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -50,7 +49,7 @@ func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*ins
 	return &instance{
 		pluginProcess: a, environment: []string{},
 		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
-		guards:  map[string]*gate.CallGuard{},
+		guards:  map[string]*CallGuard{},
 		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil
 }

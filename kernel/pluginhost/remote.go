@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -48,16 +47,16 @@ type instance struct {
 	users       sharedUsers // the Hosts that use it
 
 	mu     sync.Mutex
-	guards map[string]*gate.CallGuard // by kind and name
+	guards map[string]*CallGuard // by kind and name
 }
 
-func (i *instance) guard(component sdk.Component) *gate.CallGuard {
+func (i *instance) guard(component sdk.Component) *CallGuard {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id := string(component.Kind) + " " + component.Name
 	g, ok := i.guards[id]
 	if !ok {
-		g = gate.NewCallGuard(component, proxy(i.Client(), component), i.init)
+		g = NewCallGuard(component, proxy(i.Client(), component), i.init)
 		i.guards[id] = g
 	}
 	return g
@@ -157,7 +156,7 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 
 // start starts a plugin for a guest, which may be h itself.
 func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
-	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*gate.CallGuard{}}
+	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*CallGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
 			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)

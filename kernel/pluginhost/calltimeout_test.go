@@ -1,4 +1,4 @@
-package deadline_test
+package pluginhost_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 var errLate = errors.New("late")
@@ -15,11 +15,11 @@ var errLate = errors.New("late")
 // The time counts but for pauses, which may overlap.
 func TestPausesDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := deadline.WithCallTimeout(t.Context(), time.Minute, errLate)
+		ctx, cancel := pluginhost.WithCallTimeout(t.Context(), time.Minute, errLate)
 		defer cancel()
 		began := time.Now()
 		time.Sleep(40 * time.Second)
-		resume, again := deadline.PauseCallTimeout(ctx), deadline.PauseCallTimeout(ctx)
+		resume, again := pluginhost.PauseCallTimeout(ctx), pluginhost.PauseCallTimeout(ctx)
 		time.Sleep(time.Hour)
 		resume()
 		resume() // a second time is nothing
@@ -37,7 +37,7 @@ func TestPausesDoNotCount(t *testing.T) {
 
 func TestCancelEndsTheTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := deadline.WithCallTimeout(t.Context(), time.Minute, errLate)
+		ctx, cancel := pluginhost.WithCallTimeout(t.Context(), time.Minute, errLate)
 		cancel()
 		time.Sleep(time.Hour)
 		if !errors.Is(context.Cause(ctx), context.Canceled) {
@@ -48,5 +48,5 @@ func TestCancelEndsTheTimer(t *testing.T) {
 
 // Whoever keeps a queue need not know whether there is a deadline.
 func TestPauseWithoutDeadline(t *testing.T) {
-	deadline.PauseCallTimeout(t.Context())()
+	pluginhost.PauseCallTimeout(t.Context())()
 }

@@ -1,4 +1,4 @@
-package gate
+package pluginhost
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -46,7 +45,7 @@ func (g *CallGuard) Target() any { return g.target }
 // it is or as config_invalid, and is asked again the next time: the user may have repaired the cause.
 func (g *CallGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
-		resume := deadline.PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
+		resume := PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
 		err := acquireToken(ctx, g.turns)
 		resume()
 		if err != nil {

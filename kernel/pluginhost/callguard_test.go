@@ -1,4 +1,4 @@
-package gate
+package pluginhost
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -185,7 +184,7 @@ func TestWaitingUsesUpNoTime(t *testing.T) {
 		g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
 		late := errors.New("late")
 		pass := func(takes time.Duration) error {
-			ctx, cancel := deadline.WithCallTimeout(t.Context(), time.Minute, late)
+			ctx, cancel := WithCallTimeout(t.Context(), time.Minute, late)
 			defer cancel()
 			return g.Call(ctx, sdk.ValidateRequest{}, func(ctx context.Context) error {
 				select {
