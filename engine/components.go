@@ -11,7 +11,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 )
 
 // components finds the components of a session: configured, in the environment and in the isolation that the
@@ -64,7 +63,7 @@ func (c components) strategy(ctx context.Context, name string, at *plan.Node) (s
 	if err != nil {
 		return nil, err
 	}
-	use.Env = environ.EnvPolicy{}
+	use.Env = pluginhost.EnvPolicy{}
 	return c.host.Termination(ctx, name, use)
 }
 
@@ -77,7 +76,7 @@ func (c components) HookAction(ctx context.Context, h *plan.Hook, at *plan.Node)
 	if err != nil {
 		return nil, err
 	}
-	use.Names = environ.ReferencedEnv(h.Config)
+	use.Names = pluginhost.ReferencedEnv(h.Config)
 	return c.host.HookAction(ctx, h.Action, use)
 }
 
@@ -110,19 +109,19 @@ func (c components) use(ctx context.Context, kind sdk.Kind, name string, at *pla
 }
 
 // environment reads a policy's env: a word or a list of names.
-func environment(env json.RawMessage) (environ.EnvPolicy, error) {
+func environment(env json.RawMessage) (pluginhost.EnvPolicy, error) {
 	if len(env) == 0 {
-		return environ.EnvPolicy{}, nil
+		return pluginhost.EnvPolicy{}, nil
 	}
 	var words []string
 	if json.Unmarshal(env, &words) != nil {
 		var word string
 		if err := json.Unmarshal(env, &word); err != nil {
-			return environ.EnvPolicy{}, fmt.Errorf("read policy.env: %w", err)
+			return pluginhost.EnvPolicy{}, fmt.Errorf("read policy.env: %w", err)
 		}
 		words = []string{word}
 	}
-	return environ.ParseEnv(words)
+	return pluginhost.ParseEnv(words)
 }
 
 // nodeComponents are the components for one node. It implements attempt.Providers, strategy.Providers and

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 )
 
 // watch lets those be told whom the settings name, from now on until the session is closed.
@@ -34,7 +33,7 @@ func (s *session) told() []settings.Notification {
 // notifyAction finds the action of an entry. It gets the variables that the entry names; the policies of the pipeline
 // are about the pipeline.
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
-	use := pluginhost.Use{Names: environ.ReferencedEnv(n.Config)}
+	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
 	var err error
 	if use.Sandbox, err = s.sandboxes().of(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
 		return nil, err

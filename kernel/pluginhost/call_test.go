@@ -20,7 +20,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -264,7 +263,7 @@ func TestEnvironment(t *testing.T) {
 		if err := json.Unmarshal([]byte(b.must(b.provider("good", use), "env")), &env); err != nil {
 			t.Fatal(err)
 		}
-		return environ.EnvNames(env)
+		return EnvNames(env)
 	}
 	marks := []string{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
 	tests := []struct {
@@ -273,7 +272,7 @@ func TestEnvironment(t *testing.T) {
 		want []string
 	}{
 		{"inherit", Use{}, append(slices.Clone(marks), "HOME", "PATH", "SECRET_KEY")},
-		{"minimal", Use{Env: environ.EnvPolicy{Mode: environ.EnvMinimal}}, append(slices.Clone(marks), "HOME", "PATH")},
+		{"minimal", Use{Env: EnvPolicy{Mode: EnvMinimal}}, append(slices.Clone(marks), "HOME", "PATH")},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, names(tt.use)); diff != "" {
@@ -294,10 +293,10 @@ func TestStrategyStartsMinimal(t *testing.T) {
 		secret bool
 	}{
 		{Use{}, false},
-		{Use{Env: environ.EnvPolicy{Mode: environ.EnvInherit}}, false},
-		{Use{Env: environ.EnvPolicy{Mode: environ.EnvMinimal, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
+		{Use{Env: EnvPolicy{Mode: EnvInherit}}, false},
+		{Use{Env: EnvPolicy{Mode: EnvMinimal, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
 		{Use{Names: []string{"SECRET_KEY"}}, true},
-		{Use{Names: []string{"SECRET_KEY"}, Env: environ.EnvPolicy{Mode: environ.EnvMinimal}}, false},
+		{Use{Names: []string{"SECRET_KEY"}, Env: EnvPolicy{Mode: EnvMinimal}}, false},
 	} {
 		s, err := b.Termination(b.ctx(), "good-stop", tt.use)
 		if err != nil {

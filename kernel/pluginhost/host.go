@@ -10,7 +10,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -162,7 +161,7 @@ func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, 
 	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.Order{
-		Binary: b, Env: environ.BuildEnv(h.cfg.Environ, environ.EnvPolicy{Mode: environ.EnvMinimal}, nil), Dir: "/",
+		Binary: b, Env: BuildEnv(h.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",
 		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true, WorkDir: "/"},
 	})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -24,11 +23,11 @@ import (
 // value takes the component's defaults.
 type Use struct {
 	// Env narrows the environment that the component would get.
-	Env environ.EnvPolicy
+	Env EnvPolicy
 	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
 	Widen bool
 	// Names are variables that the component gets besides its default ones, because its configuration
-	// asks for them ([environ.Named]). Env narrows them, too.
+	// asks for them ([Named]). Env narrows them, too.
 	Names []string
 	// WorkDir is where the process works, absolute. Default: the Host's.
 	WorkDir string
@@ -144,14 +143,14 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.B
 func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
 
 func (h *Host) environment(component sdk.Component, use Use) []string {
-	policy := environ.DefaultEnv(component.Kind, component.Name).WithNames(use.Names)
+	policy := DefaultEnv(component.Kind, component.Name).WithNames(use.Names)
 	switch {
 	case use.Widen && use.Env.Mode != "":
 		policy = use.Env
 	default:
 		policy = policy.Narrow(use.Env)
 	}
-	return environ.BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
+	return BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
 // start starts a plugin for a guest, which may be h itself.
@@ -167,7 +166,7 @@ func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instanc
 	if err != nil {
 		return nil, err
 	}
-	names := environ.EnvNames(o.Env)
+	names := EnvNames(o.Env)
 	got := i.Sandbox()
 	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
 	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}

@@ -1,4 +1,4 @@
-package environ
+package pluginhost
 
 import (
 	"slices"
@@ -170,7 +170,7 @@ func TestNamesHoldNoValue(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseEnv(f *testing.F) {
 	for _, s := range []string{"", "inherit", "minimal", "A,B", "A=1", ",", "inherit,minimal"} {
 		f.Add(s)
 	}

@@ -1,4 +1,4 @@
-package environ
+package pluginhost
 
 import (
 	"encoding/json"
