@@ -11,20 +11,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
-
-// ErrCollateral is in the chain of the failure of a call whose process fell during another call.
-// Making the call again uses up no try.
-var ErrCollateralFailure = pool.ErrCollateralFailure
-
-// ErrClosed is in the chain of what a closed Host answers.
-var ErrClosed = pool.ErrClosed
 
 // Host is safe for concurrent use.
 type Host struct {
@@ -35,7 +27,7 @@ type Host struct {
 	cache       *catalog.Cache
 	launcher    *launch.Launcher
 	catalog     *catalog.Catalog
-	pool        *pool.Pool[*instance]
+	pool        *Pool[*instance]
 	search      discovery.SearchResult
 	sandbox     sandboxpolicy.Confiner
 	sharedCalls callTracker // of the processes that it shares
@@ -77,7 +69,7 @@ func New(cfg Config) (*Host, error) {
 		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
-	h.pool = pool.NewPool(cfg.Idle, h.reportCrash)
+	h.pool = NewPool(cfg.Idle, h.reportCrash)
 	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog

@@ -7,7 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -30,7 +29,7 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 		return err
 	}
 	dir := h.workDir(use)
-	key := pool.Key{Path: e.Plugin.Path, Args: string(discovery.FromReattach), Dir: dir}
+	key := Key{Path: e.Plugin.Path, Args: string(discovery.FromReattach), Dir: dir}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func confineRunningError(c discovery.Plugin) error {
 
 // pluginProcess is a plugin process, whoever started it.
 type pluginProcess interface {
-	pool.PooledInstance
+	PooledInstance
 	Client() *client.Client
 	Command() string
 	PID() int

@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -92,7 +91,7 @@ func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p inv
 		return err
 	}
 	env, dir := h.environment(component, use), h.workDir(use)
-	key := pool.Key{
+	key := Key{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
 	}
 	owner := h.owner(component)

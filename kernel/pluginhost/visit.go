@@ -4,9 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // sharedUsers are the Hosts that use a process, in the order in which they came. It is safe for concurrent use.
@@ -123,7 +120,7 @@ func (v *callTracker) begin(ctx context.Context) (_ context.Context, done func()
 }
 
 // close ends the calls of h and leaves the processes; those that nobody else uses end, too.
-func (v *callTracker) close(ctx context.Context, h *Host, processes *pool.Pool[*instance]) {
+func (v *callTracker) close(ctx context.Context, h *Host, processes *Pool[*instance]) {
 	v.mu.Lock()
 	v.closed = true
 	for cancel := range v.cancels {
@@ -134,8 +131,4 @@ func (v *callTracker) close(ctx context.Context, h *Host, processes *pool.Pool[*
 	for _, i := range v.instances { // nothing is added any more
 		i.removeUser(h, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
 	}
-}
-
-func closedError() error {
-	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
 }
