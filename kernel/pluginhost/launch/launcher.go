@@ -18,7 +18,6 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -173,13 +172,13 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		AutoMTLS:         o.MTLS,
 		StartTimeout:     l.cfg.StartTimeout,
 		Logger:           quietLogger{l.cfg.Logger},
-		SyncStdout:       logline.NewLogWriter(log, l.cfg.Redactor),
-		SyncStderr:       logline.NewLogWriter(log, l.cfg.Redactor),
+		SyncStdout:       NewLogWriter(log, l.cfg.Redactor),
+		SyncStderr:       NewLogWriter(log, l.cfg.Redactor),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
-			return &loggedProcess{Process: i.child, log: logline.NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
+			return &loggedProcess{Process: i.child, log: NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
 	}
 }

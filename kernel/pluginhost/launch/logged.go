@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
@@ -14,7 +13,7 @@ import (
 // and takes every line whatever their number.
 type loggedProcess struct {
 	*process.Process
-	log  *logline.LogWriter
+	log  *LogWriter
 	wait *sync.WaitGroup // of the instance: until the log has been read to its end
 }
 

@@ -1,4 +1,4 @@
-package logline
+package launch
 
 import (
 	"bytes"

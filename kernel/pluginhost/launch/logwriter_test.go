@@ -1,4 +1,4 @@
-package logline_test
+package launch_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -22,7 +22,7 @@ func logged(t *testing.T, level hclog.Level, pieces ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Level: level, Output: &out, JSONFormat: true})
-	w := logline.NewLogWriter(log, redact.New([]string{"A_TOKEN=xyzzy-plugh"}))
+	w := launch.NewLogWriter(log, redact.New([]string{"A_TOKEN=xyzzy-plugh"}))
 	for _, p := range pieces {
 		if _, err := io.WriteString(w, p); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestLevel(t *testing.T) {
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		w := logline.NewLogWriter(hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out}), redact.New(nil))
+		w := launch.NewLogWriter(hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out}), redact.New(nil))
 		flood := strings.Repeat("a line\n", 100_000)
 		if _, err := io.WriteString(w, flood); err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func FuzzWrite(f *testing.F) {
 	f.Add("panic: x\n-----BEGIN PRIVATE KEY-----\n", "{\"@level\":1}\r\n\x1b[", uint8(0))
 	f.Fuzz(func(t *testing.T, a, b string, split uint8) {
 		var out bytes.Buffer
-		w := logline.NewLogWriter(hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: &out}), redact.New([]string{"A_TOKEN=xyzzy-plugh"}))
+		w := launch.NewLogWriter(hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: &out}), redact.New([]string{"A_TOKEN=xyzzy-plugh"}))
 		all := a + "\nxyzzy-plugh\n" + b
 		at := int(split) % (len(all) + 1)
 		for _, piece := range []string{all[:at], all[at:]} {
