@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	plugincatalog "github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
@@ -60,15 +60,15 @@ func (c *config) readSettings() (allSettings, error) {
 	dir := c.configDir
 	if dir == "" {
 		var err error
-		if dir, err = discovery.ConfigDir(); err != nil {
+		if dir, err = plugincatalog.ConfigDir(); err != nil {
 			return allSettings{}, err
 		}
 	}
 	home := c.variable("HOME")
 	s := allSettings{userFile: filepath.Join(dir, settings.FileName), over: c.providerConfigs}
-	s.foreign = discovery.ConfigInProject(dir, c.workDir, home)
+	s.foreign = plugincatalog.ConfigInProject(dir, c.workDir, home)
 	s.user.Settings, s.user.found = settings.Read(dir, s.foreign)
-	trusts := discovery.TrustFunc(trust.Store{Dir: dir}, c.workDir, home)
+	trusts := plugincatalog.TrustFunc(trust.Store{Dir: dir}, c.workDir, home)
 	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, trusts)
 	if ok, err := trusts(c.workDir); err == nil { // the other reader of it reports a damaged file
 		s.trusted = ok

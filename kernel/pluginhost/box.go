@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -116,7 +115,7 @@ func (h *Host) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
 // comesWithProgram reports whether what a plugin asks for is granted: it came with this program. What others ask
 // for, the user grants by name.
 func comesWithProgram(e catalog.Entry) bool {
-	return e.Plugin.Source == discovery.FromBundle || e.Plugin.Source == discovery.FromExecutable
+	return e.Plugin.Source == catalog.FromBundle || e.Plugin.Source == catalog.FromExecutable
 }
 
 // ungrantedPaths are the paths that a plugin asks for and does not get unless somebody grants them.

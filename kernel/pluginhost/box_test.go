@@ -11,7 +11,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -43,7 +42,7 @@ func TestBox(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		c      sdk.Component
-		source discovery.Source
+		source catalog.Source
 		asked  plan.Sandbox
 		want   *sandboxpolicy.Policy
 	}{
@@ -61,16 +60,16 @@ func TestBox(t *testing.T) {
 		},
 		{"no mode means workspace", provider, "", asked{Network: "off"}, &box{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{
-			"what a plugin of this program needs is granted", needing, discovery.FromBundle,
+			"what a plugin of this program needs is granted", needing, catalog.FromBundle,
 			asked{Mode: "workspace"},
 			&box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w", agent}},
 		},
-		{"what others need is not", needing, discovery.FromConfig, asked{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"what others need is not", needing, catalog.FromConfig, asked{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{"a strategy has the best, and no network", strategy, "", asked{}, best},
 		{"an action that needs it has the network", webhook, "", asked{}, &online},
-		{"the user's commands are left alone", script, discovery.FromBundle, asked{}, nil},
+		{"the user's commands are left alone", script, catalog.FromBundle, asked{}, nil},
 		{
-			"another's word that it runs them frees nothing", script, discovery.FromConfig,
+			"another's word that it runs them frees nothing", script, catalog.FromConfig,
 			asked{},
 			&box{Mode: "workspace", Network: "on", Best: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
 		},
@@ -80,7 +79,7 @@ func TestBox(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
-			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: discovery.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
+			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,21 +4,21 @@ import (
 	"os"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Bundled is a plugin that the running program serves itself, see [discovery.Bundled].
-type Bundled = discovery.Bundled
+// Bundled is a plugin that the running program serves itself, see [catalog.Bundled].
+type Bundled = catalog.Bundled
 
 // FromBundle is the source of such a plugin in a [Listing].
-const FromBundle = discovery.FromBundle
+const FromBundle = catalog.FromBundle
 
 // checkBundled refuses a list that cannot work. A process that was itself started to serve a bundled plugin
 // and comes here instead would start itself again, and so would the next one, without end.
 func checkBundled(bundled []Bundled) error {
-	if err := discovery.CheckBundled(bundled); err != nil {
+	if err := catalog.CheckBundled(bundled); err != nil {
 		return failure.New(failure.ConfigInvalid, "%w", err).WithHint("repair the list of bundled plugins in the program")
 	}
 	cookie := client.Handshake()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -99,7 +99,7 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 		t.Errorf("described %d times, want each once", asked.Load())
 	}
 	l, err := b.List(b.ctx())
-	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != discovery.FromBundle || l.Plugins[0].SHA256 == "" {
+	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != catalog.FromBundle || l.Plugins[0].SHA256 == "" {
 		t.Errorf("List = %+v, %v", l.Plugins, err)
 	}
 }
@@ -132,7 +132,7 @@ func TestFoundBinaryWinsOverBundled(t *testing.T) {
 	if err != nil || len(l.Plugins) != 2 || len(l.Ignored) != 1 {
 		t.Fatalf("List = %+v, %v", l, err)
 	}
-	if got := l.Plugins[0]; got.Name != "good" || got.Source != discovery.FromFlag {
+	if got := l.Plugins[0]; got.Name != "good" || got.Source != catalog.FromFlag {
 		t.Errorf("good is %+v, want the binary", got.Plugin)
 	}
 	contains(t, l.Ignored[0].Path, serveWord+" good")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
@@ -18,7 +18,7 @@ import (
 type Config struct {
 	// PluginDirs are the user's own words on the command line (--plugin-dir), searched first.
 	PluginDirs []string
-	// ConfigDir is the user's configuration directory. Default: [discovery.ConfigDir].
+	// ConfigDir is the user's configuration directory. Default: [catalog.ConfigDir].
 	ConfigDir string
 	// CacheDir is where descriptions are remembered. Default: agent-pipelines in os.UserCacheDir; "-"
 	// remembers nothing.
@@ -111,7 +111,7 @@ const disabledDir = "-"
 func (c Config) withDefaults() (Config, error) {
 	var err error
 	if c.ConfigDir == "" {
-		if c.ConfigDir, err = discovery.ConfigDir(); err != nil {
+		if c.ConfigDir, err = catalog.ConfigDir(); err != nil {
 			return c, err
 		}
 	}

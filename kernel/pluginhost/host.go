@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
@@ -28,7 +27,7 @@ type Host struct {
 	launcher    *launch.Launcher
 	catalog     *catalog.Catalog
 	pool        *Pool[*instance]
-	search      discovery.SearchResult
+	search      catalog.SearchResult
 	sandbox     sandboxpolicy.Confiner
 	sharedCalls callTracker // of the processes that it shares
 
@@ -51,7 +50,7 @@ func New(cfg Config) (*Host, error) {
 	if err := checkBundled(cfg.Bundled); err != nil {
 		return nil, err
 	}
-	attached, err := discovery.ParseRunning(cfg.Reattach)
+	attached, err := catalog.ParseRunning(cfg.Reattach)
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +120,15 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 	return []trust.Lock{user, added}, err
 }
 
-func findPlugins(cfg Config, store trust.Store, program string) discovery.SearchResult {
+func findPlugins(cfg Config, store trust.Store, program string) catalog.SearchResult {
 	home := lookupEnv(cfg.Environ, "HOME")
-	return discovery.Search{
-		Dirs: discovery.SearchDirs(discovery.SearchOrigin{
-			Flags: cfg.PluginDirs, List: lookupEnv(cfg.Environ, discovery.DirVariable),
+	return catalog.Search{
+		Dirs: catalog.SearchDirs(catalog.SearchOrigin{
+			Flags: cfg.PluginDirs, List: lookupEnv(cfg.Environ, catalog.DirVariable),
 			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
 		}),
 		Project: cfg.WorkDir,
-		Trusted: discovery.TrustFunc(store, cfg.WorkDir, home),
+		Trusted: catalog.TrustFunc(store, cfg.WorkDir, home),
 		Home:    home,
 		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
 	}.Find()

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -26,10 +25,10 @@ type Listing struct {
 type Conflict = catalog.Conflict
 
 // Ignored is a file or directory of a listing that was passed over, and why.
-type Ignored = discovery.Ignored
+type Ignored = catalog.Ignored
 
 // Place is a directory of a listing that was searched.
-type SearchDir = discovery.SearchDir
+type SearchDir = catalog.SearchDir
 
 // List describes what there is; plugins that are not remembered are started for it. The error is
 // ctx's alone, or that of a process which should run already: a broken plugin is a line of the list.

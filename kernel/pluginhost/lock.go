@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -64,7 +64,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 		return r, err
 	}
 	for _, c := range candidates {
-		e := LockEntry{Name: discovery.Prefix + c.Name, Path: c.Command()}
+		e := LockEntry{Name: catalog.Prefix + c.Name, Path: c.Command()}
 		if e.SHA256, err = h.digest(c); err != nil {
 			return r, err
 		}
@@ -81,18 +81,18 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 }
 
 // selectPlugins are the plugins of these names, or all files.
-func (h *Host) selectPlugins(names []string) ([]discovery.Plugin, error) {
-	var chosen []discovery.Plugin
+func (h *Host) selectPlugins(names []string) ([]catalog.Plugin, error) {
+	var chosen []catalog.Plugin
 	if len(names) == 0 {
 		for _, c := range h.search.Plugins {
-			if c.Source != discovery.FromBundle {
+			if c.Source != catalog.FromBundle {
 				chosen = append(chosen, c)
 			}
 		}
 		return chosen, nil
 	}
 	for _, name := range names {
-		i := h.pluginIndex(strings.TrimPrefix(name, discovery.Prefix))
+		i := h.pluginIndex(strings.TrimPrefix(name, catalog.Prefix))
 		if i < 0 {
 			return nil, h.unknownPluginError(name)
 		}
@@ -102,10 +102,10 @@ func (h *Host) selectPlugins(names []string) ([]discovery.Plugin, error) {
 }
 
 func (h *Host) pluginIndex(name string) int {
-	return slices.IndexFunc(h.search.Plugins, func(c discovery.Plugin) bool { return c.Name == name })
+	return slices.IndexFunc(h.search.Plugins, func(c catalog.Plugin) bool { return c.Name == name })
 }
 
-func (h *Host) digest(c discovery.Plugin) (string, error) {
+func (h *Host) digest(c catalog.Plugin) (string, error) {
 	b, err := c.Read(h.verifier)
 	if err != nil {
 		return "", err
@@ -118,7 +118,7 @@ func (h *Host) digest(c discovery.Plugin) (string, error) {
 func (h *Host) missingPlugins(lock trust.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
-		if _, locked := lock.Digest(file, trust.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, discovery.Prefix)) < 0 {
+		if _, locked := lock.Digest(file, trust.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, catalog.Prefix)) < 0 {
 			names = append(names, file)
 		}
 	}

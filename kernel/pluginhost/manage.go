@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/install"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -49,9 +49,9 @@ func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, erro
 	done := Installed{InstallReport: r}
 	if i := h.pluginIndex(r.Name); i >= 0 {
 		switch c := h.search.Plugins[i]; c.Source {
-		case discovery.FromFlag, discovery.FromEnvironment:
+		case catalog.FromFlag, catalog.FromEnvironment:
 			done.ShadowedBy = c.Path
-		case discovery.FromExecutable, discovery.FromBundle:
+		case catalog.FromExecutable, catalog.FromBundle:
 			done.Shadows = c.Command()
 		}
 	}
@@ -61,8 +61,8 @@ func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, erro
 // Remove takes a plugin out of the user's plugin directory and out of plugins.lock. One that lies elsewhere is
 // refused, and left where it is.
 func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
-	name = strings.TrimPrefix(name, discovery.Prefix)
-	if _, ok := discovery.PluginName(discovery.Prefix + name); !ok {
+	name = strings.TrimPrefix(name, catalog.Prefix)
+	if _, ok := catalog.PluginName(catalog.Prefix + name); !ok {
 		return Removed{}, h.unknownPluginError(name)
 	}
 	r, found, err := h.installer().Remove(ctx, name)
@@ -76,7 +76,7 @@ func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	c := h.search.Plugins[i]
 	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, h.installer().Dir(), c.Command(), c.Source)
 	f.Cause = ErrNoPlugin
-	if c.Source == discovery.FromBundle {
+	if c.Source == catalog.FromBundle {
 		return Removed{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
 	}
 	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
@@ -84,12 +84,12 @@ func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 
 // unknownPluginError is the error for a name that no plugin has. If one of this name was passed over, it says why.
 func (h *Host) unknownPluginError(name string) error {
-	name = strings.TrimPrefix(name, discovery.Prefix)
+	name = strings.TrimPrefix(name, catalog.Prefix)
 	hint := "`agent-pipelines plugins list` shows what there is"
 	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
 	f.Cause = ErrNoPlugin
 	for _, i := range h.search.Ignored {
-		if strings.HasSuffix(i.Path, "/"+discovery.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
+		if strings.HasSuffix(i.Path, "/"+catalog.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
 			f.Message += ": " + i.Path + " is " + i.Reason
 			return f.WithHint("%s", hint)
 		}

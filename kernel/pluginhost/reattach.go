@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
@@ -14,7 +13,7 @@ import (
 
 // describeRunning asks a plugin whose process runs already what it is. Nothing is remembered: the next one at this
 // address may be another.
-func (h *Host) describeRunning(ctx context.Context, c discovery.Plugin) (sdk.Description, error) {
+func (h *Host) describeRunning(ctx context.Context, c catalog.Plugin) (sdk.Description, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return sdk.Description{}, err
@@ -29,7 +28,7 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 		return err
 	}
 	dir := h.workDir(use)
-	key := Key{Path: e.Plugin.Path, Args: string(discovery.FromReattach), Dir: dir}
+	key := Key{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: dir}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
 	if err != nil {
 		return err
@@ -38,13 +37,13 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 	return lease.End(ctx, p(ctx, lease.Instance().guard(e.Component)))
 }
 
-func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*instance, error) {
+func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*instance, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
-		"plugin", discovery.Prefix+c.Name, "pid", a.PID(), "because", string(discovery.FromReattach)+" is set")
+		"plugin", catalog.Prefix+c.Name, "pid", a.PID(), "because", string(catalog.FromReattach)+" is set")
 	return &instance{
 		pluginProcess: a, environment: []string{},
 		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
@@ -54,9 +53,9 @@ func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*ins
 }
 
 // confineRunningError refuses isolation that was asked for, where the process runs already.
-func confineRunningError(c discovery.Plugin) error {
-	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, discovery.FromReattach).
-		WithHint("ask for no sandbox while you debug it, or unset %s", discovery.FromReattach)
+func confineRunningError(c catalog.Plugin) error {
+	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
+		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)
 }
 
 // pluginProcess is a plugin process, whoever started it.
@@ -70,13 +69,13 @@ type pluginProcess interface {
 var _ = []pluginProcess{(*launch.Instance)(nil), (*launch.AttachedInstance)(nil)}
 
 // addRunning puts the plugins that run already before those that were found.
-func addRunning(f discovery.SearchResult, attached []discovery.Plugin) discovery.SearchResult {
+func addRunning(f catalog.SearchResult, attached []catalog.Plugin) catalog.SearchResult {
 	for _, a := range attached {
-		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Plugin) bool {
+		f.Plugins = slices.DeleteFunc(f.Plugins, func(c catalog.Plugin) bool {
 			if c.Name != a.Name {
 				return false
 			}
-			f.Ignored = append(f.Ignored, discovery.Ignored{Path: c.Command(), Reason: "shadowed by the running process that " + string(discovery.FromReattach) + " names"})
+			f.Ignored = append(f.Ignored, catalog.Ignored{Path: c.Command(), Reason: "shadowed by the running process that " + string(catalog.FromReattach) + " names"})
 			return true
 		})
 	}

@@ -1,7 +1,7 @@
 package pluginhost
 
 import (
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -28,7 +28,7 @@ func (h *Host) store() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
 // checkConfigDir refuses what would be said in a configuration directory that lies inside the project, and so would
 // be the project's word. What completes the message.
 func (h *Host) checkConfigDir(what string) error {
-	if !discovery.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
+	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",

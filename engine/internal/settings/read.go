@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -57,7 +57,7 @@ func content(file string) (data []byte, problem, hint string) {
 		if err != nil {
 			return nil, diagnostic.Problem(err), ""
 		}
-		if reason := discovery.Exposure(info); reason != "" {
+		if reason := catalog.Exposure(info); reason != "" {
 			return nil, place + " is " + reason, "settings may name programs to be run, so only you or root may be able to write them"
 		}
 	}
@@ -118,7 +118,7 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 		return nil, "", diagnostic.Problem(err)
 	}
 	for _, of := range []fs.FileInfo{dir, info} {
-		if reason := discovery.Exposure(of); reason != "" {
+		if reason := catalog.Exposure(of); reason != "" {
 			exposed = of.Name() + " is " + reason
 		}
 	}

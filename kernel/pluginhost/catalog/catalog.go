@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
@@ -16,7 +15,7 @@ import (
 // Config is what a Catalog needs.
 type Config struct {
 	// Search is what discovery found.
-	Search discovery.SearchResult
+	Search SearchResult
 	// Verifier checks binaries before they are described.
 	Verifier *trust.Verifier
 	// Cache remembers descriptions.
@@ -24,7 +23,7 @@ type Config struct {
 	// Describe starts a plugin, asks it and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
 	// DescribeRunning asks a plugin whose process runs already.
-	DescribeRunning func(ctx context.Context, c discovery.Plugin) (sdk.Description, error)
+	DescribeRunning func(ctx context.Context, c Plugin) (sdk.Description, error)
 	// Shared is a catalog whose registered components are this one's too, nil for none.
 	Shared *Catalog
 }
@@ -45,14 +44,14 @@ type Entry struct {
 	// Component describes it.
 	Component sdk.Component
 	// Plugin is where it lies; the zero value for a component inside this process.
-	Plugin discovery.Plugin
+	Plugin Plugin
 	// Target is the component inside this process, nil for a plugin's.
 	Target any
 }
 
 // DescribedPlugin is a discovered binary and what became of it.
 type DescribedPlugin struct {
-	discovery.Plugin
+	Plugin
 	// SHA256 is the binary's digest, "" if it could not be taken.
 	SHA256 string `json:"sha256,omitempty"`
 	// Standing is how it stands to the locks.
@@ -135,7 +134,7 @@ func (c *Catalog) describedPlugins() []DescribedPlugin {
 	return c.plugins
 }
 
-func (c *Catalog) describePlugin(ctx context.Context, candidate discovery.Plugin) DescribedPlugin {
+func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) DescribedPlugin {
 	p := DescribedPlugin{Plugin: candidate}
 	if candidate.Running != nil {
 		var err error
@@ -161,7 +160,7 @@ func (c *Catalog) describePlugin(ctx context.Context, candidate discovery.Plugin
 
 // Describe is the description of a plugin whose program was verified: from memory where it is known,
 // and without starting anything where the running program knows itself.
-func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *trust.Binary) (sdk.Description, error) {
+func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *trust.Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
 		return describeBundled(candidate)
 	}
@@ -183,7 +182,7 @@ func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *t
 }
 
 // describeBundled describes a bundled plugin in this process.
-func describeBundled(candidate discovery.Plugin) (sdk.Description, error) {
+func describeBundled(candidate Plugin) (sdk.Description, error) {
 	d, err := candidate.Describe()
 	if err == nil {
 		err = client.CheckDescription(d)

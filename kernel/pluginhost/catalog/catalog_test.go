@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -21,26 +20,26 @@ import (
 type shelf struct {
 	mu    sync.Mutex
 	asked map[string]int
-	find  discovery.SearchResult
+	find  SearchResult
 }
 
 func newShelf(t *testing.T, names ...string) *shelf {
 	t.Helper()
 	dir := t.TempDir()
 	s := &shelf{asked: map[string]int{}}
-	s.find.Searched = []discovery.SearchDir{{Dir: dir, Source: discovery.FromFlag}}
+	s.find.Searched = []SearchDir{{Dir: dir, Source: FromFlag}}
 	for _, n := range names {
-		path := filepath.Join(dir, discovery.Prefix+n)
+		path := filepath.Join(dir, Prefix+n)
 		if err := os.WriteFile(path, []byte(n), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s.find.Plugins = append(s.find.Plugins, discovery.Plugin{Name: n, Path: path})
+		s.find.Plugins = append(s.find.Plugins, Plugin{Name: n, Path: path})
 	}
 	return s
 }
 
 func (s *shelf) describe(_ context.Context, b *trust.Binary) (sdk.Description, error) {
-	name := strings.TrimPrefix(filepath.Base(b.Path), discovery.Prefix)
+	name := strings.TrimPrefix(filepath.Base(b.Path), Prefix)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[name]++

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -113,7 +112,7 @@ func (c *Catalog) missingError(entries []Entry, kind sdk.Kind, name string) erro
 		if p.Fault == nil {
 			continue
 		}
-		broken = append(broken, fmt.Sprintf("%s%s: %s", discovery.Prefix, p.Name, p.Fault.Message))
+		broken = append(broken, fmt.Sprintf("%s%s: %s", Prefix, p.Name, p.Fault.Message))
 	}
 	var exist []string
 	for _, e := range entries {

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -20,7 +19,7 @@ import (
 func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		file := filepath.Join(dir, discovery.Prefix+"mute")
+		file := filepath.Join(dir, Prefix+"mute")
 		write := func(content string) {
 			if err := os.WriteFile(file, []byte(content), 0o700); err != nil {
 				t.Fatal(err)
@@ -34,7 +33,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 					asked++
 					return sdk.Description{}, failure.New(kind, "plugin %s says nothing", file)
 				},
-				Search: discovery.SearchResult{Plugins: []discovery.Plugin{{Name: "mute", Path: file}}},
+				Search: SearchResult{Plugins: []Plugin{{Name: "mute", Path: file}}},
 			})
 			plugins, err := c.Plugins(t.Context())
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
@@ -33,7 +33,7 @@ const (
 func chooseMember(paths []string, platform string) (string, error) {
 	byFit := map[platformFit][]string{}
 	for _, p := range paths {
-		if _, ok := discovery.PluginName(path.Base(p)); ok {
+		if _, ok := catalog.PluginName(path.Base(p)); ok {
 			f := matchPlatform(path.Dir(p), platform)
 			byFit[f] = append(byFit[f], p)
 		}

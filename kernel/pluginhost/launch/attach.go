@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -25,7 +25,7 @@ const debuggerPause = 24 * time.Hour
 // nothing else to it. It is safe for concurrent use.
 type AttachedInstance struct {
 	name    string // agent-plugin-x
-	running discovery.RunningProcess
+	running catalog.RunningProcess
 	conn    *grpc.ClientConn
 	client  *client.Client
 	stop    context.CancelFunc
@@ -36,8 +36,8 @@ type AttachedInstance struct {
 // Attach connects to a running plugin and returns when it answers. No handshake is made, so that go-plugin's
 // client, which would also end the process at its own end, has no part in it. A cancelled ctx ends the attempt, and
 // its cause is returned; all other errors are failures.
-func (l *Launcher) Attach(ctx context.Context, c discovery.Plugin) (*AttachedInstance, error) {
-	a := &AttachedInstance{name: discovery.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
+func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInstance, error) {
+	a := &AttachedInstance{name: catalog.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
 		grpc.WithContextDialer(a.dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0))...)
 	if err != nil {
@@ -86,8 +86,8 @@ func (a *AttachedInstance) watch(ctx context.Context) {
 
 func (a *AttachedInstance) fault(err error) error {
 	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but nobody answers at %s: %w",
-		a.name, discovery.FromReattach, a.running.PID, a.running.Address, err).
-		WithHint("start `%s debug` again and copy its new line, let it go on if it stands still in a debugger, or unset %s", a.name, discovery.FromReattach)
+		a.name, catalog.FromReattach, a.running.PID, a.running.Address, err).
+		WithHint("start `%s debug` again and copy its new line, let it go on if it stands still in a debugger, or unset %s", a.name, catalog.FromReattach)
 }
 
 // Client is the plugin's end of the protocol.

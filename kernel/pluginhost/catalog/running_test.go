@@ -1,4 +1,4 @@
-package discovery_test
+package catalog_test
 
 import (
 	"strings"
@@ -6,23 +6,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestParseRunning(t *testing.T) {
-	got, err := discovery.ParseRunning(`{"b":{"protocol":"grpc","version":1,"pid":7,"addr":"/tmp/b"},"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
+	got, err := catalog.ParseRunning(`{"b":{"protocol":"grpc","version":1,"pid":7,"addr":"/tmp/b"},"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []discovery.Plugin{
-		{Name: "a", Path: "/tmp/a", Source: discovery.FromReattach, Running: &discovery.RunningProcess{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
-		{Name: "b", Path: "/tmp/b", Source: discovery.FromReattach, Running: &discovery.RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
+	want := []catalog.Plugin{
+		{Name: "a", Path: "/tmp/a", Source: catalog.FromReattach, Running: &catalog.RunningProcess{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
+		{Name: "b", Path: "/tmp/b", Source: catalog.FromReattach, Running: &catalog.RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, err := discovery.ParseRunning(""); err != nil || got != nil {
+	if got, err := catalog.ParseRunning(""); err != nil || got != nil {
 		t.Errorf("nothing: got %v, %v", got, err)
 	}
 }
@@ -39,7 +39,7 @@ func TestParseRunningRefuses(t *testing.T) {
 		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"127.0.0.1:80"}}`, "no absolute path of a unix socket"},
 		{`{"a":{"protocol":"grpc","version":1,"addr":"/a"}}`, "the pid is 0"},
 	} {
-		_, err := discovery.ParseRunning(tt.text)
+		_, err := catalog.ParseRunning(tt.text)
 		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), tt.says) || !strings.Contains(failure.From(err).Hint, "agent-plugin-x debug") {
 			t.Errorf("%s: got %v", tt.text, err)
 		}
@@ -51,7 +51,7 @@ func FuzzParseRunning(f *testing.F) {
 	f.Add(`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
 	f.Add(`{"a":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := discovery.ParseRunning(text)
+		found, err := catalog.ParseRunning(text)
 		if err != nil && failure.KindOf(err) != failure.ConfigInvalid {
 			t.Errorf("%q: error %v", text, err)
 		}
