@@ -26,8 +26,7 @@ const (
 var outside = map[string]string{
 	"engine/crashtest":          "scratch copies of a project, by a program that runs no engine",
 	"engine/internal/settings":  "config.yaml of the user and the project, by config set",
-	"kernel/pluginhost/catalog": "a cache of what plugins say of themselves; it is made again",
-	"kernel/pluginhost/install": "the user's directory of plugins, by plugins install",
+	"kernel/pluginhost/catalog": "a cache of plugin descriptions, which is rebuilt, and the user's directory of plugins, by plugins install",
 	"kernel/pluginhost/launch":  "the directory of a plugin's socket, which ends with its process",
 	"kernel/pluginhost/process": "the same; what a dead kernel left is swept (TestCrashedSocketDir)",
 	"kernel/pluginhost/trust":   "the user's trusted.json and plugins.lock, by trust and plugins lock",

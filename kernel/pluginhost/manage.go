@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/install"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -16,27 +15,27 @@ import (
 var ErrNoPlugin = errors.New("no such plugin")
 
 // InstallRequest says what to install.
-type InstallRequest = install.InstallRequest
+type InstallRequest = catalog.InstallRequest
 
 // Removed is what was removed.
-type Removed = install.Removal
+type Removed = catalog.Removal
 
 // Installed is what was installed.
 type Installed struct {
-	install.InstallReport
+	catalog.InstallReport
 	// Shadows is what the plugin is used in place of, ShadowedBy what is used in place of it; "" for nothing.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
 
 // ErrInstalled is in the chain of the refusal to replace a plugin without force.
-var ErrInstalled = install.ErrInstalled
+var ErrInstalled = catalog.ErrInstalled
 
-func (h *Host) installer() install.Installer {
-	return install.Installer{Store: h.store(), Describe: h.describe}
+func (h *Host) installer() catalog.Installer {
+	return catalog.Installer{Store: h.store(), Describe: h.describe}
 }
 
-// Install puts a plugin into the user's plugin directory and locks it, see [install.Installer.Install]. It is
+// Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. It is
 // found by hosts that are made from now on.
 func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
 	if err := h.checkConfigDir("nothing can be installed"); err != nil {

@@ -1,4 +1,4 @@
-package install
+package catalog
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
@@ -33,7 +32,7 @@ const (
 func chooseMember(paths []string, platform string) (string, error) {
 	byFit := map[platformFit][]string{}
 	for _, p := range paths {
-		if _, ok := catalog.PluginName(path.Base(p)); ok {
+		if _, ok := PluginName(path.Base(p)); ok {
 			f := matchPlatform(path.Dir(p), platform)
 			byFit[f] = append(byFit[f], p)
 		}

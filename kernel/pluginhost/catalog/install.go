@@ -1,4 +1,4 @@
-package install
+package catalog
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -107,7 +106,7 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, failure.New(failure.PluginInvalid, "look at the plugin directory: %w", err)
 	}
-	if reason := catalog.Exposure(info); reason != "" {
+	if reason := Exposure(info); reason != "" {
 		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
 			WithHint("make it yours alone, then install again")
 	}
