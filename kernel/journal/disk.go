@@ -39,10 +39,10 @@ func (f file) Sync() error {
 // somebody who waits.
 var retryPauses = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
-// put appends text behind the first size bytes and, if durable, waits until it is on the disk. What
+// writeDurably appends text behind the first size bytes and, if durable, waits until it is on the disk. What
 // fails is taken back and tried again as a whole, the write included: after a failed sync the disk's
 // own memory of what it still has to write is worth nothing.
-func (j *Journal) put(size int64, text []byte, durable bool) error {
+func (j *Journal) writeDurably(size int64, text []byte, durable bool) error {
 	for attempt := 0; ; attempt++ {
 		err := writeOnce(j.file, text, durable)
 		if err == nil {
@@ -53,7 +53,7 @@ func (j *Journal) put(size int64, text []byte, durable bool) error {
 		}
 		j.log.Warn("journal not written", "attempt", attempt+1, "error", err)
 		if attempt == len(retryPauses) {
-			return j.diskFailure(err)
+			return j.diskError(err)
 		}
 		timer := time.NewTimer(retryPauses[attempt])
 		<-timer.C
@@ -76,7 +76,7 @@ func writeOnce(f disk, text []byte, durable bool) error {
 	return nil
 }
 
-func (j *Journal) diskFailure(err error) error {
+func (j *Journal) diskError(err error) error {
 	hint := "see to the disk, then resume the session"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		hint = "free some space, then resume the session"

@@ -29,7 +29,7 @@ func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Eve
 		defer timer.Stop()
 		for {
 			ended := false
-			err := f.more(func(e event.Event) bool {
+			err := f.readNew(func(e event.Event) bool {
 				if e.Seq <= from {
 					return true
 				}
@@ -66,8 +66,8 @@ func (f *follower) close() {
 	}
 }
 
-// more yields what was appended since the last call.
-func (f *follower) more(yield func(event.Event) bool) error {
+// readNew yields what was appended since the last call.
+func (f *follower) readNew(yield func(event.Event) bool) error {
 	there, err := f.dir.Stat(store.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.dir.Intact()

@@ -69,10 +69,10 @@ type Journal struct {
 	opts Options
 	log  hclog.Logger
 
-	kick chan struct{} // something waits for a commit that whoever writes may have missed
-	soon chan struct{} // something waits for one within the flush interval
-	quit chan struct{}
-	wg   sync.WaitGroup
+	commitNow  chan struct{} // something waits for a commit that whoever writes may have missed
+	commitSoon chan struct{} // something waits for one within the flush interval
+	quit       chan struct{}
+	wg         sync.WaitGroup
 
 	writing sync.Mutex // held while committing; taken before mu. Guards:
 	file    disk
@@ -82,8 +82,8 @@ type Journal struct {
 	mu      sync.Mutex // guards:
 	queue   []*entry
 	waiting int           // events in queue
-	room    chan struct{} // closed and replaced when the queue is taken
-	next    stamp
+	space   chan struct{} // closed and replaced when the queue is taken
+	last    stamp
 	failed  error
 	closed  bool
 	stats   Stats
@@ -106,7 +106,7 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, path: dir.Abs(store.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
-		kick: make(chan struct{}, 1), soon: make(chan struct{}, 1), quit: make(chan struct{}), room: make(chan struct{}),
+		commitNow: make(chan struct{}, 1), commitSoon: make(chan struct{}, 1), quit: make(chan struct{}), space: make(chan struct{}),
 	}
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -123,14 +123,14 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
 	}
-	j.next = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
+	j.last = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
 	j.wg.Go(j.run)
 	return j, log, nil
 }
 
 // load reads the file under its lock, so that no line is seen half written.
 func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error) {
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return Log{}, err
 	}
@@ -157,14 +157,14 @@ func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Ev
 	if len(events) == 0 {
 		return nil, nil
 	}
-	e, err := j.enqueue(ctx, j.redacted(events))
+	e, err := j.enqueue(ctx, j.redact(events))
 	if err != nil {
 		return nil, err
 	}
 	if !e.durable {
 		return e.events, nil
 	}
-	if err := j.await(e); err != nil {
+	if err := j.awaitCommit(e); err != nil {
 		return nil, err
 	}
 	return e.events, nil
@@ -178,7 +178,7 @@ func (j *Journal) Sync() error {
 		return err
 	}
 	if err := j.file.Sync(); err != nil {
-		return j.fail(j.diskFailure(err))
+		return j.fail(j.diskError(err))
 	}
 	return nil
 }
@@ -217,10 +217,10 @@ func (j *Journal) run() {
 		select {
 		case <-j.quit:
 			return
-		case <-j.soon:
+		case <-j.commitSoon:
 			flush.Reset(j.opts.FlushInterval)
 			continue
-		case <-j.kick:
+		case <-j.commitNow:
 		case <-flush.C:
 		}
 		j.writing.Lock()
@@ -247,8 +247,8 @@ func (j *Journal) failure() error {
 	return j.failed
 }
 
-// fenced is the error of a kernel that another one has outlived.
-func (j *Journal) fenced(theirs, ours int) error {
+// fencedError is the error of a kernel that another one has outlived.
+func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
 		WithHint("the other kernel goes on; watch it with `agent-pipelines status %s`", j.dir.Session())
 }

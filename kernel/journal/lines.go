@@ -36,7 +36,7 @@ func Lines(dir *store.Dir) ([]Line, error) {
 	defer f.Close()
 	lines, err := readLines(f)
 	if err != nil {
-		err = unread(dir.Abs(store.EventsFile), err)
+		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return lines, err
 }
@@ -55,7 +55,7 @@ func readLines(r io.Reader) ([]Line, error) {
 			l := Line{Number: number, Offset: offset, Size: n, Torn: end}
 			l.Event, l.Fault = parse(text)
 			if l.Fault == "" {
-				if err := understood(l.Event); err != nil {
+				if err := checkVersion(l.Event); err != nil {
 					return lines, err
 				}
 			}

@@ -38,13 +38,13 @@ func Read(dir *store.Dir, each func(event.Event) error) (Log, error) {
 		return log, refused
 	}
 	if err != nil {
-		err = unread(dir.Abs(store.EventsFile), err)
+		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return log, err
 }
 
-// unread is the error of a journal that the system does not let be read.
-func unread(path string, err error) error {
+// readError is the error of a journal that the system does not let be read.
+func readError(path string, err error) error {
 	var system *fs.PathError
 	if errors.As(err, &system) {
 		err = system.Err // the path that it names is the same, or only the end of it

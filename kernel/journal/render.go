@@ -28,9 +28,9 @@ func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	if json.Unmarshal(data, &known) != nil || known.ResultFile != "" || known.Result.Path == "" {
 		return data
 	}
-	return edit(data, func(m []member) []member {
+	return editObject(data, func(m []member) []member {
 		m = slices.DeleteFunc(m, func(m member) bool { return m.key == resultFile }) // an empty one
-		return slices.Insert(m, 0, text(resultFile, j.dir.Abs(known.Result.Path)))
+		return slices.Insert(m, 0, stringMember(resultFile, j.dir.Abs(known.Result.Path)))
 	})
 }
 
@@ -40,13 +40,13 @@ type member struct {
 	value json.RawMessage
 }
 
-func text(key, value string) member {
+func stringMember(key, value string) member {
 	raw, _ := json.Marshal(value) // strings always marshal
 	return member{key, raw}
 }
 
-// edit changes the members of what is known to be a JSON object.
-func edit(object json.RawMessage, change func([]member) []member) json.RawMessage {
+// editObject changes the members of what is known to be a JSON object.
+func editObject(object json.RawMessage, change func([]member) []member) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for i, m := range change(membersOf(object)) {

@@ -12,14 +12,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxKept bounds a journal that is put aside, in bytes.
-const maxKept = 1 << 30
+// maxArchived bounds a journal that is put aside, in bytes.
+const maxArchived = 1 << 30
 
 // Import lets a session go on from a state that was made from its files: it appends session_imported and
 // kernel_start in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
 func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
-	claimed, err := j.claim(ctx, runID, events...)
+	claimed, err := j.beginEpoch(ctx, runID, events...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, k
 	}
 	defer lock.Close()
 	j := Journal{lock: lock, path: dir.Abs(store.EventsFile)}
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return e, "", err
 	}
@@ -47,16 +47,16 @@ func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, k
 	if err != nil {
 		return e, "", err
 	}
-	if kept, err = putAside(dir); err != nil {
+	if kept, err = archive(dir); err != nil {
 		return e, "", err
 	}
 	_, err = dir.Write(store.EventsFile, text)
 	return e, kept, err
 }
 
-// putAside copies the journal, so that there is one at every moment.
-func putAside(dir *store.Dir) (string, error) {
-	text, err := dir.Read(store.EventsFile, maxKept)
+// archive copies the journal, so that there is one at every moment.
+func archive(dir *store.Dir) (string, error) {
+	text, err := dir.Read(store.EventsFile, maxArchived)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

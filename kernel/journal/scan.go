@@ -21,9 +21,9 @@ const maxNumber = 1 << 40
 
 // scanner reads a journal piece by piece and remembers where it stands.
 type scanner struct {
-	offset int64 // bytes read for good; a torn last line is read again with what follows it
-	line   int   // newlines read
-	open   bool  // the last event read has no newline yet
+	offset       int64 // bytes read for good; a torn last line is read again with what follows it
+	line         int   // newlines read
+	unterminated bool  // the last event read has no newline yet
 
 	seq   int64
 	epoch int
@@ -45,7 +45,7 @@ func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 		if err != nil && !end {
 			return err
 		}
-		e, live, err := s.take(text, n, !end)
+		e, live, err := s.addLine(text, n, !end)
 		if err != nil {
 			return err
 		}
@@ -76,11 +76,11 @@ func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
 }
 
-// take judges one line of n bytes; whole says that its newline is there. A last line without one
+// addLine judges one line of n bytes; whole says that its newline is there. A last line without one
 // counts if it is a complete event: only the newline was lost.
-func (s *scanner) take(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
+func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
-		s.pass(n, whole)
+		s.advance(n, whole)
 		return event.Event{}, false, nil
 	}
 	e, reason := parse(text)
@@ -89,17 +89,17 @@ func (s *scanner) take(text []byte, n int64, whole bool) (e event.Event, live bo
 		return event.Event{}, false, nil
 	}
 	offset := s.offset
-	s.pass(n, whole)
-	s.open = !whole
+	s.advance(n, whole)
+	s.unterminated = !whole
 	if reason != "" {
 		s.report.SuspectTail = true
 		s.report.BadLines = append(s.report.BadLines, BadLine{s.lineNumber(whole), offset, reason})
 		return event.Event{}, false, nil
 	}
-	if err := understood(e); err != nil {
+	if err := checkVersion(e); err != nil {
 		return event.Event{}, false, err
 	}
-	if why := s.outdated(e); why != "" {
+	if why := s.staleReason(e); why != "" {
 		s.report.Stale = append(s.report.Stale, Stale{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
 		return event.Event{}, false, nil
 	}
@@ -120,12 +120,12 @@ func parse(text []byte) (e event.Event, reason string) {
 	return e, ""
 }
 
-// pass moves the scanner behind a line.
-func (s *scanner) pass(n int64, whole bool) {
+// advance moves the scanner behind a line.
+func (s *scanner) advance(n int64, whole bool) {
 	s.offset += n
 	if whole {
 		s.line++
-		s.open = false
+		s.unterminated = false
 	}
 }
 
@@ -137,26 +137,26 @@ func (s *scanner) lineNumber(whole bool) int {
 	return s.line + 1
 }
 
-// understood refuses what this version must not read over.
-func understood(e event.Event) error {
+// checkVersion refuses what this version must not read over.
+func checkVersion(e event.Event) error {
 	if e.Critical && !e.Type.Known() {
-		return tooNew(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
+		return tooNewError(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
 	}
 	if e.Type == event.SessionStart {
 		if d, err := event.Decode[event.SessionStartData](e); err == nil && d.JournalVersion > event.JournalVersion {
-			return tooNew(fmt.Sprintf("it has version %d, this version reads up to %d", d.JournalVersion, event.JournalVersion))
+			return tooNewError(fmt.Sprintf("it has version %d, this version reads up to %d", d.JournalVersion, event.JournalVersion))
 		}
 	}
 	return nil
 }
 
-func tooNew(why string) error {
+func tooNewError(why string) error {
 	return failure.New(failure.StateCorrupt, "the journal was written by a newer version: %s", why).
 		WithHint("use the version of agent-pipelines that wrote the session, or a later one")
 }
 
-// outdated says why a numbered event comes too late, "" if it does not.
-func (s *scanner) outdated(e event.Event) string {
+// staleReason says why a numbered event comes too late, "" if it does not.
+func (s *scanner) staleReason(e event.Event) string {
 	switch {
 	case e.Seq == 0:
 		return ""

@@ -21,7 +21,7 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 		return nil //nolint:nilerr // whoever calls the component gets the error, with what exists
 	}
 	if e.Target != nil {
-		return h.confinable(e.Component, use)
+		return h.checkConfinable(e.Component, use)
 	}
 	b, err := h.sandboxPolicy(e, e.Component, use)
 	if err != nil || b == nil {
@@ -36,9 +36,9 @@ func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolic
 	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
 }
 
-// confinable refuses isolation for a provider of this process. Strategies and actions of this process are the
+// checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process are the
 // program's own, which nobody confines but itself.
-func (h *Host) confinable(c sdk.Component, use Use) error {
+func (h *Host) checkConfinable(c sdk.Component, use Use) error {
 	if c.Kind != sdk.KindProvider || !use.Sandbox.Asks() && !requiresSandbox(c) {
 		return nil
 	}

@@ -101,15 +101,15 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 		t.Errorf("one that nobody asks to confine: %v, %v", b, err)
 	}
 	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
-	if err := h.confinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
+	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
 		t.Errorf("a provider of this process: %v", err)
 	}
 	inside.Provider = &sdk.ProviderTraits{RequiresSandbox: true}
-	if err := h.confinable(inside, Use{}); err == nil {
+	if err := h.checkConfinable(inside, Use{}); err == nil {
 		t.Error("a provider of this process that requires isolation is accepted")
 	}
 	inside.Kind, inside.Provider = sdk.KindTermination, nil
-	if err := h.confinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
+	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
 		t.Errorf("a strategy of this process: %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// CallGuard stands before one component of one process. It is safe for concurrent use.
-type CallGuard struct {
+// callGuard stands before one component of one process. It is safe for concurrent use.
+type callGuard struct {
 	component sdk.Component
 	target    any
 	request   sdk.InitRequest
@@ -25,9 +25,9 @@ type CallGuard struct {
 	valid map[[sha256.Size]byte]bool
 }
 
-// NewCallGuard makes the gate of target, which implements the interface of the component's kind.
-func NewCallGuard(component sdk.Component, target any, init sdk.InitRequest) *CallGuard {
-	g := &CallGuard{
+// newCallGuard makes the gate of target, which implements the interface of the component's kind.
+func newCallGuard(component sdk.Component, target any, init sdk.InitRequest) *callGuard {
+	g := &callGuard{
 		component: component, target: target, request: init,
 		setup: make(chan struct{}, 1), valid: map[[sha256.Size]byte]bool{},
 	}
@@ -38,12 +38,12 @@ func NewCallGuard(component sdk.Component, target any, init sdk.InitRequest) *Ca
 }
 
 // Target is the component.
-func (g *CallGuard) Target() any { return g.target }
+func (g *callGuard) Target() any { return g.target }
 
 // Call makes one call with the configuration: it waits for the component's turn, initializes and
 // validates where that is due, and calls. What Init and Validate refuse comes back as a failure, as
 // it is or as config_invalid, and is asked again the next time: the user may have repaired the cause.
-func (g *CallGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
+func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
 		resume := PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
 		err := acquireToken(ctx, g.turns)
@@ -60,7 +60,7 @@ func (g *CallGuard) Call(ctx context.Context, with sdk.ValidateRequest, call fun
 }
 
 // Init initializes the component and validates nothing.
-func (g *CallGuard) Init(ctx context.Context) error {
+func (g *callGuard) Init(ctx context.Context) error {
 	if err := acquireToken(ctx, g.setup); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (g *CallGuard) Init(ctx context.Context) error {
 	return g.initOnce(ctx)
 }
 
-func (g *CallGuard) prepare(ctx context.Context, with sdk.ValidateRequest) error {
+func (g *callGuard) prepare(ctx context.Context, with sdk.ValidateRequest) error {
 	id := configDigest(with)
 	if g.prepared(id) {
 		return nil
@@ -94,7 +94,7 @@ func (g *CallGuard) prepare(ctx context.Context, with sdk.ValidateRequest) error
 	return nil
 }
 
-func (g *CallGuard) initOnce(ctx context.Context) error {
+func (g *callGuard) initOnce(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready
 	g.mu.Unlock()
@@ -115,14 +115,14 @@ func (g *CallGuard) initOnce(ctx context.Context) error {
 	return nil
 }
 
-func (g *CallGuard) prepared(id [sha256.Size]byte) bool {
+func (g *callGuard) prepared(id [sha256.Size]byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ready && g.valid[id]
 }
 
 // setupError keeps the failure of a component and the cause of a cancelled context as they are.
-func (g *CallGuard) setupError(ctx context.Context, how string, err error) error {
+func (g *callGuard) setupError(ctx context.Context, how string, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
@@ -144,7 +144,7 @@ func configDigest(with sdk.ValidateRequest) [sha256.Size]byte {
 }
 
 // Shutdown asks a component that was initialized to let go of what it holds.
-func (g *CallGuard) Shutdown(ctx context.Context) error {
+func (g *callGuard) Shutdown(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready
 	g.ready = false

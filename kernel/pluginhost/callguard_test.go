@@ -44,7 +44,7 @@ func (r *target) Shutdown(context.Context) error {
 	return nil
 }
 
-func (r *target) call(g *CallGuard, model string) error {
+func (r *target) call(g *callGuard, model string) error {
 	return g.Call(context.Background(), sdk.ValidateRequest{Model: model, Config: []byte("{}")}, func(context.Context) error {
 		r.note("call " + model)
 		return nil
@@ -53,7 +53,7 @@ func (r *target) call(g *CallGuard, model string) error {
 
 func TestOrderOfCalls(t *testing.T) {
 	r := &target{}
-	g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
+	g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
 	for _, model := range []string{"a", "a", "b", "a"} {
 		if err := r.call(g, model); err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
+			g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
 			for range 2 {
 				if err := tt.r.call(g, "a"); failure.KindOf(err) != tt.kind {
 					t.Errorf("error %v, want kind %s", err, tt.kind)
@@ -98,7 +98,7 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 }
 
 func TestBareComponentNeedsNothing(t *testing.T) {
-	g := NewCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
+	g := newCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
 	called := false
 	err := g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })
 	if err != nil || !called || g.Shutdown(t.Context()) != nil {
@@ -108,7 +108,7 @@ func TestBareComponentNeedsNothing(t *testing.T) {
 
 func TestInitOnceUnderConcurrentCalls(t *testing.T) {
 	r := &target{}
-	g := NewCallGuard(sdk.Component{}, r, sdk.InitRequest{})
+	g := newCallGuard(sdk.Component{}, r, sdk.InitRequest{})
 	var wait sync.WaitGroup
 	for range 16 {
 		wait.Go(func() {
@@ -129,7 +129,7 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 		most        int32
 	}{{sdk.ConcurrencySerial, 1}, {sdk.ConcurrencySafe, 3}, {"", 3}} {
 		synctest.Test(t, func(t *testing.T) {
-			g := NewCallGuard(sdk.Component{Concurrency: tt.concurrency}, struct{}{}, sdk.InitRequest{})
+			g := newCallGuard(sdk.Component{Concurrency: tt.concurrency}, struct{}{}, sdk.InitRequest{})
 			var running, most atomic.Int32
 			release := make(chan struct{})
 			var wait sync.WaitGroup
@@ -160,7 +160,7 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 
 func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewCallGuard(sdk.Component{Concurrency: sdk.ConcurrencySerial}, struct{}{}, sdk.InitRequest{})
+		g := newCallGuard(sdk.Component{Concurrency: sdk.ConcurrencySerial}, struct{}{}, sdk.InitRequest{})
 		release := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
@@ -181,7 +181,7 @@ func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 // A call that waits for its turn behind another has its whole time when the turn comes.
 func TestWaitingUsesUpNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
+		g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
 		late := errors.New("late")
 		pass := func(takes time.Duration) error {
 			ctx, cancel := WithCallTimeout(t.Context(), time.Minute, late)

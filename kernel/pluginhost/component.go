@@ -68,7 +68,7 @@ func (h *Host) findComponent(ctx context.Context, kind sdk.Kind, name string, us
 type call func(ctx context.Context, target any) error
 
 // invocation leads a call through a gate; g is the component's.
-type invocation func(ctx context.Context, g *CallGuard) error
+type invocation func(ctx context.Context, g *callGuard) error
 
 // componentRef leads to a component, in this process or in a plugin's.
 type componentRef struct {
@@ -87,15 +87,15 @@ func (r componentRef) Validate(ctx context.Context, req sdk.ValidateRequest) err
 
 // call makes a call with a configuration.
 func (r componentRef) call(ctx context.Context, with sdk.ValidateRequest, c call) error {
-	return r.invoke(ctx, func(ctx context.Context, g *CallGuard) error {
+	return r.invoke(ctx, func(ctx context.Context, g *callGuard) error {
 		return g.Call(ctx, with, func(ctx context.Context) error { return c(ctx, g.Target()) })
 	})
 }
 
 // invoke makes the passage on the component's gate. What comes back tells no secret.
 func (r componentRef) invoke(ctx context.Context, p invocation) error {
-	if g, ok := r.entry.Target.(*CallGuard); ok {
-		if err := r.host.confinable(r.entry.Component, r.use); err != nil {
+	if g, ok := r.entry.Target.(*callGuard); ok {
+		if err := r.host.checkConfinable(r.entry.Component, r.use); err != nil {
 			return err
 		}
 		return r.host.redacted(p(ctx, g))
@@ -171,7 +171,7 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.
 
 // Release implements sdk.Releaser. It comes without a configuration, so that none is validated.
 func (t *termination) Release(ctx context.Context, session string) error {
-	return t.invoke(ctx, func(ctx context.Context, g *CallGuard) error {
+	return t.invoke(ctx, func(ctx context.Context, g *callGuard) error {
 		r, ok := g.Target().(sdk.Releaser)
 		if !ok {
 			return nil

@@ -26,13 +26,13 @@ type Host struct {
 	cache       *catalog.Cache
 	launcher    *launch.Launcher
 	catalog     *catalog.Catalog
-	pool        *Pool[*instance]
+	pool        *processPool[*instance]
 	search      catalog.SearchResult
 	sandbox     sandboxpolicy.Confiner
 	sharedCalls callTracker // of the processes that it shares
 
 	mu     sync.Mutex // guards:
-	local  []*CallGuard
+	local  []*callGuard
 	logged map[string]bool // what was said once
 	users  int             // this Host, if it has no Shared one, and those that share it, while they are open
 
@@ -68,7 +68,7 @@ func New(cfg Config) (*Host, error) {
 		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
-	h.pool = NewPool(cfg.Idle, h.reportCrash)
+	h.pool = newProcessPool(cfg.Idle, h.reportCrash)
 	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
@@ -88,7 +88,7 @@ func (h *Host) initShared(locks []trust.Lock) error {
 		h.verifier, h.cache, h.sandbox = trust.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), cmp.Or[sandboxpolicy.Confiner](h.cfg.Confiner, sandboxpolicy.Unavailable{})
 	} else {
 		h.system, h.cache, h.sandbox = first.system, first.cache, first.sandbox
-		h.verifier = first.verifier.Against(locks...)
+		h.verifier = first.verifier.WithLocks(locks...)
 	}
 	first.mu.Lock()
 	defer first.mu.Unlock()
@@ -184,7 +184,7 @@ func (h *Host) RegisterHookAction(a sdk.HookAction) error {
 
 func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
 	component.Kind = kind
-	g := NewCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	g := newCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
 	if err := h.catalog.Register(component, g); err != nil {
 		return err
 	}

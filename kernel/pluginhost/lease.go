@@ -16,31 +16,31 @@ const (
 )
 
 // instanceState is one process and the calls on it. The pool's mutex guards what changes.
-type instanceState[I PooledInstance] struct {
+type instanceState[I pooledInstance] struct {
 	instance I
 	slot     *slot[I]
 	wakeups  chan struct{} // hints that a call ended
 
 	next          int
-	calls         map[*Lease[I]]bool
-	blamed        *Lease[I] // the call that answers for the end
+	calls         map[*lease[I]]bool
+	blamed        *lease[I] // the call that answers for the end
 	hung          bool      // the process was killed because it did not answer
 	crashRecorded bool      // the end is recorded
 	retired       bool      // the end was asked for
 	draining      bool      // a call on it was given up: it takes no further ones, and ends with the last
 }
 
-// Lease is one call on a process.
-type Lease[I PooledInstance] struct {
-	pool   *Pool[I]
+// lease is one call on a process.
+type lease[I pooledInstance] struct {
+	pool   *processPool[I]
 	state  *instanceState[I]
 	number int // of the call, within its process
 }
 
 // newLease is called with the pool's mutex held.
-func (h *instanceState[I]) newLease(p *Pool[I]) *Lease[I] {
+func (h *instanceState[I]) newLease(p *processPool[I]) *lease[I] {
 	h.next++
-	l := &Lease[I]{pool: p, state: h, number: h.next}
+	l := &lease[I]{pool: p, state: h, number: h.next}
 	h.calls[l] = true
 	return l
 }
@@ -62,7 +62,7 @@ func (h *instanceState[I]) detach() {
 }
 
 // recordCrash is called with the mutex held, by whoever sees the end first.
-func (p *Pool[I]) recordCrash(h *instanceState[I]) {
+func (p *processPool[I]) recordCrash(h *instanceState[I]) {
 	if h.crashRecorded || h.retired {
 		return
 	}
@@ -80,7 +80,7 @@ func (p *Pool[I]) recordCrash(h *instanceState[I]) {
 }
 
 // Instance is the process that the call is made on.
-func (l *Lease[I]) Instance() I { return l.state.instance }
+func (l *lease[I]) Instance() I { return l.state.instance }
 
 // End ends the call, whose error was err, and returns the error that the caller should see: err
 // itself, or what the fate of the process makes of it. The process of a call that was cut off or that
@@ -90,7 +90,7 @@ func (l *Lease[I]) Instance() I { return l.state.instance }
 // A process on which a call was cancelled takes no further calls, also where it obeyed: what that call left running
 // in it, or outside its group, would be at work beside the next one. It ends with the last call on it, and End
 // of that call returns when it, its group and what left the group are gone.
-func (l *Lease[I]) End(ctx context.Context, err error) error {
+func (l *lease[I]) End(ctx context.Context, err error) error {
 	if err != nil && l.endedByPool(ctx) {
 		l.release(false)
 		return closedError()
@@ -111,7 +111,7 @@ func (l *Lease[I]) End(ctx context.Context, err error) error {
 
 // awaitEnd lets the process go, of which a call was given up that is released by now, and waits for its end where no
 // other call is on it.
-func (l *Lease[I]) awaitEnd() {
+func (l *lease[I]) awaitEnd() {
 	l.pool.mu.Lock()
 	h := l.state
 	h.draining = true
@@ -126,7 +126,7 @@ func (l *Lease[I]) awaitEnd() {
 
 // endedByPool reports whether the pool ended the process under the call. What the plugin says of it then is
 // of no use to anybody.
-func (l *Lease[I]) endedByPool(ctx context.Context) bool {
+func (l *lease[I]) endedByPool(ctx context.Context) bool {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	return l.state.retired && ctx.Err() == nil
@@ -153,7 +153,7 @@ func ignoredCancel(ctx context.Context, err error) bool {
 }
 
 // alive reports whether the process answers. One whose connection broke may take a moment to be gone.
-func (l *Lease[I]) alive(ctx context.Context) bool {
+func (l *lease[I]) alive(ctx context.Context) bool {
 	h := l.state
 	if !h.ended() && h.instance.Alive(context.WithoutCancel(ctx)) {
 		return true
@@ -163,7 +163,7 @@ func (l *Lease[I]) alive(ctx context.Context) bool {
 }
 
 // kill kills a process that should be gone and is not, and charges this call with its end.
-func (l *Lease[I]) kill() {
+func (l *lease[I]) kill() {
 	h := l.state
 	if h.ended() {
 		return
@@ -189,7 +189,7 @@ func awaitDone(done <-chan struct{}, limit time.Duration) {
 }
 
 // callError is the error of a call whose process is gone.
-func (l *Lease[I]) callError(ctx context.Context, err error) error {
+func (l *lease[I]) callError(ctx context.Context, err error) error {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	h := l.state
@@ -210,7 +210,7 @@ func (l *Lease[I]) callError(ctx context.Context, err error) error {
 	return h.instance.Crash()
 }
 
-func (l *Lease[I]) release(sound bool) {
+func (l *lease[I]) release(sound bool) {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	delete(l.state.calls, l)

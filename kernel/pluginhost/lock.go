@@ -49,7 +49,7 @@ func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
 // plugins and platforms stay. With Check, plugins that differ are a failure of kind plugin_untrusted, which names
 // each; those without an entry are one only where they were named.
 func (h *Host) Lock(req LockRequest) (LockReport, error) {
-	r := LockReport{Lock: h.store().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
+	r := LockReport{Lock: h.trustStore().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
 		r.Lock = h.cfg.ProjectLock
 	} else if err := h.checkConfigDir("nothing can be locked"); err != nil {
@@ -65,7 +65,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	}
 	for _, c := range candidates {
 		e := LockEntry{Name: catalog.Prefix + c.Name, Path: c.Command()}
-		if e.SHA256, err = h.digest(c); err != nil {
+		if e.SHA256, err = h.pluginDigest(c); err != nil {
 			return r, err
 		}
 		e.Before, _ = lock.Digest(e.Name, r.Platform)
@@ -77,7 +77,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	if req.Check {
 		return r, r.checkError(len(req.Names) > 0)
 	}
-	return r, h.write(req, r)
+	return r, h.writeLock(req, r)
 }
 
 // selectPlugins are the plugins of these names, or all files.
@@ -105,7 +105,7 @@ func (h *Host) pluginIndex(name string) int {
 	return slices.IndexFunc(h.search.Plugins, func(c catalog.Plugin) bool { return c.Name == name })
 }
 
-func (h *Host) digest(c catalog.Plugin) (string, error) {
+func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
 	b, err := c.Read(h.verifier)
 	if err != nil {
 		return "", err
@@ -145,7 +145,7 @@ func (r LockReport) checkError(named bool) error {
 		WithHint("if you replaced them yourself, lock them again by the same line without --check; if not, install them again from their source")
 }
 
-func (h *Host) write(req LockRequest, r LockReport) error {
+func (h *Host) writeLock(req LockRequest, r LockReport) error {
 	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (h *Host) write(req LockRequest, r LockReport) error {
 		return l
 	}
 	if req.Project {
-		return h.store().ChangeProjectLock(r.Lock, change)
+		return h.trustStore().ChangeProjectLock(r.Lock, change)
 	}
-	return h.store().ChangeLock(change)
+	return h.trustStore().ChangeLock(change)
 }

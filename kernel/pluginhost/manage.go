@@ -32,7 +32,7 @@ type Installed struct {
 var ErrInstalled = catalog.ErrInstalled
 
 func (h *Host) installer() catalog.Installer {
-	return catalog.Installer{Store: h.store(), Describe: h.describe}
+	return catalog.Installer{Store: h.trustStore(), Describe: h.describe}
 }
 
 // Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. It is

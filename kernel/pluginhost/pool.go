@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// DefaultIdle is how long a process without calls is kept.
-const DefaultIdle = time.Minute
+// defaultIdle is how long a process without calls is kept.
+const defaultIdle = time.Minute
 
 // ErrCollateral is in the chain of the failure of a call that fell with its process although another
 // call is charged with the fall. Making it again uses up no try.
@@ -23,8 +23,8 @@ func closedError() error {
 	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
 }
 
-// Key says which processes are interchangeable.
-type Key struct {
+// processKey says which processes are interchangeable.
+type processKey struct {
 	// Path is the binary as it is called: one file may be several plugins by its names.
 	Path string
 	// Args are the arguments, joined by NUL: one program may be several plugins by them.
@@ -39,8 +39,8 @@ type Key struct {
 	Sandbox string
 }
 
-// PooledInstance is a running process. All methods are safe for concurrent use.
-type PooledInstance interface {
+// pooledInstance is a running process. All methods are safe for concurrent use.
+type pooledInstance interface {
 	// Done is closed when the process is gone.
 	Done() <-chan struct{}
 	// Alive reports, within a bound, whether the process answers.
@@ -55,8 +55,8 @@ type PooledInstance interface {
 	Hung() *failure.Error
 }
 
-// Pool keeps instances. It is safe for concurrent use.
-type Pool[I PooledInstance] struct {
+// processPool keeps instances. It is safe for concurrent use.
+type processPool[I pooledInstance] struct {
 	idle    time.Duration
 	onCrash func(I)
 	quit    chan struct{}
@@ -64,12 +64,12 @@ type Pool[I PooledInstance] struct {
 
 	mu     sync.Mutex
 	closed bool
-	slots  map[Key]*slot[I]
+	slots  map[processKey]*slot[I]
 	live   map[*instanceState[I]]bool // all that are watched
 }
 
 // slot is the place of one key.
-type slot[I PooledInstance] struct {
+type slot[I pooledInstance] struct {
 	starting chan struct{} // a token for whoever starts the process
 
 	// The pool's mutex guards the rest.
@@ -77,21 +77,21 @@ type slot[I PooledInstance] struct {
 	history crashHistory
 }
 
-// NewPool makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
+// newProcessPool makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
 // being asked to, from a goroutine that Close waits for; nil for nobody.
-func NewPool[I PooledInstance](idle time.Duration, fall func(I)) *Pool[I] {
+func newProcessPool[I pooledInstance](idle time.Duration, fall func(I)) *processPool[I] {
 	if idle <= 0 {
-		idle = DefaultIdle
+		idle = defaultIdle
 	}
 	if fall == nil {
 		fall = func(I) {}
 	}
-	return &Pool[I]{idle: idle, onCrash: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}, live: map[*instanceState[I]]bool{}}
+	return &processPool[I]{idle: idle, onCrash: fall, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
 // Acquire begins a call on the key's process and calls start if there is none. It waits out the pause
 // after a fall. Every lease is ended by [Lease.End].
-func (p *Pool[I]) Acquire(ctx context.Context, key Key, start func(context.Context) (I, error)) (*Lease[I], error) {
+func (p *processPool[I]) Acquire(ctx context.Context, key processKey, start func(context.Context) (I, error)) (*lease[I], error) {
 	s := p.slot(key)
 	select {
 	case s.starting <- struct{}{}:
@@ -113,7 +113,7 @@ func (p *Pool[I]) Acquire(ctx context.Context, key Key, start func(context.Conte
 	return p.track(s, instance)
 }
 
-func (p *Pool[I]) slot(key Key) *slot[I] {
+func (p *processPool[I]) slot(key processKey) *slot[I] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.slots[key]
@@ -125,7 +125,7 @@ func (p *Pool[I]) slot(key Key) *slot[I] {
 }
 
 // join enters the process that runs, if one does.
-func (p *Pool[I]) join(s *slot[I]) (*Lease[I], error) {
+func (p *processPool[I]) join(s *slot[I]) (*lease[I], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -138,7 +138,7 @@ func (p *Pool[I]) join(s *slot[I]) (*Lease[I], error) {
 }
 
 // backoff waits out the pause after a fall, or refuses while the process falls too often.
-func (p *Pool[I]) backoff(ctx context.Context, s *slot[I]) error {
+func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	p.mu.Lock()
 	now := time.Now()
 	unhealthy, pause, words := s.history.cooldown(now), s.history.pause(now), s.history.lastOutput
@@ -164,7 +164,7 @@ func (p *Pool[I]) backoff(ctx context.Context, s *slot[I]) error {
 
 // startFailed counts falls and time-outs at the start; a binary that is no plugin does not become one
 // by waiting.
-func (p *Pool[I]) startFailed(s *slot[I], err error) {
+func (p *processPool[I]) startFailed(s *slot[I], err error) {
 	kind := failure.KindOf(err)
 	if kind != failure.ProviderCrashed && kind != failure.ProviderTimeout {
 		return
@@ -174,8 +174,8 @@ func (p *Pool[I]) startFailed(s *slot[I], err error) {
 	s.history.add(time.Now(), failure.From(err).Detail)
 }
 
-func (p *Pool[I]) track(s *slot[I], instance I) (*Lease[I], error) {
-	h := &instanceState[I]{instance: instance, slot: s, wakeups: make(chan struct{}, 1), calls: map[*Lease[I]]bool{}}
+func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
+	h := &instanceState[I]{instance: instance, slot: s, wakeups: make(chan struct{}, 1), calls: map[*lease[I]]bool{}}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -191,7 +191,7 @@ func (p *Pool[I]) track(s *slot[I], instance I) (*Lease[I], error) {
 }
 
 // watch sees one process through to its end.
-func (p *Pool[I]) watch(h *instanceState[I]) {
+func (p *processPool[I]) watch(h *instanceState[I]) {
 	defer p.stop(h)
 	timer := time.NewTimer(p.idle)
 	defer timer.Stop()
@@ -217,7 +217,7 @@ func (p *Pool[I]) watch(h *instanceState[I]) {
 }
 
 // stop lets go of the process; a pool that is closed still does so in good order.
-func (p *Pool[I]) stop(h *instanceState[I]) {
+func (p *processPool[I]) stop(h *instanceState[I]) {
 	h.instance.Stop(context.Background())
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,14 +225,14 @@ func (p *Pool[I]) stop(h *instanceState[I]) {
 }
 
 // handleCrash records the end that nobody asked for and charges a call with it.
-func (p *Pool[I]) handleCrash(h *instanceState[I]) {
+func (p *processPool[I]) handleCrash(h *instanceState[I]) {
 	p.mu.Lock()
 	p.recordCrash(h)
 	p.mu.Unlock()
 	p.onCrash(h.instance)
 }
 
-func (p *Pool[I]) retire(h *instanceState[I]) {
+func (p *processPool[I]) retire(h *instanceState[I]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.retired = true
@@ -240,7 +240,7 @@ func (p *Pool[I]) retire(h *instanceState[I]) {
 }
 
 // retireIfIdle takes a process without calls out of the pool: one whose time is over, or early, one that is leaving.
-func (p *Pool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
+func (p *processPool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(h.calls) > 0 || early && !h.draining {
@@ -252,7 +252,7 @@ func (p *Pool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 }
 
 // Retire ends the instances that match and have no call on them, and waits for that. When ctx ends first, they are killed.
-func (p *Pool[I]) Retire(ctx context.Context, match func(I) bool) {
+func (p *processPool[I]) Retire(ctx context.Context, match func(I) bool) {
 	p.mu.Lock()
 	var leaving []*instanceState[I]
 	for h := range p.live {
@@ -277,7 +277,7 @@ func (p *Pool[I]) Retire(ctx context.Context, match func(I) bool) {
 
 // Close stops every process and waits for that; calls in flight fail. When ctx ends first, what is
 // left is killed without waiting, and the cause is returned. Nothing can be acquired any more.
-func (p *Pool[I]) Close(ctx context.Context) error {
+func (p *processPool[I]) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if !p.closed {
 		p.closed = true
@@ -299,7 +299,7 @@ func (p *Pool[I]) Close(ctx context.Context) error {
 	}
 }
 
-func (p *Pool[I]) killAll() {
+func (p *processPool[I]) killAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for h := range p.live {

@@ -47,7 +47,7 @@ func (f *fake) Hung() *failure.Error {
 
 // poolBench is a pool of fakes with the record of what was started.
 type poolBench struct {
-	*Pool[*fake]
+	*processPool[*fake]
 	t       *testing.T
 	started []*fake
 	fell    atomic.Int32
@@ -56,7 +56,7 @@ type poolBench struct {
 
 func newPoolBench(t *testing.T) *poolBench {
 	b := &poolBench{t: t}
-	b.Pool = NewPool(time.Minute, func(*fake) { b.fell.Add(1) })
+	b.processPool = newProcessPool(time.Minute, func(*fake) { b.fell.Add(1) })
 	return b
 }
 
@@ -69,7 +69,7 @@ func (b *poolBench) start(context.Context) (*fake, error) {
 	return f, nil
 }
 
-func (b *poolBench) acquire(key Key) *Lease[*fake] {
+func (b *poolBench) acquire(key processKey) *lease[*fake] {
 	b.t.Helper()
 	l, err := b.Acquire(b.t.Context(), key, b.start)
 	if err != nil {
@@ -90,9 +90,9 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		base := Key{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
-		numbers := map[Key]int{}
-		for _, k := range []Key{
+		base := processKey{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
+		numbers := map[processKey]int{}
+		for _, k := range []processKey{
 			base,
 			{"/P", "", "d", "e", "/w", ""},
 			{"/p", "a", "d", "e", "/w", ""},
@@ -123,7 +123,7 @@ func TestConcurrentCallsStartOneProcess(t *testing.T) {
 		defer b.close()
 		var wait sync.WaitGroup
 		for range 8 {
-			wait.Go(func() { _ = b.acquire(Key{}).End(t.Context(), nil) })
+			wait.Go(func() { _ = b.acquire(processKey{}).End(t.Context(), nil) })
 		}
 		wait.Wait()
 		if len(b.started) != 1 {
@@ -136,14 +136,14 @@ func TestIdleProcessIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		l := b.acquire(Key{})
+		l := b.acquire(processKey{})
 		time.Sleep(5 * time.Minute)
 		if b.started[0].stopped.Load() {
 			t.Fatal("a process was stopped during a call")
 		}
 		_ = l.End(t.Context(), nil)
 		time.Sleep(59 * time.Second)
-		_ = b.acquire(Key{}).End(t.Context(), nil)
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
 		if b.started[0].stopped.Load() || len(b.started) != 1 {
@@ -154,7 +154,7 @@ func TestIdleProcessIsStopped(t *testing.T) {
 		if !b.started[0].stopped.Load() {
 			t.Error("the idle process runs on")
 		}
-		_ = b.acquire(Key{}).End(t.Context(), nil)
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
 		if len(b.started) != 2 || b.fell.Load() != 0 {
 			t.Errorf("%d processes, %d falls, want 2 and none", len(b.started), b.fell.Load())
 		}
@@ -165,8 +165,8 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		done := b.acquire(Key{})
-		first, second, third := b.acquire(Key{}), b.acquire(Key{}), b.acquire(Key{})
+		done := b.acquire(processKey{})
+		first, second, third := b.acquire(processKey{}), b.acquire(processKey{}), b.acquire(processKey{})
 		_ = done.End(t.Context(), nil)
 		b.started[0].Kill()
 		synctest.Wait()
@@ -175,7 +175,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 			Collateral      bool
 		}
 		var got []seen
-		for _, l := range []*Lease[*fake]{first, second, third} {
+		for _, l := range []*lease[*fake]{first, second, third} {
 			f := failure.From(l.End(t.Context(), lost))
 			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateralFailure)})
 			if f.Kind != failure.ProviderCrashed || !f.Retryable {
@@ -200,7 +200,7 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		first, second := b.acquire(Key{}), b.acquire(Key{})
+		first, second := b.acquire(processKey{}), b.acquire(processKey{})
 		b.started[0].hung.Store(true)
 		err := first.End(t.Context(), failure.New(failure.ProviderTimeout, "no answer"))
 		if failure.From(err).Message != "hung 1" || errors.Is(err, ErrCollateralFailure) {
@@ -217,7 +217,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
-			if got := b.acquire(Key{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
+			if got := b.acquire(processKey{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
 				t.Errorf("error %v became %v", err, got)
 			}
 		}
@@ -231,7 +231,7 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		l := b.acquire(Key{})
+		l := b.acquire(processKey{})
 		b.started[0].hung.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -253,7 +253,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
-		given, stays := b.acquire(Key{}), b.acquire(Key{})
+		given, stays := b.acquire(processKey{}), b.acquire(processKey{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := given.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) {
@@ -263,7 +263,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 		if b.started[0].stopped.Load() {
 			t.Error("the process ended under a call that was not given up")
 		}
-		next := b.acquire(Key{})
+		next := b.acquire(processKey{})
 		if next.Instance() == given.Instance() {
 			t.Error("a later call joined the process")
 		}
@@ -290,7 +290,7 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 		var pauses []time.Duration
 		for range maxRestarts + 1 {
 			begun := time.Now()
-			l := b.acquire(Key{})
+			l := b.acquire(processKey{})
 			pauses = append(pauses, time.Since(begun))
 			l.Instance().Kill()
 			synctest.Wait()
@@ -300,13 +300,13 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 		if diff := cmp.Diff(want, pauses); diff != "" {
 			t.Errorf("pauses (-want +got):\n%s", diff)
 		}
-		_, err := b.Acquire(t.Context(), Key{}, b.start)
+		_, err := b.Acquire(t.Context(), processKey{}, b.start)
 		f := failure.From(err)
 		if f == nil || f.Kind != failure.ProviderCrashed || f.Detail != "words of 4" || f.RetryAfterSeconds <= 50 {
 			t.Fatalf("after four falls: %+v", f)
 		}
 		time.Sleep(time.Duration(f.RetryAfterSeconds * float64(time.Second)))
-		_ = b.acquire(Key{}).End(t.Context(), nil)
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
 		if len(b.started) != maxRestarts+2 {
 			t.Errorf("%d starts", len(b.started))
 		}
@@ -323,12 +323,12 @@ func TestStartsThatFailCountAsFalls(t *testing.T) {
 			b := newPoolBench(t)
 			defer b.close()
 			b.err = failure.New(tt.kind, "no")
-			if _, err := b.Acquire(t.Context(), Key{}, b.start); !errors.Is(err, b.err) {
+			if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, b.err) {
 				t.Errorf("error %v, want %v", err, b.err)
 			}
 			b.err = nil
 			begun := time.Now()
-			_ = b.acquire(Key{}).End(t.Context(), nil)
+			_ = b.acquire(processKey{}).End(t.Context(), nil)
 			if got := time.Since(begun); got != tt.pause {
 				t.Errorf("%s: pause %v, want %v", tt.kind, got, tt.pause)
 			}
@@ -358,12 +358,12 @@ func TestWaitingForAStartCanBeCancelled(t *testing.T) {
 		release := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			_, _ = b.Acquire(t.Context(), Key{}, func(context.Context) (*fake, error) { <-release; return nil, lost })
+			_, _ = b.Acquire(t.Context(), processKey{}, func(context.Context) (*fake, error) { <-release; return nil, lost })
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := b.Acquire(ctx, Key{}, b.start); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := b.Acquire(ctx, processKey{}, b.start); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want the deadline", err)
 		}
 		close(release)
@@ -374,7 +374,7 @@ func TestWaitingForAStartCanBeCancelled(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
-		l := b.acquire(Key{})
+		l := b.acquire(processKey{})
 		for range 2 {
 			b.close()
 		}
@@ -384,7 +384,7 @@ func TestClose(t *testing.T) {
 		if err := l.End(t.Context(), lost); !errors.Is(err, ErrClosed) {
 			t.Errorf("the call in flight: %v, want %v", err, ErrClosed)
 		}
-		if _, err := b.Acquire(t.Context(), Key{}, b.start); !errors.Is(err, ErrClosed) {
+		if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, ErrClosed) {
 			t.Errorf("a new call: %v, want %v", err, ErrClosed)
 		}
 		if b.fell.Load() != 0 {
@@ -397,7 +397,7 @@ func TestCloseDuringAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		f := &fake{done: make(chan struct{})}
-		_, err := b.Acquire(t.Context(), Key{}, func(context.Context) (*fake, error) {
+		_, err := b.Acquire(t.Context(), processKey{}, func(context.Context) (*fake, error) {
 			b.close()
 			return f, nil
 		})
@@ -409,9 +409,9 @@ func TestCloseDuringAStart(t *testing.T) {
 
 func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool[*slow](time.Minute, nil)
+		p := newProcessPool[*slow](time.Minute, nil)
 		s := &slow{fake{done: make(chan struct{})}}
-		l, err := p.Acquire(t.Context(), Key{}, func(context.Context) (*slow, error) { return s, nil })
+		l, err := p.Acquire(t.Context(), processKey{}, func(context.Context) (*slow, error) { return s, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 		return err
 	}
 	dir := h.workDir(use)
-	key := Key{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: dir}
+	key := processKey{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: dir}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*insta
 	return &instance{
 		pluginProcess: a, environment: []string{},
 		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
-		guards:  map[string]*CallGuard{},
+		guards:  map[string]*callGuard{},
 		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil
 }
@@ -60,7 +60,7 @@ func confineRunningError(c catalog.Plugin) error {
 
 // pluginProcess is a plugin process, whoever started it.
 type pluginProcess interface {
-	PooledInstance
+	pooledInstance
 	Client() *client.Client
 	Command() string
 	PID() int

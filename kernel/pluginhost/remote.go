@@ -45,16 +45,16 @@ type instance struct {
 	users       sharedUsers // the Hosts that use it
 
 	mu     sync.Mutex
-	guards map[string]*CallGuard // by kind and name
+	guards map[string]*callGuard // by kind and name
 }
 
-func (i *instance) guard(component sdk.Component) *CallGuard {
+func (i *instance) guard(component sdk.Component) *callGuard {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id := string(component.Kind) + " " + component.Name
 	g, ok := i.guards[id]
 	if !ok {
-		g = NewCallGuard(component, proxy(i.Client(), component), i.init)
+		g = newCallGuard(component, proxy(i.Client(), component), i.init)
 		i.guards[id] = g
 	}
 	return g
@@ -91,7 +91,7 @@ func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p inv
 		return err
 	}
 	env, dir := h.environment(component, use), h.workDir(use)
-	key := Key{
+	key := processKey{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
 	}
 	owner := h.owner(component)
@@ -154,7 +154,7 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 
 // start starts a plugin for a guest, which may be h itself.
 func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
-	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*CallGuard{}}
+	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
 			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)

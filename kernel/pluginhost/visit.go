@@ -120,7 +120,7 @@ func (v *callTracker) begin(ctx context.Context) (_ context.Context, done func()
 }
 
 // close ends the calls of h and leaves the processes; those that nobody else uses end, too.
-func (v *callTracker) close(ctx context.Context, h *Host, processes *Pool[*instance]) {
+func (v *callTracker) close(ctx context.Context, h *Host, processes *processPool[*instance]) {
 	v.mu.Lock()
 	v.closed = true
 	for cancel := range v.cancels {

@@ -13,17 +13,17 @@ func (h *Host) Trust(dir string) error {
 	if err := h.checkConfigDir("nothing can be trusted"); err != nil {
 		return err
 	}
-	return h.store().Trust(dir)
+	return h.trustStore().Trust(dir)
 }
 
 // Distrust takes the trust in a directory back, and says whether there was any. A directory above it that is
 // trusted still covers it.
-func (h *Host) Distrust(dir string) (was bool, err error) { return h.store().Distrust(dir) }
+func (h *Host) Distrust(dir string) (was bool, err error) { return h.trustStore().Distrust(dir) }
 
 // Trusted lists the directories that the user trusts, sorted.
-func (h *Host) Trusted() ([]string, error) { return h.store().Trusted() }
+func (h *Host) Trusted() ([]string, error) { return h.trustStore().Trusted() }
 
-func (h *Host) store() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
+func (h *Host) trustStore() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
 
 // checkConfigDir refuses what would be said in a configuration directory that lies inside the project, and so would
 // be the project's word. What completes the message.

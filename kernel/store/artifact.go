@@ -18,7 +18,7 @@ import (
 // parallel block the provider comes before the id. An error means that the plan has no such node.
 func Artifact(p *plan.Plan, at event.Location) (visit, newest string, err error) {
 	name, err := artifactName(p, at)
-	return name + visitOf(at), name + ".yaml", err
+	return name + visitSuffix(at), name + ".yaml", err
 }
 
 // StartArtifact is the file of the artifact that a run begins with.
@@ -35,7 +35,7 @@ func GivenArtifact(p *plan.Plan, path string) (given, newest string, err error) 
 // artifacts/NN-[NN-…]<id>.input.v<visit>.yaml.
 func EmbeddedInput(p *plan.Plan, at event.Location) (string, error) {
 	name, err := artifactName(p, at)
-	return name + ".input" + visitOf(at), err
+	return name + ".input" + visitSuffix(at), err
 }
 
 // artifactName is what the names of the files of a node's artifacts begin with.
@@ -44,15 +44,15 @@ func artifactName(p *plan.Plan, at event.Location) (string, error) {
 	if n == nil {
 		return "", fmt.Errorf("the plan has no node %q", at.Node)
 	}
-	name := positions(at.Node) + "-"
+	name := nodePositions(at.Node) + "-"
 	if at.Branch != "" {
-		name += element(at.Branch) + "-"
+		name += pathElement(at.Branch) + "-"
 	}
-	return path.Join(ArtifactsDir, name+element(n.ID)), nil
+	return path.Join(ArtifactsDir, name+pathElement(n.ID)), nil
 }
 
-// visitOf is what they end with.
-func visitOf(at event.Location) string {
+// visitSuffix is what they end with.
+func visitSuffix(at event.Location) string {
 	run := ""
 	if at.Run > 1 {
 		run = fmt.Sprintf(".r%d", at.Run)
@@ -60,8 +60,8 @@ func visitOf(at event.Location) string {
 	return fmt.Sprintf("%s.v%d.yaml", run, max(at.Visit, 1))
 }
 
-// positions are those of a path with two digits each, joined by dashes.
-func positions(path string) string {
+// nodePositions are those of a path with two digits each, joined by dashes.
+func nodePositions(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {
 		parts[i] = strings.Repeat("0", max(0, 2-len(p))) + p

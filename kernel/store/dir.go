@@ -25,17 +25,19 @@ const (
 )
 
 // QuestionFile is the name of a question to a person.
-func QuestionFile(id string) string { return QuestionsDir + "/" + element(id) + ".json" }
+func QuestionFile(id string) string { return QuestionsDir + "/" + pathElement(id) + ".json" }
 
 // EscalationFile is the name of an escalation, by its id.
-func EscalationFile(id string) string { return EscalationsDir + "/" + element(id) + ".yaml" }
+func EscalationFile(id string) string { return EscalationsDir + "/" + pathElement(id) + ".yaml" }
 
 // ResolutionFile is the name of what a person writes to answer it.
-func ResolutionFile(id string) string { return EscalationsDir + "/" + element(id) + ".resolution.yaml" }
+func ResolutionFile(id string) string {
+	return EscalationsDir + "/" + pathElement(id) + ".resolution.yaml"
+}
 
 // HookText is the file of the text that a hook gave: its key in the journal and the point it was called at.
 func HookText(key event.Key, point string) string {
-	return HooksDir + "/" + element(strings.NewReplacer("hook:", point+"-", "/", "-", "#", "-").Replace(string(key))) + ".md"
+	return HooksDir + "/" + pathElement(strings.NewReplacer("hook:", point+"-", "/", "-", "#", "-").Replace(string(key))) + ".md"
 }
 
 // ProgressFile is the name of a loop's progress file.

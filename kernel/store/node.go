@@ -29,12 +29,12 @@ type Node string
 // A place with a branch and the block's own path is the branch's directory. An error means that the
 // plan has no such node.
 func At(p *plan.Plan, at event.Location) (Node, error) {
-	w := walk{at: at, path: at.Node}
-	if err := w.down(p.Nodes); err != nil {
+	w := nodePath{location: at, path: at.Node}
+	if err := w.descend(p.Nodes); err != nil {
 		return "", err
 	}
 	if at.Step != "" {
-		w.add("steps", element(at.Step))
+		w.add("steps", pathElement(at.Step))
 	}
 	return Node(path.Join(w.elements...)), nil
 }
@@ -44,60 +44,60 @@ func Provider(p *plan.Plan, at event.Location) (Node, error) {
 	return At(p, event.Location{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
 }
 
-// walk goes from the session down to a node.
-type walk struct {
-	at       event.Location
+// nodePath goes from the session down to a node.
+type nodePath struct {
+	location event.Location
 	path     string // of the node in the plan that the walk is in
 	elements []string
 	nested   bool // inside a pipeline node, which used up the run
 	block    bool // inside a parallel block, which used up visit and run
 }
 
-func (w *walk) add(elements ...string) { w.elements = append(w.elements, elements...) }
+func (w *nodePath) add(elements ...string) { w.elements = append(w.elements, elements...) }
 
-func (w *walk) down(nodes []plan.Node) error {
+func (w *nodePath) descend(nodes []plan.Node) error {
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool {
 		return n.Path == w.path || strings.HasPrefix(w.path, n.Path+".")
 	})
 	if i < 0 {
-		return fmt.Errorf("the plan has no node %q", w.at.Node)
+		return fmt.Errorf("the plan has no node %q", w.location.Node)
 	}
 	n := nodes[i]
-	w.add(fmt.Sprintf("%s-%02d-%s", n.Kind, i, element(n.ID)))
+	w.add(fmt.Sprintf("%s-%02d-%s", n.Kind, i, pathElement(n.ID)))
 	switch n.Kind {
 	case plan.KindPipeline:
 		w.nested = true
-		w.add(numbered("run", max(w.at.Run, 1)))
+		w.add(numbered("run", max(w.location.Run, 1)))
 	case plan.KindParallel:
-		w.again()
+		w.addVisitAndRun()
 		w.block = true
-		if w.at.Branch != "" {
-			w.add("providers", element(w.at.Branch))
+		if w.location.Branch != "" {
+			w.add("providers", pathElement(w.location.Branch))
 		}
 	case plan.KindStage:
-		w.again()
+		w.addVisitAndRun()
 	}
 	switch {
 	case n.Path == w.path:
 		return nil
 	case n.Plan != nil: // its nodes have the paths that they have without the others
 		w.path = strings.TrimPrefix(w.path, n.Path+".")
-		return w.down(n.Plan.Nodes)
+		return w.descend(n.Plan.Nodes)
 	default:
-		return w.down(n.Stages)
+		return w.descend(n.Stages)
 	}
 }
 
-// again adds the visit and the run from the second one on.
-func (w *walk) again() {
+// addVisitAndRun adds the visit and the run from the second one on.
+func (w *nodePath) addVisitAndRun() {
 	if w.block {
 		return
 	}
-	if w.at.Visit > 1 {
-		w.add(numbered("visit", w.at.Visit))
+	if w.location.Visit > 1 {
+		w.add(numbered("visit", w.location.Visit))
 	}
-	if w.at.Run > 1 && !w.nested {
-		w.add(numbered("run", w.at.Run))
+	if w.location.Run > 1 && !w.nested {
+		w.add(numbered("run", w.location.Run))
 	}
 }
 
@@ -128,11 +128,11 @@ func (n Node) Output(iteration, most int) string {
 // Check is the file with what a check at the entry of the node measured.
 func (n Node) Check(id string) string { return checkFile(string(n), id) }
 
-func checkFile(dir, id string) string { return path.Join(dir, "checks", element(id)+".json") }
+func checkFile(dir, id string) string { return path.Join(dir, "checks", pathElement(id)+".json") }
 
 // StepFile is the file with a step of the node as its artifact has it.
 func (n Node) StepFile(step string) string {
-	return path.Join(string(n), "steps", element(step), "step.json")
+	return path.Join(string(n), "steps", pathElement(step), "step.json")
 }
 
 // Iteration is the directory of an iteration, counted from 1.
@@ -199,20 +199,20 @@ func (i Iteration) Answer(n int) string { return i.file(fmt.Sprintf("answer-%d.m
 // large for a message. Make it with [Store.MkdirPrivate].
 func (i Iteration) Attempt(n int) string { return i.file(fmt.Sprintf("attempts/%02d", n)) }
 
-// maxElement is the longest path element kept as it is, in bytes; file systems allow 255.
-const maxElement = 120
+// maxPathElement is the longest path element kept as it is, in bytes; file systems allow 255.
+const maxPathElement = 120
 
-// element makes one path element of a name that people or agents chose. Nearly all names stay as
+// pathElement makes one path element of a name that people or agents chose. Nearly all names stay as
 // they are; a name that no file can have is cleaned and told apart by a hash.
-func element(name string) string {
+func pathElement(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == utf8.RuneError || unicode.IsControl(r) {
 			return '_'
 		}
 		return r
 	}, name)
-	if len(clean) > maxElement {
-		clean = strings.ToValidUTF8(clean[:maxElement], "")
+	if len(clean) > maxPathElement {
+		clean = strings.ToValidUTF8(clean[:maxPathElement], "")
 	}
 	if strings.Trim(clean, ".") == "" { // "", ".", ".."
 		clean = strings.Repeat("_", len(clean)+1)

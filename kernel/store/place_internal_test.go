@@ -109,13 +109,13 @@ func TestPlacesAreFew(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if now := descriptors(t); now > before+maxPlaces {
+	if now := descriptors(t); now > before+maxOpenDirs {
 		t.Errorf("%d descriptors more", now-before)
 	}
-	if len(s.settled.names) > maxSettled {
-		t.Errorf("%d directories are remembered", len(s.settled.names))
+	if len(s.synced.names) > maxSyncedDirs {
+		t.Errorf("%d directories are remembered", len(s.synced.names))
 	}
-	s.places.close()
+	s.dirs.close()
 	if now := descriptors(t); now > before {
 		t.Errorf("%d descriptors left", now-before)
 	}
@@ -150,7 +150,7 @@ func TestSettled(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.settled.has("a/b"); got != step.want {
+		if got := s.synced.has("a/b"); got != step.want {
 			t.Errorf("%s: settled is %t", step.name, got)
 		}
 	}
@@ -165,13 +165,13 @@ func TestNotSettled(t *testing.T) {
 	if err := s.syncDir("a/b"); err != nil { // so that it is kept open
 		t.Fatal(err)
 	}
-	above, err := s.at("a")
+	above, err := s.acquireDir("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.places.done(above)
+	s.dirs.release(above)
 	_ = above.root.Close() // which cannot be synced any more
-	if err := s.Anchor("a/b/c"); err == nil || s.settled.has("a/b/c") {
-		t.Errorf("%v, settled is %t", err, s.settled.has("a/b/c"))
+	if err := s.Anchor("a/b/c"); err == nil || s.synced.has("a/b/c") {
+		t.Errorf("%v, settled is %t", err, s.synced.has("a/b/c"))
 	}
 }

@@ -51,7 +51,7 @@ func (p *Project) Create(session string) (*Dir, error) {
 	}
 	name := path.Join(RunsDir, session)
 	if err := p.mkdirAll(name, dirMode); err != nil {
-		return nil, p.explain("create session "+session, err)
+		return nil, p.wrapError("create session "+session, err)
 	}
 	if err := p.Settle(name); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 		return nil, p.Missing(session)
 	}
 	if err != nil {
-		return nil, p.explain("open session "+session, err)
+		return nil, p.wrapError("open session "+session, err)
 	}
 	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
 }
@@ -79,11 +79,11 @@ func (p *Project) Open(session string) (*Dir, error) {
 // Missing is the error for a session that does not exist; it wraps [ErrNoSession] and suggests the one whose name is nearest.
 func (p *Project) Missing(session string) error {
 	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
-		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.meant(session))
+		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.suggestion(session))
 }
 
-// meant suggests the session whose name is nearest to one that does not exist, "" for none.
-func (p *Project) meant(session string) string {
+// suggestion suggests the session whose name is nearest to one that does not exist, "" for none.
+func (p *Project) suggestion(session string) string {
 	dirs, err := p.Entries(RunsDir)
 	if err != nil {
 		return "" // there is one hint less
@@ -118,7 +118,7 @@ func (p *Project) Sessions() ([]Entry, error) {
 		if !d.IsDir() || CheckSession(d.Name()) != nil {
 			continue
 		}
-		if at, ok := p.modified(d.Name()); ok {
+		if at, ok := p.modTime(d.Name()); ok {
 			found = append(found, Entry{Session: d.Name(), Modified: at})
 		}
 	}
@@ -128,8 +128,8 @@ func (p *Project) Sessions() ([]Entry, error) {
 	return found, nil
 }
 
-// modified is false for a session that was removed meanwhile.
-func (p *Project) modified(session string) (time.Time, bool) {
+// modTime is false for a session that was removed meanwhile.
+func (p *Project) modTime(session string) (time.Time, bool) {
 	for _, name := range []string{path.Join(RunsDir, session, StateFile), path.Join(RunsDir, session)} {
 		if info, err := p.Stat(name); err == nil {
 			return info.ModTime(), true

@@ -31,7 +31,7 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, s.explain("read "+name, err)
+		return nil, s.wrapError("read "+name, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf("read %s: %w: over %d bytes", s.Abs(name), ErrTooLarge, limit)
@@ -45,21 +45,21 @@ func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 	data, err := s.Read(ref.Path, ref.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrTooLarge):
-		return nil, changed(s.Abs(ref.Path), err)
+		return nil, changedError(s.Abs(ref.Path), err)
 	case err != nil:
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
 	if int64(len(data)) != ref.Size {
-		return nil, changed(s.Abs(ref.Path), fmt.Errorf("%d bytes instead of %d", len(data), ref.Size))
+		return nil, changedError(s.Abs(ref.Path), fmt.Errorf("%d bytes instead of %d", len(data), ref.Size))
 	}
 	if ref.SHA256 != "" && hex.EncodeToString(sum[:]) != ref.SHA256 {
-		return nil, changed(s.Abs(ref.Path), errors.New("another digest"))
+		return nil, changedError(s.Abs(ref.Path), errors.New("another digest"))
 	}
 	return data, nil
 }
 
-func changed(file string, why error) error {
+func changedError(file string, why error) error {
 	return failure.New(failure.StateCorrupt, "%s is not the file that was recorded: %w", file, why).
 		WithHint("something other than the engine changed the session's files; restore the file or start the session again")
 }
@@ -74,7 +74,7 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 	h := sha256.New()
 	size, err := io.Copy(h, f)
 	if err != nil {
-		return event.Ref{}, s.explain("read "+name, err)
+		return event.Ref{}, s.wrapError("read "+name, err)
 	}
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
@@ -84,7 +84,7 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 func (s *Store) OpenRegular(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, s.explain("read "+name, err)
+		return nil, s.wrapError("read "+name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {

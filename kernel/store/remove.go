@@ -30,18 +30,18 @@ func (p *Project) RemoveSession(session string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir))
 	case err != nil:
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	case !info.IsDir():
 		return failure.New(failure.SessionState, "%s is no directory but a link or a file", p.Abs(name)).
 			WithHint("no session is kept there; remove it by hand if nothing needs it")
 	}
 	gone := path.Join(RunsDir, removedPrefix+rand.Text())
 	if err := p.root.Rename(filepath.FromSlash(name), filepath.FromSlash(gone)); err != nil {
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	}
 	failpoint.Point("rundir.remove-session.renamed")
 	if err := p.syncDir(RunsDir); err != nil {
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	}
 	return p.sweepRemoved()
 }
@@ -58,7 +58,7 @@ func (p *Project) sweepRemoved() error {
 			continue
 		}
 		if err := p.root.RemoveAll(filepath.FromSlash(path.Join(RunsDir, e.Name()))); err != nil {
-			errs = append(errs, fmt.Errorf("remove the rest of a session: %w", p.where(err)))
+			errs = append(errs, fmt.Errorf("remove the rest of a session: %w", p.absError(err)))
 		}
 		failpoint.Point("rundir.remove-session.removed")
 	}

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// maxSettled is how many directories a store knows to be durable; one that it forgot is synced once more.
-const maxSettled = 64
+// maxSyncedDirs is how many directories a store knows to be durable; one that it forgot is synced once more.
+const maxSyncedDirs = 64
 
-// settled are the directories whose entries in their parents, and so up to the store's own, are durable.
-type settled struct {
+// syncedDirs are the directories whose entries in their parents, and so up to the store's own, are durable.
+type syncedDirs struct {
 	mu    sync.Mutex
 	names []string // the one asked for last at the end
 }
 
-func (d *settled) has(name string) bool {
+func (d *syncedDirs) has(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i := slices.Index(d.names, name)
@@ -25,19 +25,19 @@ func (d *settled) has(name string) bool {
 	return true
 }
 
-func (d *settled) add(name string) {
+func (d *syncedDirs) add(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if slices.Contains(d.names, name) {
 		return
 	}
-	if d.names = append(d.names, name); len(d.names) > maxSettled {
+	if d.names = append(d.names, name); len(d.names) > maxSyncedDirs {
 		d.names = slices.Delete(d.names, 0, 1)
 	}
 }
 
 // remove forgets a directory that was made anew.
-func (d *settled) remove(name string) {
+func (d *syncedDirs) remove(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.names = slices.DeleteFunc(d.names, func(known string) bool { return known == name })

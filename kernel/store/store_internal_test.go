@@ -30,7 +30,7 @@ func TestExplainAdvises(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := p.explain("write x", &fs.PathError{Op: "write", Path: "x", Err: tt.err})
+			got := p.wrapError("write x", &fs.PathError{Op: "write", Path: "x", Err: tt.err})
 			if !errors.Is(got, tt.err) || failure.From(got).Hint != tt.hint {
 				t.Errorf("explained as %v with hint %q, want hint %q", got, failure.From(got).Hint, tt.hint)
 			}

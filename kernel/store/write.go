@@ -28,8 +28,8 @@ func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPr
 // Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
 // power loss undoes it. It makes the directory. The reference is what an event may name.
 func (s *Store) Write(name string, data []byte) (event.Ref, error) {
-	if err := s.replace(name, true, all(data)); err != nil {
-		return event.Ref{}, s.explain("write "+name, err)
+	if err := s.replace(name, true, writeParts(data)); err != nil {
+		return event.Ref{}, s.wrapError("write "+name, err)
 	}
 	return Ref(name, data), nil
 }
@@ -44,13 +44,13 @@ func Ref(name string, data []byte) event.Ref {
 // the new, and so do they after a crash of the process. For what can be made again: views, context
 // files. The content is that of all parts in a row.
 func (s *Store) Replace(name string, parts ...[]byte) error {
-	return s.ReplaceWith(name, all(parts...))
+	return s.ReplaceWith(name, writeParts(parts...))
 }
 
 // ReplaceWith is [Store.Replace] for a content that need not be in memory at once: write writes it.
 func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 	if err := s.replace(name, false, write); err != nil {
-		return s.explain("write "+name, err)
+		return s.wrapError("write "+name, err)
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func (s *Store) Clear(name string) error {
 	return f.Close()
 }
 
-// all writes all parts in a row.
-func all(parts ...[]byte) func(io.Writer) error {
+// writeParts writes all parts in a row.
+func writeParts(parts ...[]byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		for _, part := range parts {
 			if _, err := w.Write(part); err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Ensure(name string, data []byte) error {
 	case err == nil && info.Size() > 0:
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return s.explain("look at "+name, err)
+		return s.wrapError("look at "+name, err)
 	}
 	return s.Replace(name, data)
 }
@@ -107,7 +107,7 @@ func (s *Store) Append(name string, line []byte) error {
 	}
 	failpoint.Point("rundir.append.before")
 	if _, err := f.Write(text); err != nil {
-		return s.explain("append to "+name, err)
+		return s.wrapError("append to "+name, err)
 	}
 	failpoint.Point("rundir.append.after")
 	return nil
@@ -133,32 +133,32 @@ func (s *Store) SweepTemps() (int, error) {
 		return nil
 	})
 	if err != nil {
-		return removed, s.explain("remove unfinished files", err)
+		return removed, s.wrapError("remove unfinished files", err)
 	}
 	return removed, nil
 }
 
 func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
 	dir := path.Dir(name)
-	p, err := s.at(dir)
+	p, err := s.acquireDir(dir)
 	if err != nil {
 		if err := s.mkdirAll(dir, dirMode); err != nil {
 			return err
 		}
-		if p, err = s.at(dir); err != nil {
+		if p, err = s.acquireDir(dir); err != nil {
 			return err
 		}
 	}
-	defer s.places.done(p)
+	defer s.dirs.release(p)
 	if err := p.replace(path.Base(name), durable, write); err != nil || !durable {
-		return within(dir, err)
+		return prefixDir(dir, err)
 	}
-	err = s.settle(dir, p.root)
+	err = s.syncWithParents(dir, p.root)
 	failpoint.Point("rundir.write.after-sync")
 	return err
 }
 
-func (p *place) replace(base string, durable bool, write func(io.Writer) error) (err error) {
+func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) error) (err error) {
 	failpoint.Point("rundir.write.before-temp")
 	temp := tempPrefix + rand.Text()
 	defer func() {
@@ -167,20 +167,20 @@ func (p *place) replace(base string, durable bool, write func(io.Writer) error) 
 			_ = p.root.Remove(temp)
 		}
 	}()
-	if err := p.fill(temp, durable, write); err != nil {
+	if err := p.writeTemp(temp, durable, write); err != nil {
 		return err
 	}
 	failpoint.Point("rundir.write.before-rename")
 	failpoint.Renaming(p.root.Name(), temp, base)
 	if err := p.root.Rename(temp, base); err != nil {
-		return p.inTheWay(base, err)
+		return p.replaceError(base, err)
 	}
 	failpoint.Point("rundir.write.after-rename")
 	return nil
 }
 
-// inTheWay is the error of a rename, about the name that was to be replaced and not about the temporary one.
-func (p *place) inTheWay(base string, err error) error {
+// replaceError is the error of a rename, about the name that was to be replaced and not about the temporary one.
+func (p *cachedDir) replaceError(base string, err error) error {
 	var renamed *os.LinkError
 	if !errors.As(err, &renamed) {
 		return err
@@ -192,9 +192,9 @@ func (p *place) inTheWay(base string, err error) error {
 	return &fs.PathError{Op: "replace", Path: base, Err: cause}
 }
 
-// fill writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
+// writeTemp writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
 // whether it can be waited for.
-func (p *place) fill(temp string, durable bool, write func(io.Writer) error) error {
+func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) error) error {
 	failpoint.Writing(p.root.Name(), temp)
 	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
@@ -209,47 +209,47 @@ func (p *place) fill(temp string, durable bool, write func(io.Writer) error) err
 	return errors.Join(err, f.Close())
 }
 
-// settle makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
-func (s *Store) settle(dir string, root *os.Root) error {
+// syncWithParents makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
+func (s *Store) syncWithParents(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
 	}
-	return s.anchor(dir)
+	return s.syncParents(dir)
 }
 
-// anchor makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
+// syncParents makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
 // not before all of them are.
-func (s *Store) anchor(dir string) error {
+func (s *Store) syncParents(dir string) error {
 	var made []string
-	for ; dir != "." && !s.settled.has(dir); dir = path.Dir(dir) {
+	for ; dir != "." && !s.synced.has(dir); dir = path.Dir(dir) {
 		if err := s.syncDir(path.Dir(dir)); err != nil {
 			return err
 		}
 		made = append(made, dir)
 	}
 	for _, dir := range made {
-		s.settled.add(dir)
+		s.synced.add(dir)
 	}
 	return nil
 }
 
 // Anchor makes a directory durable, though not the entries that it has: what is written to it later then waits for less.
 func (s *Store) Anchor(dir string) error {
-	if err := s.anchor(dir); err != nil {
-		return s.explain("make "+dir+" durable", err)
+	if err := s.syncParents(dir); err != nil {
+		return s.wrapError("make "+dir+" durable", err)
 	}
 	return nil
 }
 
 // Settle makes a directory durable with the entries that it has now.
 func (s *Store) Settle(dir string) error {
-	p, err := s.at(dir)
+	p, err := s.acquireDir(dir)
 	if err == nil {
-		err = s.settle(dir, p.root)
-		s.places.done(p)
+		err = s.syncWithParents(dir, p.root)
+		s.dirs.release(p)
 	}
 	if err != nil {
-		return s.explain("make "+dir+" durable", err)
+		return s.wrapError("make "+dir+" durable", err)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (s *Store) Sync(dir string, names ...string) error {
 			continue // whoever reads it says what it is
 		}
 		if err := s.syncFile(name); err != nil {
-			return s.explain("make "+name+" durable", err)
+			return s.wrapError("make "+name+" durable", err)
 		}
 	}
 	return s.Settle(dir)
@@ -284,11 +284,11 @@ func (s *Store) syncFile(name string) error {
 }
 
 func (s *Store) syncDir(name string) error {
-	p, err := s.at(name)
+	p, err := s.acquireDir(name)
 	if err != nil {
 		return err
 	}
-	defer s.places.done(p)
+	defer s.dirs.release(p)
 	return syncRoot(p.root)
 }
 

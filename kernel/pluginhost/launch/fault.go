@@ -16,9 +16,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// startFault explains why there was no handshake. go-plugin's own texts are nearly the same for very
+// startError explains why there was no handshake. go-plugin's own texts are nearly the same for very
 // different causes, so the judgement rests on what the process did: its first line and its end.
-func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) error {
+func (i *Instance) startError(ctx context.Context, err error, timedOut bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -27,17 +27,17 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 	}
 	stderr := i.finalStderr()
 	if line := i.child.FirstLine(); line != "" {
-		return handshakeFault(i.command, line, err).WithDetail(stderr)
+		return handshakeError(i.command, line, err).WithDetail(stderr)
 	}
 	if timedOut {
 		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	}
-	if t, found := sandboxpolicy.FindStartError(stderr); found && i.box != nil && i.ended() {
+	if t, found := sandboxpolicy.FindStartError(stderr); found && i.policy != nil && i.ended() {
 		if t.Exec {
-			return execFault(i.command, t.Errno)
+			return execError(i.command, t.Errno)
 		}
-		return t.Failure(*i.box)
+		return t.Failure(*i.policy)
 	}
 	return i.earlyExitError(stderr)
 }
@@ -50,11 +50,11 @@ func (i *Instance) notStartedError(err error) error {
 	case errors.As(err, &f): // of the sandbox
 		return f
 	case system: // whatever was asked for, there was nothing to start it with
-		return execFault(i.command, err)
-	case i.box != nil:
-		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.box)
+		return execError(i.command, err)
+	case i.policy != nil:
+		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.policy)
 	}
-	return execFault(i.command, err)
+	return execError(i.command, err)
 }
 
 // earlyExitError is for a process that ended before it said anything on stdout.
@@ -74,8 +74,8 @@ func hasOtherCookie(stderr string) bool {
 	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
 }
 
-// execFault is for a file that the system would not start.
-func execFault(path string, err error) *failure.Error {
+// execError is for a file that the system would not start.
+func execError(path string, err error) *failure.Error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
 		return failure.New(failure.PluginInvalid, "plugin %s is no program for %s/%s: %w", path, runtime.GOOS, runtime.GOARCH, err).
@@ -94,8 +94,8 @@ func execFault(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
-// handshakeFault judges the first line: core|protocol|network|address|kind|certificate.
-func handshakeFault(path, line string, err error) *failure.Error {
+// handshakeError judges the first line: core|protocol|network|address|kind|certificate.
+func handshakeError(path, line string, err error) *failure.Error {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {
 		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cutLine(line, 80)).
@@ -127,8 +127,8 @@ func protocols() []string {
 	return versions
 }
 
-// answerFault is for a plugin that shook hands and then did not answer.
-func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error {
+// answerError is for a plugin that shook hands and then did not answer.
+func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -150,7 +150,7 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.pluginName()).WithDetail(stderr)
 }
 
-func socketFault(path string, err error) *failure.Error {
+func socketError(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
 		WithHint("set TMPDIR to a short path such as /tmp")
 }

@@ -29,7 +29,7 @@ func TestExecFault(t *testing.T) {
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			cause := fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/proc/self/fd/7", Err: tt.err})
-			f := execFault("/p/agent-plugin-x", cause)
+			f := execError("/p/agent-plugin-x", cause)
 			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}
@@ -49,7 +49,7 @@ func TestHandshakeFault(t *testing.T) {
 		{"anything else", "1|1|smoke|/s|grpc|", "shook hands wrongly: unknown address type", "unix socket"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := handshakeFault("/p/x", tt.line, errors.New("unknown address type"))
+			f := handshakeError("/p/x", tt.line, errors.New("unknown address type"))
 			if f.Kind != failure.PluginInvalid || !strings.HasPrefix(f.Message, "plugin /p/x ") || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
 				t.Errorf("failure %+v", f)
 			}
@@ -58,7 +58,7 @@ func TestHandshakeFault(t *testing.T) {
 }
 
 func TestSocketFault(t *testing.T) {
-	f := failure.From(socketFault("/p/x", errors.New("path too long")))
+	f := failure.From(socketError("/p/x", errors.New("path too long")))
 	if f.Kind != failure.PluginInvalid || !strings.Contains(f.Message, "path too long") || !strings.Contains(f.Hint, "TMPDIR") {
 		t.Errorf("failure %+v", f)
 	}
@@ -75,12 +75,12 @@ func TestNeverStarted(t *testing.T) {
 		says string
 	}{
 		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
-		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execFault("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
+		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
 		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
 		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := failure.From((&Instance{command: "/p/x", box: tt.box}).notStartedError(tt.err))
+			f := failure.From((&Instance{command: "/p/x", policy: tt.box}).notStartedError(tt.err))
 			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
 				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
 			}

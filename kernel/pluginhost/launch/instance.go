@@ -36,7 +36,7 @@ type Instance struct {
 	command      string
 	name         string                // agent-plugin-x
 	dir          *process.SocketDir    // of the socket, removed at the end
-	box          *sandboxpolicy.Policy // nil: none
+	policy       *sandboxpolicy.Policy // nil: none
 	capabilities sandboxpolicy.Capabilities
 	redactor     *redact.Redactor
 	logger       hclog.Logger

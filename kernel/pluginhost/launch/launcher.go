@@ -105,15 +105,15 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, temp, err := l.directories(box != nil)
+	dir, temp, err := l.makeDirs(box != nil)
 	if err != nil {
-		return nil, socketFault(o.Binary.Command(), err)
+		return nil, socketError(o.Binary.Command(), err)
 	}
 	i := &Instance{
 		command:      o.Binary.Command(),
 		name:         o.Binary.Name,
 		dir:          dir,
-		box:          box,
+		policy:       box,
 		capabilities: obtained,
 		redactor:     l.cfg.Redactor,
 		logger:       l.cfg.Logger,
@@ -123,7 +123,7 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, OnLeak: o.OnLeak,
 		}),
 	}
-	i.plugin = goplugin.NewClient(l.config(o, i))
+	i.plugin = goplugin.NewClient(l.clientConfig(o, i))
 	if err := l.connect(ctx, o, i); err != nil {
 		i.discard()
 		return nil, err
@@ -145,9 +145,9 @@ func (l *Launcher) sandboxPolicy(ctx context.Context, o Order) (*sandboxpolicy.P
 	return &b, obtained, err
 }
 
-// directories makes the one of the socket, and in it, for a process in a box, one for temporary files. What
+// makeDirs makes the one of the socket, and in it, for a process in a box, one for temporary files. What
 // programs build and run there should not take memory, so that a box's lies on a disk where it can.
-func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string, err error) {
+func (l *Launcher) makeDirs(boxed bool) (dir *process.SocketDir, temp string, err error) {
 	bases := l.cfg.SocketBases
 	if boxed {
 		bases = append(slices.Clone(bases[1:]), bases[0])
@@ -162,7 +162,7 @@ func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string,
 	return dir, temp, nil
 }
 
-func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
+func (l *Launcher) clientConfig(o Order, i *Instance) *goplugin.ClientConfig {
 	log := l.cfg.PluginLogger.Named(i.name)
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
@@ -195,11 +195,11 @@ func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 	address, err := i.plugin.Start()
 	if err != nil {
 		timedOut := time.Since(begun) >= l.cfg.StartTimeout
-		return i.startFault(ctx, err, timedOut)
+		return i.startError(ctx, err, timedOut)
 	}
 	i.setAddress(address.String())
 	if err := l.awaitHealth(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
-		return i.answerFault(ctx, err, o.MTLS)
+		return i.answerError(ctx, err, o.MTLS)
 	}
 	return nil
 }

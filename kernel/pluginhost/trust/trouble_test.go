@@ -24,7 +24,7 @@ func TestOpenFault(t *testing.T) {
 		{&os.PathError{Op: "open", Path: "/p/x", Err: syscall.EMFILE}, failure.PluginInvalid, "open plugin /p/x", ""},
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
-			f := failure.From(openFault("/p/x", tt.err))
+			f := failure.From(openError("/p/x", tt.err))
 			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}

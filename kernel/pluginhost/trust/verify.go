@@ -47,33 +47,33 @@ func (b *Binary) Close() error { return b.File.Close() }
 type Verifier struct {
 	locks   []Lock
 	digests *digests
-	self    self
+	self    selfProgram
 }
 
 // NewVerifier checks against the locks. The first that has an entry for a plugin decides, so that a
 // project's lock after the user's can only add.
 func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: thisProgram()}
+	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: runningProgram()}
 }
 
-// Against checks against other locks. The two remember digests together.
-func (v *Verifier) Against(locks ...Lock) *Verifier {
+// WithLocks checks against other locks. The two remember digests together.
+func (v *Verifier) WithLocks(locks ...Lock) *Verifier {
 	return &Verifier{locks: locks, digests: v.digests, self: v.self}
 }
 
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing
 // when there is no such file, plugin_invalid when it is nothing that can be executed, and
 // plugin_untrusted when its digest is not the locked one.
-func (v *Verifier) Open(path string) (*Binary, error) { return v.approve(v.Read(path)) }
+func (v *Verifier) Open(path string) (*Binary, error) { return v.checkLocks(v.Read(path)) }
 
 // Read opens the plugin at path as Open does, whatever the locks say of its digest.
 func (v *Verifier) Read(path string) (*Binary, error) {
 	// Not blocking: what the name says now may be a pipe.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, openFault(path, err)
+		return nil, openError(path, err)
 	}
-	return v.keep(f, &Binary{Path: path, Name: filepath.Base(path)})
+	return v.inspect(f, &Binary{Path: path, Name: filepath.Base(path)})
 }
 
 // OpenSelf opens the program of this process as the plugin that it serves when it is started with args,
@@ -81,7 +81,7 @@ func (v *Verifier) Read(path string) (*Binary, error) {
 // runs, also when its file was replaced since: the one part must not speak with another version of the
 // other. Where the system cannot do that, a file that was replaced is a failure of kind plugin_invalid.
 func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
-	return v.approve(v.ReadSelf(name, args))
+	return v.checkLocks(v.ReadSelf(name, args))
 }
 
 // ReadSelf opens the program of this process as OpenSelf does, whatever the locks say of its digest.
@@ -89,16 +89,16 @@ func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 	path := v.self.path
 	f, err := v.self.open()
 	if err != nil {
-		return nil, openFault(Command(path, args), err)
+		return nil, openError(Command(path, args), err)
 	}
-	return v.keep(f, &Binary{Path: path, Name: name, Args: args})
+	return v.inspect(f, &Binary{Path: path, Name: name, Args: args})
 }
 
 // Self is the path of the running program.
 func (v *Verifier) Self() string { return v.self.path }
 
-// keep measures the open file, and closes it if it can be no plugin.
-func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
+// inspect measures the open file, and closes it if it can be no plugin.
+func (v *Verifier) inspect(f *os.File, b *Binary) (*Binary, error) {
 	b.File = f
 	if err := v.measure(b); err != nil {
 		_ = f.Close()
@@ -107,8 +107,8 @@ func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
 	return b, nil
 }
 
-// approve closes what the locks refuse.
-func (v *Verifier) approve(b *Binary, err error) (*Binary, error) {
+// checkLocks closes what the locks refuse.
+func (v *Verifier) checkLocks(b *Binary, err error) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (v *Verifier) approve(b *Binary, err error) (*Binary, error) {
 	return b, nil
 }
 
-func openFault(path string, err error) error {
+func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
 		return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
