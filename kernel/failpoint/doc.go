@@ -15,8 +15,8 @@
 // # Power loss
 //
 // A killed process loses nothing that it wrote: the system still has it. Power that fails takes all that was not
-// synced. Whoever changes a file of a session tells so by [Writing], [Synced], [Renaming], [Removing], [Made] and
-// [SyncedDir]; from that the package knows what is on the disk for certain. The loss is one that POSIX allows:
+// synced. Whoever changes a file of a session tells so by [BeforeWrite], [AfterSync], [BeforeRename], [BeforeRemove], [AfterMkdir] and
+// [AfterSyncDir]; from that the package knows what is on the disk for certain. The loss is one that POSIX allows:
 //
 //	undone   what was not synced never happened: contents, names, directories
 //	empty    the names are as they are now, but contents have what was synced alone

@@ -13,19 +13,19 @@ import (
 )
 
 // armed is made once from the environment; what changes lives inside it.
-var armed = &process{
-	trap:  arm(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
-	power: newDisk(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),
+var armed = &armedProcess{
+	trap:  newTrap(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
+	power: newDiskState(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),
 }
 
 // process is one that may be told to die. Who reaches a point or tells of the disk holds mu, also while dying: nobody gets
 // past the point that was asked for.
-type process struct {
+type armedProcess struct {
 	defect string
 
 	mu    sync.Mutex // guards:
 	trap  *trap
-	power *disk
+	power *diskState
 }
 
 // Point is where the process may die. Names are "<room>.<act>.<moment>".
@@ -33,7 +33,7 @@ func Point(name string) {
 	armed.mu.Lock()
 	defer armed.mu.Unlock()
 	if armed.trap.reach(name) {
-		armed.power.lose()
+		armed.power.losePower()
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way
 	}
@@ -50,7 +50,7 @@ type trap struct {
 	count  int
 }
 
-func arm(at, log string) *trap {
+func newTrap(at, log string) *trap {
 	t := &trap{log: log}
 	if n, err := strconv.Atoi(at); err == nil {
 		t.number = n

@@ -25,13 +25,13 @@ type disk interface {
 type file struct{ *os.File }
 
 func (f file) Write(text []byte) (int, error) {
-	failpoint.Writing(f.Name())
+	failpoint.BeforeWrite(f.Name())
 	return f.File.Write(text)
 }
 
 func (f file) Sync() error {
 	err := datasync(f.File)
-	failpoint.Synced(f.Name())
+	failpoint.AfterSync(f.Name())
 	return err
 }
 

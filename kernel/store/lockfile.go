@@ -133,7 +133,7 @@ func (g *lockFile) write(info LockInfo) error {
 	if err != nil {
 		return err
 	}
-	failpoint.Writing(g.file.Name())
+	failpoint.BeforeWrite(g.file.Name())
 	if _, err := g.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("write lock: %w", err)
 	}

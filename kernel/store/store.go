@@ -97,7 +97,7 @@ func (s *Store) fileInPath(dir string) error {
 func (s *Store) open(name string, flag int) (f *os.File, err error) {
 	if flag&os.O_CREATE != 0 {
 		failpoint.Point("rundir.open.before")
-		failpoint.Writing(s.path, name)
+		failpoint.BeforeWrite(s.path, name)
 	}
 	err = s.withDir(name, func(root *os.Root, base string) (err error) {
 		f, err = root.OpenFile(base, flag, fileMode)
@@ -160,7 +160,7 @@ func (s *Store) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error
 // Remove removes a file or an empty directory; one that is not there is no error.
 func (s *Store) Remove(name string) error {
 	failpoint.Point("rundir.remove.before")
-	failpoint.Removing(s.path, name)
+	failpoint.BeforeRemove(s.path, name)
 	err := s.withDir(name, (*os.Root).Remove)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s.wrapError("remove "+name, err)
@@ -186,7 +186,7 @@ func (s *Store) rename(from, to string) error {
 		return err
 	}
 	failpoint.Point("rundir.rename.before")
-	failpoint.Renaming(s.path, from, to)
+	failpoint.BeforeRename(s.path, from, to)
 	if err := s.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (s *Store) mkdir(name string, mode fs.FileMode) error {
 	if err := s.withDir(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
 		return err
 	}
-	failpoint.Made(s.path, name)
+	failpoint.AfterMkdir(s.path, name)
 	failpoint.Point("rundir.mkdir.made")
 	return nil
 }

@@ -124,7 +124,7 @@ func (s *Store) SweepTemps() (int, error) {
 		if err != nil || d.IsDir() || !IsTemp(name) {
 			return err
 		}
-		failpoint.Removing(s.path, name)
+		failpoint.BeforeRemove(s.path, name)
 		if err := s.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
 			failpoint.Point("rundir.sweep.removed")
 			removed++
@@ -163,7 +163,7 @@ func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) err
 	temp := tempPrefix + rand.Text()
 	defer func() {
 		if err != nil {
-			failpoint.Removing(p.root.Name(), temp)
+			failpoint.BeforeRemove(p.root.Name(), temp)
 			_ = p.root.Remove(temp)
 		}
 	}()
@@ -171,7 +171,7 @@ func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) err
 		return err
 	}
 	failpoint.Point("rundir.write.before-rename")
-	failpoint.Renaming(p.root.Name(), temp, base)
+	failpoint.BeforeRename(p.root.Name(), temp, base)
 	if err := p.root.Rename(temp, base); err != nil {
 		return p.replaceError(base, err)
 	}
@@ -195,7 +195,7 @@ func (p *cachedDir) replaceError(base string, err error) error {
 // writeTemp writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
 // whether it can be waited for.
 func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) error) error {
-	failpoint.Writing(p.root.Name(), temp)
+	failpoint.BeforeWrite(p.root.Name(), temp)
 	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) e
 	failpoint.Point("rundir.write.filled")
 	if err == nil && durable && !failpoint.Defect(failpoint.SkipSync) {
 		err = f.Sync()
-		failpoint.Synced(p.root.Name(), temp)
+		failpoint.AfterSync(p.root.Name(), temp)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -278,8 +278,8 @@ func (s *Store) syncFile(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	failpoint.Writing(s.path, name) // by its writer, of whom nobody here knew
-	failpoint.Synced(s.path, name)
+	failpoint.BeforeWrite(s.path, name) // by its writer, of whom nobody here knew
+	failpoint.AfterSync(s.path, name)
 	return nil
 }
 
@@ -303,6 +303,6 @@ func syncRoot(root *os.Root) error {
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
-	failpoint.SyncedDir(root.Name())
+	failpoint.AfterSyncDir(root.Name())
 	return nil
 }
