@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// BeforeWrite tells that the content of the file at this path is about to change, or that the file is about to be
-// made. The elements are joined as by [filepath.Join].
+// BeforeWrite announces a change of the file at this path, or its creation. The elements are joined as by
+// [path/filepath.Join].
 func BeforeWrite(elem ...string) { armed.record(recordWrite, elem...) }
 
-// AfterSync tells that the content of the file at this path is on the disk.
+// AfterSync records that the content of the file at this path is on the disk.
 func AfterSync(elem ...string) { armed.record(recordSync, elem...) }
 
-// BeforeRename tells that a file is about to get another name in the directory dir.
+// BeforeRename announces the renaming of a file in a directory: the directory, the old name, the new name.
 func BeforeRename(dir, from, to string) {
 	armed.record(func(d *diskState, path string) {
 		target := d.state(filepath.Join(dir, to))
@@ -25,17 +25,17 @@ func BeforeRename(dir, from, to string) {
 	}, dir, from)
 }
 
-// BeforeRemove tells that the file at this path, or the empty directory, is about to be removed.
+// BeforeRemove announces the removal of the file or empty directory at this path.
 func BeforeRemove(elem ...string) {
 	armed.record(func(d *diskState, path string) { d.state(path).now = nil }, elem...)
 }
 
-// AfterMkdir tells that the directory at this path was made.
+// AfterMkdir records that the directory at this path was made.
 func AfterMkdir(elem ...string) {
 	armed.record(func(d *diskState, path string) { d.names[path] = &pathState{now: &node{dir: true}} }, elem...)
 }
 
-// AfterSyncDir tells that the names in the directory at this path are on the disk.
+// AfterSyncDir records that the names in the directory at this path are on the disk.
 func AfterSyncDir(elem ...string) {
 	armed.record(func(d *diskState, dir string) {
 		for path, n := range d.names {
@@ -46,14 +46,14 @@ func AfterSyncDir(elem ...string) {
 	}, elem...)
 }
 
-// disk is what is known of the files that the process has changed. A nil disk knows nothing, for a process whose
-// power does not fail.
+// diskState is the state of the files that the process has changed. A nil diskState records nothing, for a
+// process without power loss.
 type diskState struct {
 	loss  string
 	names map[string]*pathState // by absolute path
 }
 
-// name is what a path leads to, now and after a power loss; nil: nothing.
+// pathState is the file that a path leads to, now and after a power loss; nil: none.
 type pathState struct{ now, kept *node }
 
 // node is a file or a directory.
@@ -81,7 +81,7 @@ func (p *armedProcess) record(change func(d *diskState, path string), elem ...st
 	}
 }
 
-// at is the name of a path. What lies there when the path is first heard of was there before.
+// state returns the state of a path. Content found at the first use of the path existed before.
 func (d *diskState) state(path string) *pathState {
 	n, known := d.names[path]
 	if !known {
@@ -106,7 +106,7 @@ func recordWrite(d *diskState, path string) {
 
 func recordSync(d *diskState, path string) { d.state(path).now.synced = readFile(path) }
 
-// lose makes the disk what the power loss leaves of it.
+// losePower changes the disk to the state after the power loss.
 func (d *diskState) losePower() {
 	if d == nil {
 		return
@@ -131,7 +131,7 @@ func (d *diskState) losePower() {
 	}
 }
 
-// cut leaves of a file's content what was synced, and, torn, half of what was added to it since.
+// truncate keeps the synced content of a file and, if torn, half of the content added since.
 func (d *diskState) truncate(path string, n *node) {
 	left := n.synced
 	if there := readFile(path); d.loss == "torn" && len(there) > len(left) {
@@ -146,8 +146,8 @@ func readFile(path string) []byte {
 	return b
 }
 
-// must panics: a harness whose power loss loses nothing would prove nothing. What is gone already, with a directory
-// or by another process, is no error.
+// must panics, because a harness whose power loss does nothing proves nothing. A file that is already gone is
+// no error.
 func must(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		panic(fmt.Sprintf("crash: lose power: %v", err))

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// lockWait is how long a commit waits for the file's lock. Others hold it for one write each, so
-	// whoever has it longer hangs.
+	// lockWait is how long a commit waits for the file's lock. Other processes hold it for one write, so a
+	// longer wait means a hang.
 	lockWait = 10 * time.Second
-	// slowCommit is worth a warning (REQUIREMENTS U223).
+	// slowCommit is the duration from which a commit is logged as a warning (REQUIREMENTS U223).
 	slowCommit = 100 * time.Millisecond
 )
 
-// commit writes the queue, tells those who wait, and returns the error that ended the journal, be it
-// now or earlier. writing is held.
+// commit writes the queue, notifies the waiting appenders, and returns the error that ended the journal, now
+// or earlier. The caller holds writing.
 func (j *Journal) commit() error {
 	batch := j.takeQueue()
 	begun := time.Now()
@@ -43,7 +43,7 @@ func (j *Journal) commit() error {
 	return err
 }
 
-// write appends a batch under the file's lock, behind whatever others have appended meanwhile.
+// write appends a batch under the file's lock, after the events that other processes have appended meanwhile.
 func (j *Journal) write(batch []*entry) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
@@ -63,8 +63,7 @@ func (j *Journal) write(batch []*entry) error {
 	return j.appendBatch(batch, durable)
 }
 
-// checkEpoch lets the batch be written unless a later epoch has begun. Events that somebody else appended
-// in this one push the batch's numbers up.
+// checkEpoch returns an error if a later epoch has begun. Foreign events of this epoch renumber the batch.
 func (j *Journal) checkEpoch(batch []*entry, foreign []event.Event) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -78,8 +77,8 @@ func (j *Journal) checkEpoch(batch []*entry, foreign []event.Event) error {
 	return j.restamp(batch, stamp{seq: j.scan.seq, epoch: j.last.epoch, runID: j.last.runID, at: j.scan.at})
 }
 
-// appendBatch appends entries that are stamped to follow the scanner and moves that behind them. The file's
-// lock is held.
+// appendBatch appends entries stamped to follow the scanner and advances the scanner. The caller holds the
+// file's lock.
 func (j *Journal) appendBatch(batch []*entry, durable bool) error {
 	info, err := j.file.Stat()
 	if err != nil {
@@ -113,7 +112,7 @@ func (j *Journal) appendBatch(batch []*entry, durable bool) error {
 	return nil
 }
 
-// lockFile takes the lock that all appenders share, the Bash engine among them.
+// lockFile takes the lock shared by all appenders, including the Bash engine.
 func (j *Journal) lockFile(ctx context.Context) (unlock func(), err error) {
 	if err := store.Flock(ctx, j.lock); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "lock journal %s: %w", j.path, err).
@@ -122,14 +121,15 @@ func (j *Journal) lockFile(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = store.Unflock(j.lock) }, nil
 }
 
-// catchUp returns what others appended since the scanner's place. The file's lock is held.
+// catchUp returns the events appended by others since the scanner's offset. The caller holds the file's lock.
 func (j *Journal) catchUp() ([]event.Event, error) {
 	var events []event.Event
 	err := j.catchUpWith(func(e event.Event) { events = append(events, e) })
 	return events, err
 }
 
-// catchUpWith hands what others appended since the scanner's place to each. The file's lock is held.
+// catchUpWith calls each with the events appended by others since the scanner's offset. The caller holds the
+// file's lock.
 func (j *Journal) catchUpWith(each func(event.Event)) error {
 	info, err := j.file.Stat()
 	if err != nil {
@@ -155,8 +155,8 @@ func (j *Journal) catchUpWith(each func(event.Event)) error {
 	return nil
 }
 
-// checkPath fails unless others find the open file at its path, as whoever resumes the session will: a directory that was
-// renamed takes its files along.
+// checkPath returns an error unless the open file is still at its path, where the next resume reads it. A
+// renamed directory takes its files along.
 func (j *Journal) checkPath(info fs.FileInfo) error {
 	there, err := os.Stat(j.path)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// disk is the journal's file, opened for appending. Tests put a failing one in its place.
+// disk is the journal's file, opened for appending. Tests replace it by a failing one.
 type disk interface {
 	io.ReaderAt
 	io.WriteCloser
@@ -21,7 +21,7 @@ type disk interface {
 	Sync() error // the data and the length, not the times
 }
 
-// file is the real disk.
+// file is a disk on an [os.File].
 type file struct{ *os.File }
 
 func (f file) Write(text []byte) (int, error) {
@@ -35,13 +35,13 @@ func (f file) Sync() error {
 	return err
 }
 
-// retryPauses are the pauses between attempts to write: long enough for a hiccup, short enough for
-// somebody who waits.
+// retryPauses are the pauses between attempts to write: long enough for a brief failure, short enough for an
+// interactive user.
 var retryPauses = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
-// writeDurably appends text behind the first size bytes and, if durable, waits until it is on the disk. What
-// fails is taken back and tried again as a whole, the write included: after a failed sync the disk's
-// own memory of what it still has to write is worth nothing.
+// writeDurably appends text after the first size bytes and, if durable, waits until it is on the disk. A
+// failed attempt is cut off and repeated with the write, because after a failed sync the state of the page
+// cache is unknown.
 func (j *Journal) writeDurably(size int64, text []byte, durable bool) error {
 	for attempt := 0; ; attempt++ {
 		err := writeOnce(j.file, text, durable)

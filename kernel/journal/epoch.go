@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and
-// returns these two: what others appended before them belongs to the run that they end.
+// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and returns
+// these two. Events that others appended before them belong to the previous run.
 func (j *Journal) Begin(ctx context.Context, runID string, session event.SessionStartData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{
 		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
@@ -21,17 +21,15 @@ func (j *Journal) Begin(ctx context.Context, runID string, session event.Session
 	return claimed[len(claimed)-len(events):], nil
 }
 
-// Start takes hold of the session for a kernel that goes on with its run: it appends kernel_start in
-// a new epoch, which ends the journals of all earlier kernels. No two kernels ever get the same
-// epoch. The result holds the events that others appended since the journal was read, which the
-// caller has not applied yet, and at its end the new ones.
+// Start takes over the session for a kernel that continues its run: it appends kernel_start in a new epoch,
+// which ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by
+// others since the journal was read, which the caller has not applied yet, followed by the new ones.
 func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
 	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
 
-// Check looks whether another kernel has taken the session over and ends the journal if so, with an
-// error that is [ErrFenced]; appends find out by themselves. It returns the error that ended the
-// journal before, too.
+// Check ends the journal with an [ErrFenced] error if another kernel has taken over the session; appends check
+// this themselves. It also returns an earlier error that ended the journal.
 func (j *Journal) Check(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -90,7 +88,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 	return append(foreign, e.events...), nil
 }
 
-// stampEpoch stamps e as the beginning of the next epoch, and what was queued meanwhile behind it.
+// stampEpoch stamps e as the beginning of the next epoch and renumbers the queue behind it.
 func (j *Journal) stampEpoch(e *entry, runID string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

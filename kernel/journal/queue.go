@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// stamp is what the journal itself puts on events: the values of the last one.
+// stamp holds the values that the journal puts on events, as of the last event.
 type stamp struct {
 	seq   int64
 	epoch int
@@ -38,7 +38,7 @@ func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err err
 	return text, nil
 }
 
-// redact is a copy of the events without secrets.
+// redact returns a copy of the events without secrets.
 func (j *Journal) redact(events []event.Event) []event.Event {
 	clean := slices.Clone(events)
 	if j.opts.Redact != nil {
@@ -49,7 +49,7 @@ func (j *Journal) redact(events []event.Event) []event.Event {
 	return clean
 }
 
-// enqueue stamps events and puts them into the queue, waiting for room first.
+// enqueue waits for space, then stamps events and adds them to the queue.
 func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, error) {
 	for {
 		if ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, er
 	}
 }
 
-// tryEnqueue returns the channel to wait on if there is no room.
+// tryEnqueue adds events to the queue, or returns the channel to wait on if there is no space.
 func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -101,8 +101,8 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	return &given, nil, nil
 }
 
-// awaitCommit returns once a durable entry is on the disk. Who finds nobody writing writes by itself, which spares a lone appender the
-// way to another goroutine and back; what comes meanwhile shares the next commit.
+// awaitCommit returns when a durable entry is on the disk. If no commit is running, the caller commits itself
+// and avoids a goroutine switch.
 func (j *Journal) awaitCommit(e *entry) error {
 	if j.writing.TryLock() {
 		_ = j.commit() // the entry is told
@@ -113,7 +113,7 @@ func (j *Journal) awaitCommit(e *entry) error {
 	return <-e.done
 }
 
-// wake leaves a message unless one is already there.
+// wake sends a signal unless one is already pending.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -121,7 +121,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// takeQueue empties the queue and lets those in who wait for room.
+// takeQueue empties the queue and wakes the appenders that wait for space.
 func (j *Journal) takeQueue() []*entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -132,8 +132,7 @@ func (j *Journal) takeQueue() []*entry {
 	return batch
 }
 
-// restamp numbers the events of batch, and those in the queue, anew behind what the file holds. mu is
-// held.
+// restamp renumbers the events of batch and of the queue to follow the file. The caller holds mu.
 func (j *Journal) restamp(batch []*entry, s stamp) error {
 	for _, e := range slices.Concat(batch, j.queue) {
 		var err error

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// render appends the event's line, with the absolute path in its data that readers of the Bash
-// engine's journals expect. A fold never reads it.
+// render appends the event's line. It adds to the data the absolute path that readers of the Bash engine's
+// journals expect; no fold reads it.
 func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 	if e.Type == event.IterationComplete || e.Type == event.WorkerComplete {
 		e.Data = j.withResultFile(e.Data)
@@ -19,7 +19,7 @@ func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 
 const resultFile = "result_file"
 
-// withResultFile puts result_file first, as Bash has it, made of the reference under result.
+// withResultFile puts result_file first, as Bash does, with the path of the reference under result.
 func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	var known struct {
 		ResultFile string    `json:"result_file"`
@@ -45,7 +45,7 @@ func stringMember(key, value string) member {
 	return member{key, raw}
 }
 
-// editObject changes the members of what is known to be a JSON object.
+// editObject changes the members of a valid JSON object.
 func editObject(object json.RawMessage, change func([]member) []member) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')

@@ -12,11 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxArchived bounds a journal that is put aside, in bytes.
+// maxArchived is the largest journal that is archived, in bytes.
 const maxArchived = 1 << 30
 
-// Import lets a session go on from a state that was made from its files: it appends session_imported and
-// kernel_start in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
+// Import continues a session from a state built from its files: it appends session_imported and kernel_start
+// in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
 func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
 	claimed, err := j.beginEpoch(ctx, runID, events...)
@@ -26,10 +26,9 @@ func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImpor
 	return claimed[len(claimed)-len(events):], nil
 }
 
-// Renew puts a session's journal aside as events.jsonl.damaged-<n> and replaces it in one step by one of a
-// single event, which gets the session, the time and the given run, number and epoch. It returns the
-// event and the name of the file put aside, "" if there was no journal. Only who holds the session's lock
-// may call it, and no [Journal] may be open.
+// Renew copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the
+// single event e, which gets the session and the time. It returns the event and the name of the copy, "" if
+// there was no journal. Only the holder of the session's lock may call it, and no [Journal] may be open.
 func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
 	lock, err := dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -54,7 +53,7 @@ func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, k
 	return e, kept, err
 }
 
-// archive copies the journal, so that there is one at every moment.
+// archive copies the journal, so that the original exists until it is replaced.
 func archive(dir *store.Dir) (string, error) {
 	text, err := dir.Read(store.EventsFile, maxArchived)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,16 +12,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxRead is the longest line that is read. Ours are at most [event.MaxLine]; the Bash engine had no
+// maxRead is the longest line that is read, in bytes. Ours are at most [event.MaxLine]; the Bash engine had no
 // limit.
 const maxRead = 1 << 20
 
-// maxNumber is the largest number believed; a damaged digit must not use up all numbers there are.
+// maxNumber is the largest valid number, so that a damaged digit cannot use up the number range.
 const maxNumber = 1 << 40
 
-// scanner reads a journal piece by piece and remembers where it stands.
+// scanner reads a journal piece by piece and keeps its position.
 type scanner struct {
-	offset       int64 // bytes read for good; a torn last line is read again with what follows it
+	offset       int64 // bytes read; a torn last line is read again with the text after it
 	line         int   // newlines read
 	unterminated bool  // the last event read has no newline yet
 
@@ -33,9 +33,8 @@ type scanner struct {
 	report Report
 }
 
-// read takes in r, which begins at the scanner's offset, and yields its live events until yield says no. An error
-// other than r's own means that the journal cannot be understood by this version; the events before the
-// place are yielded.
+// read reads r, which begins at the scanner's offset, and yields its live events until yield returns false. An
+// error other than r's means that this version cannot read the journal; the events before it are yielded.
 func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 	s.report.TornTail = false
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -55,8 +54,8 @@ func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 	}
 }
 
-// nextLine returns a line without its newline and its length in the file. Of a line longer than
-// maxRead the text is nil. At the end of the file the error is io.EOF.
+// nextLine returns a line without its newline, and its length in the file. The text of a line longer than
+// maxRead is nil. At the end of the file the error is io.EOF.
 func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	part, err := r.ReadSlice('\n')
 	for errors.Is(err, bufio.ErrBufferFull) {
@@ -76,8 +75,8 @@ func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
 }
 
-// addLine judges one line of n bytes; whole says that its newline is there. A last line without one
-// counts if it is a complete event: only the newline was lost.
+// addLine processes one line of n bytes; whole says that it has its newline. A last line without one counts if
+// it is a complete event, since only the newline was lost.
 func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
 		s.advance(n, whole)
@@ -120,7 +119,7 @@ func parse(text []byte) (e event.Event, reason string) {
 	return e, ""
 }
 
-// advance moves the scanner behind a line.
+// advance moves the scanner past a line.
 func (s *scanner) advance(n int64, whole bool) {
 	s.offset += n
 	if whole {
@@ -129,7 +128,7 @@ func (s *scanner) advance(n int64, whole bool) {
 	}
 }
 
-// lineNumber is the number of the line just passed.
+// lineNumber returns the number of the line before the scanner.
 func (s *scanner) lineNumber(whole bool) int {
 	if whole {
 		return s.line
@@ -137,7 +136,7 @@ func (s *scanner) lineNumber(whole bool) int {
 	return s.line + 1
 }
 
-// checkVersion refuses what this version must not read over.
+// checkVersion returns an error for an event that this version must not skip.
 func checkVersion(e event.Event) error {
 	if e.Critical && !e.Type.Known() {
 		return tooNewError(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
@@ -155,7 +154,7 @@ func tooNewError(why string) error {
 		WithHint("use the version of agent-pipelines that wrote the session, or a later one")
 }
 
-// staleReason says why a numbered event comes too late, "" if it does not.
+// staleReason says why a numbered event is stale, "" if it is not.
 func (s *scanner) staleReason(e event.Event) string {
 	switch {
 	case e.Seq == 0:

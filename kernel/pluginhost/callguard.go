@@ -12,12 +12,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// callGuard stands before one component of one process. It is safe for concurrent use.
+// callGuard calls one component of one process in the order that the contract promises: Init once and first,
+// Validate before the first use of a configuration, and one call at a time for a serial component. It does so
+// for plugins and for components of this process. It is safe for concurrent use.
 type callGuard struct {
 	component sdk.Component
 	target    any
 	request   sdk.InitRequest
-	setup     chan struct{} // a token for whoever runs Init or Validate
+	setup     chan struct{} // a token for running Init or Validate
 	turns     chan struct{} // a token for each call of a serial component, nil otherwise
 
 	mu    sync.Mutex
@@ -25,7 +27,7 @@ type callGuard struct {
 	valid map[[sha256.Size]byte]bool
 }
 
-// newCallGuard makes the gate of target, which implements the interface of the component's kind.
+// newCallGuard returns the guard of target, which implements the interface of the component's kind.
 func newCallGuard(component sdk.Component, target any, init sdk.InitRequest) *callGuard {
 	g := &callGuard{
 		component: component, target: target, request: init,
@@ -37,12 +39,12 @@ func newCallGuard(component sdk.Component, target any, init sdk.InitRequest) *ca
 	return g
 }
 
-// Target is the component.
+// Target returns the component.
 func (g *callGuard) Target() any { return g.target }
 
-// Call makes one call with the configuration: it waits for the component's turn, initializes and
-// validates where that is due, and calls. What Init and Validate refuse comes back as a failure, as
-// it is or as config_invalid, and is asked again the next time: the user may have repaired the cause.
+// Call makes one call with the configuration: it waits for the component's turn, initializes and validates if
+// necessary, and calls. A refusal by Init or Validate is returned as a failure, config_invalid by default, and
+// repeated at the next call, because the user may have repaired the cause.
 func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
 		resume := PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
@@ -59,7 +61,7 @@ func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call fun
 	return call(ctx)
 }
 
-// Init initializes the component and validates nothing.
+// Init initializes the component without validating anything.
 func (g *callGuard) Init(ctx context.Context) error {
 	if err := acquireToken(ctx, g.setup); err != nil {
 		return err
@@ -121,7 +123,8 @@ func (g *callGuard) prepared(id [sha256.Size]byte) bool {
 	return g.ready && g.valid[id]
 }
 
-// setupError keeps the failure of a component and the cause of a cancelled context as they are.
+// setupError makes an error of Init or Validate a failure; failures and causes of a cancelled context stay
+// unchanged.
 func (g *callGuard) setupError(ctx context.Context, how string, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) || ctx.Err() != nil {
@@ -143,7 +146,7 @@ func configDigest(with sdk.ValidateRequest) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %s", with.Model, with.Config))
 }
 
-// Shutdown asks a component that was initialized to let go of what it holds.
+// Shutdown releases the resources of a component that was initialized.
 func (g *callGuard) Shutdown(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready

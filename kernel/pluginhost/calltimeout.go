@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// WithCallTimeout returns a context that is cancelled with the cause after a time, in which pauses do not count. The
-// caller calls cancel when the call has returned. The context has no deadline that [context.Context]
-// tells of, since pauses move it.
+// WithCallTimeout returns a context that is cancelled with cause after limit, not counting pauses (see
+// [PauseCallTimeout]). The caller calls cancel when the call has returned. The context reports no deadline,
+// since pauses move it.
 func WithCallTimeout(ctx context.Context, limit time.Duration, cause error) (_ context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	c := &callClock{left: limit, expire: func() { cancelCause(cause) }}
@@ -19,8 +19,8 @@ func WithCallTimeout(ctx context.Context, limit time.Duration, cause error) (_ c
 	}
 }
 
-// PauseCallTimeout stops the time of the call that ctx belongs to, until resume is called. It does nothing for a
-// context without a deadline of this package. Pauses that overlap count once.
+// PauseCallTimeout stops the time limit of the call that ctx belongs to until resume is called. It does
+// nothing for a context without [WithCallTimeout]. Overlapping pauses count once.
 func PauseCallTimeout(ctx context.Context) (resume func()) {
 	c, ok := ctx.Value(callClockKey{}).(*callClock)
 	if !ok {
@@ -32,7 +32,7 @@ func PauseCallTimeout(ctx context.Context) (resume func()) {
 
 type callClockKey struct{}
 
-// callClock is a timer that can be stopped and goes on with what was left.
+// callClock is a timer that can be paused.
 type callClock struct {
 	expire func()
 

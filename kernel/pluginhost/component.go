@@ -10,24 +10,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Component describes what a name or alias stands for. An unknown one is a failure of kind
-// provider_missing that lists what exists.
+// Component describes the component with a name or alias. An unknown one is a failure of kind provider_missing
+// that lists the existing ones.
 func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
 	e, err := h.catalog.Find(ctx, kind, name)
 	return e.Component, err
 }
 
-// Broken is why the plugin of this very name cannot be used, nil if it can, there is none, or nobody has asked for any
-// description yet.
+// Broken returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
+// or before the plugins are described.
 func (h *Host) Broken(name string) *failure.Error { return h.catalog.LoadError(name) }
 
-// TurnedOff says by what a component is turned off that a bundled plugin would serve.
+// TurnedOff returns the setting that disables a component of a bundled plugin.
 func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
 	return h.catalog.DisabledBy(kind, name)
 }
 
-// Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
-// work begins, and sdk.Examiner. Init and Validate are called by themselves, as the contract promises.
+// Provider returns the provider with the name or alias. It also implements sdk.Validator, for a check before
+// the work begins, and sdk.Examiner. Init and Validate are called automatically, as the contract promises.
 func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
 	r, err := h.findComponent(ctx, sdk.KindProvider, name, use)
 	if err != nil {
@@ -36,8 +36,8 @@ func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider
 	return &provider{r}, nil
 }
 
-// Termination is the termination strategy with the name or alias, see [Host.Provider]. It also
-// implements sdk.Releaser, which does nothing for strategies that hold nothing.
+// Termination returns the termination strategy with the name or alias, see [Host.Provider]. It also implements
+// sdk.Releaser, which does nothing for strategies without resources.
 func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termination, error) {
 	r, err := h.findComponent(ctx, sdk.KindTermination, name, use)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termi
 	return &termination{r}, nil
 }
 
-// HookAction is the hook action with the name or alias, see [Host.Provider].
+// HookAction returns the hook action with the name or alias, see [Host.Provider].
 func (h *Host) HookAction(ctx context.Context, name string, use Use) (sdk.HookAction, error) {
 	r, err := h.findComponent(ctx, sdk.KindHookAction, name, use)
 	if err != nil {
@@ -63,24 +63,23 @@ func (h *Host) findComponent(ctx context.Context, kind sdk.Kind, name string, us
 	return componentRef{host: h, entry: e, use: use}, nil
 }
 
-// call is what a route makes on the component at its end. The target implements the interface of the
-// component's kind.
+// call makes a call on a component. The target implements the interface of the component's kind.
 type call func(ctx context.Context, target any) error
 
-// invocation leads a call through a gate; g is the component's.
+// invocation makes a call through the component's guard.
 type invocation func(ctx context.Context, g *callGuard) error
 
-// componentRef leads to a component, in this process or in a plugin's.
+// componentRef refers to a component of this process or of a plugin.
 type componentRef struct {
 	host  *Host
 	entry catalog.Entry
 	use   Use
 }
 
-// Describe gives the catalog's description.
+// Describe returns the catalog's description.
 func (r componentRef) Describe() sdk.Component { return r.entry.Component }
 
-// Validate asks the component whether it would accept the configuration.
+// Validate asks the component whether it accepts the configuration.
 func (r componentRef) Validate(ctx context.Context, req sdk.ValidateRequest) error {
 	return r.call(ctx, req, func(context.Context, any) error { return nil })
 }
@@ -92,7 +91,7 @@ func (r componentRef) call(ctx context.Context, with sdk.ValidateRequest, c call
 	})
 }
 
-// invoke makes the passage on the component's gate. What comes back tells no secret.
+// invoke makes the invocation on the component's guard. The error contains no secret.
 func (r componentRef) invoke(ctx context.Context, p invocation) error {
 	if g, ok := r.entry.Target.(*callGuard); ok {
 		if err := r.host.checkConfinable(r.entry.Component, r.use); err != nil {
@@ -103,7 +102,7 @@ func (r componentRef) invoke(ctx context.Context, p invocation) error {
 	return r.host.redacted(r.host.invokeRemote(ctx, r.entry, r.use, p))
 }
 
-// redacted takes the secrets out of what a component says of its failure.
+// redacted removes the secrets from a component's failure.
 func (h *Host) redacted(err error) error {
 	var f *failure.Error
 	if !errors.As(err, &f) {
@@ -140,7 +139,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return result, err
 }
 
-// Examine implements sdk.Examiner: what the provider can tell once it has accepted the configuration.
+// Examine implements sdk.Examiner; the provider must have accepted the configuration.
 func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
 	err = p.call(ctx, req, func(ctx context.Context, target any) (err error) {
 		if x, ok := target.(sdk.Examiner); ok {
@@ -169,7 +168,7 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.
 	return d, err
 }
 
-// Release implements sdk.Releaser. It comes without a configuration, so that none is validated.
+// Release implements sdk.Releaser. It has no configuration, so none is validated.
 func (t *termination) Release(ctx context.Context, session string) error {
 	return t.invoke(ctx, func(ctx context.Context, g *callGuard) error {
 		r, ok := g.Target().(sdk.Releaser)

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// The restart policy: the pause before a start grows with every fall since the last good call, and a
-// process that falls again after three restarts within the window is left alone until the window is over.
+// The restart policy: the pause before a start doubles with each crash since the last successful call. A
+// process that crashes again after three restarts within the window is not started until the window ends.
 const (
 	firstRestartPause   = 250 * time.Millisecond
 	longestRestartPause = 30 * time.Second
@@ -13,11 +13,11 @@ const (
 	restartWindow       = time.Minute
 )
 
-// crashHistory remembers the falls of one key. The pool's mutex guards it.
+// crashHistory records the crashes of one key. The pool's mutex guards it.
 type crashHistory struct {
 	crashes    []time.Time // at most restarts+1, oldest first
-	streak     int         // falls since the last good call
-	lastOutput string      // the last words of the last process
+	streak     int         // crashes since the last successful call
+	lastOutput string      // the end of the stderr of the last process
 }
 
 func (h *crashHistory) add(now time.Time, words string) {
@@ -29,10 +29,10 @@ func (h *crashHistory) add(now time.Time, words string) {
 	h.lastOutput = words
 }
 
-// reset is called after a call that came back.
+// reset is called after a successful call.
 func (h *crashHistory) reset() { h.streak = 0 }
 
-// pause is how long to wait before the next start, 0 for not at all.
+// pause returns the time before the next start, 0 for none.
 func (h *crashHistory) pause(now time.Time) time.Duration {
 	if h.streak == 0 || len(h.crashes) == 0 {
 		return 0
@@ -44,7 +44,7 @@ func (h *crashHistory) pause(now time.Time) time.Duration {
 	return max(0, wait-now.Sub(h.crashes[len(h.crashes)-1]))
 }
 
-// cooldown is how long the key is left alone, 0 for not at all.
+// cooldown returns how long no process is started, 0 if one may be.
 func (h *crashHistory) cooldown(now time.Time) time.Duration {
 	if len(h.crashes) <= maxRestarts {
 		return 0

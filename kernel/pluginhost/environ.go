@@ -11,24 +11,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// EnvMode is the word of a policy.
+// EnvMode is the kind of an environment policy.
 type EnvMode string
 
-// Inherit passes everything on but what belongs to a handshake, Only the minimal variables and the
-// ones named. The zero value asks for the component's default.
+// EnvInherit passes on all variables except those of a handshake, EnvMinimal the minimal ones and the names
+// listed. The zero value means the component's default.
 const (
 	EnvInherit EnvMode = "inherit"
 	EnvMinimal EnvMode = "minimal"
 )
 
-// EnvPolicy says what a plugin process gets. The zero value is the component's default.
+// EnvPolicy says which environment variables a plugin process gets. The zero value is the component's default.
 type EnvPolicy struct {
 	Mode EnvMode
-	// Names are passed on besides the minimal ones; for Only alone.
+	// Names are passed on besides the minimal ones; for EnvMinimal only.
 	Names []string
 }
 
-// ParseEnv reads the setting `env`: inherit, minimal, or a list of names. No words at all is the default.
+// ParseEnv reads the setting `env`: inherit, minimal, or a list of names. An empty list is the default.
 func ParseEnv(words []string) (EnvPolicy, error) {
 	switch {
 	case len(words) == 0:
@@ -45,8 +45,8 @@ func ParseEnv(words []string) (EnvPolicy, error) {
 	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(words)}, nil
 }
 
-// IsMinimalEnv reports whether every process gets the variable: what programs need to run at all, and no
-// secret. All of LC_* belongs to it.
+// IsMinimalEnv reports whether every process gets the variable: one that programs need to run, and no secret.
+// All of LC_* are included.
 func IsMinimalEnv(name string) bool {
 	switch name {
 	case "PATH", "HOME", "TMPDIR", "LANG", "TERM", "USER", "SHELL", "TZ":
@@ -55,13 +55,13 @@ func IsMinimalEnv(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// runsCommands names the components that run the user's own commands and therefore need the user's
+// runsCommands reports whether a component runs the user's own commands and therefore needs the user's
 // toolchain and keys (DESIGN 6).
 func runsCommands(name string) bool {
 	return name == "script" || name == "check" || name == "queue"
 }
 
-// DefaultEnv is the policy of a component for which nobody says anything.
+// DefaultEnv returns the policy of a component without any setting.
 func DefaultEnv(kind sdk.Kind, name string) EnvPolicy {
 	if kind == sdk.KindProvider || runsCommands(name) {
 		return EnvPolicy{Mode: EnvInherit}
@@ -69,9 +69,8 @@ func DefaultEnv(kind sdk.Kind, name string) EnvPolicy {
 	return EnvPolicy{Mode: EnvMinimal, Names: knownSettings(name)}
 }
 
-// knownSettings names the variables by which users have always set a component that gets little else: for
-// the judge the Bash engine's (REQUIREMENTS U274, U296), for webhook those by which programs find the
-// network. None is a secret.
+// knownSettings returns the variables that have always configured a component: for the judge those of the Bash
+// engine (REQUIREMENTS U274, U296), for webhook those of the network. None is a secret.
 func knownSettings(name string) []string {
 	switch name {
 	case "judge":
@@ -87,11 +86,11 @@ func knownSettings(name string) []string {
 	}
 }
 
-// variableReference is how a configuration names a variable whose value it wants.
+// variableReference matches a reference to an environment variable in a configuration.
 var variableReference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// ReferencedEnv are the variables that a component's configuration asks for by name, sorted: NAME wherever a text
-// says ${NAME}, and the texts of keys that end in _env. The configuration is JSON.
+// ReferencedEnv returns the variables that a component's JSON configuration names, sorted: NAME for each
+// ${NAME} in a text, and the texts of keys that end in _env.
 func ReferencedEnv(config json.RawMessage) []string {
 	var tree any
 	if json.Unmarshal(config, &tree) != nil {
@@ -123,7 +122,7 @@ func collectReferences(key string, tree any, names *[]string) {
 	}
 }
 
-// WithNames is p with further names. One that passes everything on needs none.
+// WithNames returns p with further names. A policy that inherits everything needs none.
 func (p EnvPolicy) WithNames(names []string) EnvPolicy {
 	if p.Mode != EnvInherit {
 		p.Names = slices.Concat(p.Names, names)
@@ -131,7 +130,7 @@ func (p EnvPolicy) WithNames(names []string) EnvPolicy {
 	return p
 }
 
-// Narrow narrows p by what asked says and never widens it: names that p would not pass are dropped.
+// Narrow restricts p by asked and never widens it: names that p would not pass are dropped.
 func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
 	switch {
 	case asked.Mode == "":
@@ -145,8 +144,8 @@ func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
 	return EnvPolicy{Mode: EnvMinimal, Names: names}
 }
 
-// BuildEnv returns the entries of user ("NAME=value") that p passes on, sorted, the last of several
-// entries with one name winning, and adds own, which wins over the user's.
+// BuildEnv returns the entries of user ("NAME=value") that p passes on, sorted, and adds own, which overrides
+// them. Of several entries with one name the last one counts.
 func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 	values := map[string]string{}
 	for _, entry := range user {
@@ -173,8 +172,8 @@ func (p EnvPolicy) allows(name string) bool {
 	return p.Mode == EnvInherit || IsMinimalEnv(name) || slices.Contains(p.Names, name)
 }
 
-// isHandshakeVariable reports whether the variable belongs to go-plugin's handshake or to ours: passed on, it
-// would make a process that an agent starts believe that it was started by a plugin host.
+// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or ours. A process
+// started by an agent must not inherit it, or it would take itself for a plugin.
 func isHandshakeVariable(name string) bool {
 	if strings.HasPrefix(name, "PLUGIN_") {
 		return true
@@ -187,7 +186,7 @@ func isHandshakeVariable(name string) bool {
 	return false
 }
 
-// EnvNames are the names of the entries, sorted: what may be recorded, for values may be secrets.
+// EnvNames returns the names of the entries, sorted, for records, since values may be secrets.
 func EnvNames(env []string) []string {
 	names := make([]string, 0, len(env))
 	for _, entry := range env {
@@ -198,7 +197,7 @@ func EnvNames(env []string) []string {
 	return slices.Compact(names)
 }
 
-// String is the policy as it is written in a pipeline.
+// String returns the policy in the form of a pipeline's YAML.
 func (p EnvPolicy) String() string {
 	if len(p.Names) > 0 {
 		return fmt.Sprintf("[%s]", strings.Join(p.Names, ", "))

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Host is safe for concurrent use.
+// Host finds plugins, runs their processes and calls their components. It is safe for concurrent use.
 type Host struct {
 	cfg         Config
 	marker      process.Marker
@@ -29,19 +29,19 @@ type Host struct {
 	pool        *processPool[*instance]
 	search      catalog.SearchResult
 	sandbox     sandboxpolicy.Confiner
-	sharedCalls callTracker // of the processes that it shares
+	sharedCalls callTracker // calls on processes of the root Host
 
 	mu     sync.Mutex // guards:
 	local  []*callGuard
-	logged map[string]bool // what was said once
-	users  int             // this Host, if it has no Shared one, and those that share it, while they are open
+	logged map[string]bool // messages that are logged once
+	users  int             // open Hosts that share this one, including itself
 
 	closing sync.Once
 	closed  error
 }
 
-// New makes a Host. It looks through the plugin directories and reads the user's trust, and starts
-// nothing. The caller closes it.
+// New returns a Host. It searches the plugin directories and reads the user's trust, and starts nothing. The
+// caller closes it.
 func New(cfg Config) (*Host, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -77,7 +77,7 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// initShared lays what the Host stands on, or takes what the Host that it shares stands on.
+// initShared creates the host's shared parts, or borrows them from its root Host.
 func (h *Host) initShared(locks []trust.Lock) error {
 	first := h.root()
 	if first == h {
@@ -96,7 +96,7 @@ func (h *Host) initShared(locks []trust.Lock) error {
 	return nil
 }
 
-// root is the Host that this one shares, at the end of the row, or itself.
+// root returns the Host at the end of the chain of Shared, or h itself.
 func (h *Host) root() *Host {
 	for h.cfg.Shared != nil {
 		h = h.cfg.Shared
@@ -104,7 +104,7 @@ func (h *Host) root() *Host {
 	return h
 }
 
-// Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
+// Redact sets the redactor for processes started later. No call may be in flight.
 func (h *Host) Redact(r *redact.Redactor) {
 	h.sharedCalls.disable() // what others' processes say is not cleaned by it
 	h.cfg.Redactor = r
@@ -143,11 +143,12 @@ func lookupEnv(env []string, name string) (value string) {
 	return value
 }
 
-// slowDescribe is how long a plugin may take to describe itself before the user is told what is waited for.
+// slowDescribe is the time of a description after which the user is told about the wait.
 const slowDescribe = 3 * time.Second
 
-// describe starts a plugin with the least that it needs, away from the project, and asks it. What nobody knows
-// yet is confined as well as the system can, whatever it will say that it needs: it may read, and change nothing.
+// describe starts a plugin with a minimal environment outside the project and asks for its description. An
+// unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
+// nothing.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
 	defer slow.Stop()
@@ -166,8 +167,8 @@ func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, 
 	return d, nil
 }
 
-// RegisterProvider adds a provider of this process. It wins over plugins' providers of the same name;
-// a name that another registered one has is an error.
+// RegisterProvider adds a provider of this process. It takes precedence over plugins' providers of the same
+// name; the name of another registered one is an error.
 func (h *Host) RegisterProvider(p sdk.Provider) error {
 	return h.register(sdk.KindProvider, p.Describe(), p)
 }
@@ -194,7 +195,7 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	return nil
 }
 
-// logOnce says something the first time that it is to be said by this host or the one whose components it shares.
+// logOnce calls log the first time that what is reported by this host or the root that it shares.
 func (h *Host) logOnce(what string, say func()) {
 	first := h.root()
 	first.mu.Lock()
@@ -206,7 +207,7 @@ func (h *Host) logOnce(what string, say func()) {
 	}
 }
 
-// reportCrash tells of a process that ended without being told to.
+// reportCrash reports a process that ended unexpectedly.
 func (h *Host) reportCrash(i *instance) {
 	f := i.Crash()
 	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
@@ -215,18 +216,18 @@ func (h *Host) reportCrash(i *instance) {
 	})
 }
 
-// Sweep ends what kernels that died left running, see [process.Table.Sweep]: all processes of this user
-// marked with a run whose name begins with one of prefixes, and those that only the seal of one of kernels tells.
+// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]: processes of this user marked
+// with a run whose name begins with one of prefixes, and those that only the tag of one of kernels identifies.
 func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
 	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }
 
-// Limits says what this operating system cannot do for plugins; empty on Linux.
+// Limits lists the limitations of this operating system for plugins; empty on Linux.
 func Limits() []string { return process.Limits() }
 
-// Close ends every plugin process and the components of this process, and waits for that until ctx
-// ends; processes that are left then are killed. Calls in flight fail. A process that other Hosts use, too, ends with the last
-// of them. Later calls return the same.
+// Close ends every plugin process and the components of this process, and waits for that until ctx ends;
+// remaining processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the
+// last of them. Later calls return the same.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
 		first := h.root()
@@ -239,7 +240,8 @@ func (h *Host) Close(ctx context.Context) error {
 	return h.closed
 }
 
-// release is called when the Host, or one that shares it, is closed; the last one lets everything go.
+// release is called when this Host, or one that shares it, is closed; the last one closes the pool and the
+// system.
 func (h *Host) release(ctx context.Context) error {
 	h.mu.Lock()
 	h.users--
@@ -253,7 +255,7 @@ func (h *Host) release(ctx context.Context) error {
 	return err
 }
 
-// shutdownLocal asks the components of this process that were used to let go, newest first.
+// shutdownLocal shuts down the used components of this process, newest first.
 func (h *Host) shutdownLocal(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// crashDetectTime is how long after the end of its connection a process may take to be seen as gone.
+	// crashDetectTime is how long a process may exist after the end of its connection.
 	crashDetectTime = 500 * time.Millisecond
-	// killWait is how long the end of a process that is being ended is waited for: a little longer than that may take.
+	// killWait is the time limit for the end of a killed process, a little above the time that this may take.
 	killWait = 8 * time.Second
 )
 
-// instanceState is one process and the calls on it. The pool's mutex guards what changes.
+// instanceState is one process and its calls. The pool's mutex guards the fields that change.
 type instanceState[I pooledInstance] struct {
 	instance I
 	slot     *slot[I]
-	wakeups  chan struct{} // hints that a call ended
+	wakeups  chan struct{} // signals that a call ended
 
 	next          int
 	calls         map[*lease[I]]bool
-	blamed        *lease[I] // the call that answers for the end
+	blamed        *lease[I] // the call that is blamed for the end
 	hung          bool      // the process was killed because it did not answer
-	crashRecorded bool      // the end is recorded
-	retired       bool      // the end was asked for
-	draining      bool      // a call on it was given up: it takes no further ones, and ends with the last
+	crashRecorded bool      // the crash is in the history
+	retired       bool      // the end was requested
+	draining      bool      // a call on it was cancelled: it takes no further ones, and ends with the last
 }
 
 // lease is one call on a process.
@@ -37,7 +37,7 @@ type lease[I pooledInstance] struct {
 	number int // of the call, within its process
 }
 
-// newLease is called with the pool's mutex held.
+// newLease returns a lease; the caller holds the pool's mutex.
 func (h *instanceState[I]) newLease(p *processPool[I]) *lease[I] {
 	h.next++
 	l := &lease[I]{pool: p, state: h, number: h.next}
@@ -54,14 +54,14 @@ func (h *instanceState[I]) ended() bool {
 	}
 }
 
-// detach makes room for the next process.
+// detach frees the slot for the next process.
 func (h *instanceState[I]) detach() {
 	if h.slot.current == h {
 		h.slot.current = nil
 	}
 }
 
-// recordCrash is called with the mutex held, by whoever sees the end first.
+// recordCrash records the end once and chooses the blamed call; the caller holds the mutex.
 func (p *processPool[I]) recordCrash(h *instanceState[I]) {
 	if h.crashRecorded || h.retired {
 		return
@@ -79,17 +79,16 @@ func (p *processPool[I]) recordCrash(h *instanceState[I]) {
 	}
 }
 
-// Instance is the process that the call is made on.
+// Instance returns the process of the call.
 func (l *lease[I]) Instance() I { return l.state.instance }
 
-// End ends the call, whose error was err, and returns the error that the caller should see: err
-// itself, or what the fate of the process makes of it. The process of a call that was cut off or that
-// looks broken is asked for a sign of life and killed if it gives none; one that goes on with a call
-// that was cancelled is killed in any case.
+// End ends the call, whose error was err, and returns the caller's error: err, or the error that the state of
+// the process implies. After a suspicious error it checks the health of the process and kills it if it does
+// not answer. It also kills a process that continues a cancelled call.
 //
-// A process on which a call was cancelled takes no further calls, also where it obeyed: what that call left running
-// in it, or outside its group, would be at work beside the next one. It ends with the last call on it, and End
-// of that call returns when it, its group and what left the group are gone.
+// A process with a cancelled call takes no further calls, even if it obeyed, because its remains would run
+// beside the next call. It ends with its last call; End of that call returns when the process, its group and
+// escaped processes are gone.
 func (l *lease[I]) End(ctx context.Context, err error) error {
 	if err != nil && l.endedByPool(ctx) {
 		l.release(false)
@@ -109,8 +108,8 @@ func (l *lease[I]) End(ctx context.Context, err error) error {
 	return l.callError(ctx, err)
 }
 
-// awaitEnd lets the process go, of which a call was given up that is released by now, and waits for its end where no
-// other call is on it.
+// awaitEnd marks the process of a cancelled, released call as draining, and waits for its end if it has no
+// other call.
 func (l *lease[I]) awaitEnd() {
 	l.pool.mu.Lock()
 	h := l.state
@@ -124,16 +123,16 @@ func (l *lease[I]) awaitEnd() {
 	}
 }
 
-// endedByPool reports whether the pool ended the process under the call. What the plugin says of it then is
-// of no use to anybody.
+// endedByPool reports whether the pool ended the process during the call; the plugin's error is then
+// meaningless.
 func (l *lease[I]) endedByPool(ctx context.Context) bool {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	return l.state.retired && ctx.Err() == nil
 }
 
-// needsHealthCheck picks the errors behind which there may be a dead or hung process. Components report
-// their own failures over a sound connection, in the same words: hence the question to the process.
+// needsHealthCheck reports whether a dead or hung process may be behind the error. Components report their own
+// failures of these kinds over a sound connection, hence the check of the process.
 func needsHealthCheck(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
@@ -145,14 +144,15 @@ func needsHealthCheck(ctx context.Context, err error) bool {
 	return false
 }
 
-// ignoredCancel knows the failure of an attempt that did not end when it was cancelled. It is made at this
-// end, so that it has a cause; what a component reports itself has none.
+// ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. It is
+// made on this side and has a cause; one reported by a component has none.
 func ignoredCancel(ctx context.Context, err error) bool {
 	var f *failure.Error
 	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
 }
 
-// alive reports whether the process answers. One whose connection broke may take a moment to be gone.
+// alive reports whether the process answers. A process with a broken connection may need a moment to
+// disappear.
 func (l *lease[I]) alive(ctx context.Context) bool {
 	h := l.state
 	if !h.ended() && h.instance.Alive(context.WithoutCancel(ctx)) {
@@ -162,7 +162,7 @@ func (l *lease[I]) alive(ctx context.Context) bool {
 	return false
 }
 
-// kill kills a process that should be gone and is not, and charges this call with its end.
+// kill kills a process that should have ended, and blames this call.
 func (l *lease[I]) kill() {
 	h := l.state
 	if h.ended() {
@@ -188,7 +188,7 @@ func awaitDone(done <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// callError is the error of a call whose process is gone.
+// callError returns the error of a call whose process is gone.
 func (l *lease[I]) callError(ctx context.Context, err error) error {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
@@ -220,7 +220,7 @@ func (l *lease[I]) release(sound bool) {
 	l.state.wake()
 }
 
-// wake tells whoever watches the process that something about its calls changed.
+// wake signals the goroutine that watches the process.
 func (h *instanceState[I]) wake() {
 	select {
 	case h.wakeups <- struct{}{}:

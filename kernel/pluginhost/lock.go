@@ -10,44 +10,44 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// LockRequest says what to lock.
+// LockRequest selects the plugins to lock.
 type LockRequest struct {
-	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin, whose digest is that of
-	// the program, is only locked by name: each new version of the program would be refused otherwise.
+	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin is only locked by
+	// name, because its digest changes with each version of the program.
 	Names []string
-	// Project: the project's lock is meant, which only adds to the user's.
+	// Project selects the project's lock, which only adds to the user's.
 	Project bool
 	// Check compares and writes nothing.
 	Check bool
 }
 
-// LockReport is what a lock says, or now says, of this platform.
+// LockReport is the content of a lock for this platform after the request.
 type LockReport struct {
 	// Lock is the file, Platform this system in it ("linux/amd64").
 	Lock     string      `json:"lock"`
 	Platform string      `json:"platform"`
 	Plugins  []LockEntry `json:"plugins"`
-	// Missing are entries for this platform whose plugin was not found, where no names were given.
+	// Missing are entries for this platform whose plugin was not found; empty if names were given.
 	Missing []string `json:"missing"`
 }
 
 // LockEntry is one plugin in a lock.
 type LockEntry struct {
-	// Name is what the lock calls it: agent-plugin-<name>.
+	// Name is the name in the lock: agent-plugin-<name>.
 	Name string `json:"name"`
-	// Path is where it lies; of a bundled plugin how it is started.
+	// Path is the plugin's file; for a bundled plugin the command line.
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
-	// Before is the digest in the lock before, "" for none.
+	// Before is the previous digest in the lock, "" for none.
 	Before string `json:"before,omitempty"`
 }
 
 // Changed reports whether the lock had another digest of the plugin, or none.
 func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
 
-// Lock writes the digests of plugins, as they are now, into the user's plugins.lock or the project's. Entries of other
-// plugins and platforms stay. With Check, plugins that differ are a failure of kind plugin_untrusted, which names
-// each; those without an entry are one only where they were named.
+// Lock writes the current digests of plugins into the user's plugins.lock or the project's. Entries of other
+// plugins and platforms stay. With Check it writes nothing; plugins that differ are a failure of kind
+// plugin_untrusted that names each. Plugins without an entry differ only if they were named.
 func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	r := LockReport{Lock: h.trustStore().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
@@ -80,7 +80,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	return r, h.writeLock(req, r)
 }
 
-// selectPlugins are the plugins of these names, or all files.
+// selectPlugins returns the plugins with these names, or all plugins that are files.
 func (h *Host) selectPlugins(names []string) ([]catalog.Plugin, error) {
 	var chosen []catalog.Plugin
 	if len(names) == 0 {
@@ -114,7 +114,7 @@ func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
 	return b.SHA256, nil
 }
 
-// missingPlugins are the entries for this platform that no plugin answers to, sorted.
+// missingPlugins returns the entries for this platform without a plugin, sorted.
 func (h *Host) missingPlugins(lock trust.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
@@ -126,7 +126,7 @@ func (h *Host) missingPlugins(lock trust.Lock) []string {
 	return names
 }
 
-// checkError is what a check finds wrong, nil for nothing.
+// checkError returns the error of a check, nil if nothing differs.
 func (r LockReport) checkError(named bool) error {
 	var faults []string
 	for _, e := range r.Plugins {

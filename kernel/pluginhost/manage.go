@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// ErrNoPlugin is in the chain of what is answered about a plugin that does not exist, or that is not the
-// user's to change.
+// ErrNoPlugin is in the chain of the error for a plugin that does not exist or that the user cannot change.
 var ErrNoPlugin = errors.New("no such plugin")
 
-// InstallRequest says what to install.
+// InstallRequest selects the plugin to install.
 type InstallRequest = catalog.InstallRequest
 
-// Removed is what was removed.
+// Removed describes a removed plugin.
 type Removed = catalog.Removal
 
-// Installed is what was installed.
+// Installed describes an installed plugin.
 type Installed struct {
 	catalog.InstallReport
-	// Shadows is what the plugin is used in place of, ShadowedBy what is used in place of it; "" for nothing.
+	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for
+	// none.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
@@ -35,8 +36,8 @@ func (h *Host) installer() catalog.Installer {
 	return catalog.Installer{Store: h.trustStore(), Describe: h.describe}
 }
 
-// Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. It is
-// found by hosts that are made from now on.
+// Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. Hosts
+// created later find it.
 func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
 	if err := h.checkConfigDir("nothing can be installed"); err != nil {
 		return Installed{}, err
@@ -57,8 +58,8 @@ func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, erro
 	return done, nil
 }
 
-// Remove takes a plugin out of the user's plugin directory and out of plugins.lock. One that lies elsewhere is
-// refused, and left where it is.
+// Remove deletes a plugin from the user's plugin directory and from plugins.lock. A plugin elsewhere is
+// refused and stays.
 func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	name = strings.TrimPrefix(name, catalog.Prefix)
 	if _, ok := catalog.PluginName(catalog.Prefix + name); !ok {
@@ -81,7 +82,8 @@ func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
 }
 
-// unknownPluginError is the error for a name that no plugin has. If one of this name was passed over, it says why.
+// unknownPluginError returns the error for a name that no plugin has. If a file of this name was ignored, it
+// gives the reason.
 func (h *Host) unknownPluginError(name string) error {
 	name = strings.TrimPrefix(name, catalog.Prefix)
 	hint := "`agent-pipelines plugins list` shows what there is"
@@ -101,4 +103,34 @@ func (h *Host) unknownPluginError(name string) error {
 		hint = "did you mean '" + near + "'? " + hint
 	}
 	return f.WithHint("%s", hint)
+}
+
+// Trust records in the user's configuration that the user trusts a directory: files below it may then name
+// plugin directories and widen settings. It is refused if the configuration is inside the project, see
+// [catalog.TrustFunc].
+func (h *Host) Trust(dir string) error {
+	if err := h.checkConfigDir("nothing can be trusted"); err != nil {
+		return err
+	}
+	return h.trustStore().Trust(dir)
+}
+
+// Distrust removes the trust in a directory and reports whether there was any. A trusted parent directory
+// still covers it.
+func (h *Host) Distrust(dir string) (was bool, err error) { return h.trustStore().Distrust(dir) }
+
+// Trusted lists the directories that the user trusts, sorted.
+func (h *Host) Trusted() ([]string, error) { return h.trustStore().Trusted() }
+
+func (h *Host) trustStore() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
+
+// checkConfigDir refuses a change of a configuration directory inside the project, because the project could
+// then trust itself. The text completes the message.
+func (h *Host) checkConfigDir(what string) error {
+	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",
+		what, h.cfg.WorkDir, h.cfg.ConfigDir).
+		WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
 }

@@ -12,20 +12,20 @@ import (
 // defaultIdle is how long a process without calls is kept.
 const defaultIdle = time.Minute
 
-// ErrCollateral is in the chain of the failure of a call that fell with its process although another
-// call is charged with the fall. Making it again uses up no try.
+// ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is
+// blamed for it. A repeated call does not count as a try.
 var ErrCollateralFailure = errors.New("the process fell during another call")
 
-// ErrClosed is in the chain of what a closed pool answers.
+// ErrClosed is in the chain of every error of a closed Host.
 var ErrClosed = errors.New("the plugin host is closed")
 
 func closedError() error {
 	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
 }
 
-// processKey says which processes are interchangeable.
+// processKey identifies interchangeable processes.
 type processKey struct {
-	// Path is the binary as it is called: one file may be several plugins by its names.
+	// Path is the path by which the binary is called: one file may be several plugins by its names.
 	Path string
 	// Args are the arguments, joined by NUL: one program may be several plugins by them.
 	Args string
@@ -39,23 +39,31 @@ type processKey struct {
 	Sandbox string
 }
 
-// pooledInstance is a running process. All methods are safe for concurrent use.
+// pooledInstance is a running process. It must be safe for concurrent use.
 type pooledInstance interface {
 	// Done is closed when the process is gone.
 	Done() <-chan struct{}
-	// Alive reports, within a bound, whether the process answers.
+	// Alive reports, within a time limit, whether the process answers.
 	Alive(ctx context.Context) bool
 	// Kill ends the process at once and does not wait.
 	Kill()
-	// Stop ends the process, within a bound, and lets go of everything.
+	// Stop ends the process, within a time limit, and releases its resources.
 	Stop(ctx context.Context)
-	// Crash is the failure of the call that is charged with the end, Hung that of one whose process
-	// had to be killed.
+	// Crash returns the failure of the call that is blamed for the end; Hung that of a call whose process was
+	// killed because it did not answer.
 	Crash() *failure.Error
 	Hung() *failure.Error
 }
 
-// processPool keeps instances. It is safe for concurrent use.
+// processPool keeps plugin processes: one per [processKey], started at the first call and shared by all calls
+// with an equal key. An idle process is stopped, a crashed one restarted with growing pauses and not at all
+// for a while after too many crashes.
+//
+// A crash ends every call on the process. The call that began last is blamed; the others fail with
+// [ErrCollateralFailure] and may be repeated without counting as a try. Since every crash is blamed on a call,
+// retries come to an end.
+//
+// It is safe for concurrent use.
 type processPool[I pooledInstance] struct {
 	idle    time.Duration
 	onCrash func(I)
@@ -65,20 +73,20 @@ type processPool[I pooledInstance] struct {
 	mu     sync.Mutex
 	closed bool
 	slots  map[processKey]*slot[I]
-	live   map[*instanceState[I]]bool // all that are watched
+	live   map[*instanceState[I]]bool // all watched processes
 }
 
-// slot is the place of one key.
+// slot holds the process of one key.
 type slot[I pooledInstance] struct {
-	starting chan struct{} // a token for whoever starts the process
+	starting chan struct{} // a token for starting the process
 
 	// The pool's mutex guards the rest.
 	current *instanceState[I]
 	history crashHistory
 }
 
-// newProcessPool makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
-// being asked to, from a goroutine that Close waits for; nil for nobody.
+// newProcessPool returns a pool; idle zero is [defaultIdle]. onCrash is called for each process that ended on
+// its own, from a goroutine that Close waits for; it may be nil.
 func newProcessPool[I pooledInstance](idle time.Duration, fall func(I)) *processPool[I] {
 	if idle <= 0 {
 		idle = defaultIdle
@@ -89,8 +97,8 @@ func newProcessPool[I pooledInstance](idle time.Duration, fall func(I)) *process
 	return &processPool[I]{idle: idle, onCrash: fall, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
-// Acquire begins a call on the key's process and calls start if there is none. It waits out the pause
-// after a fall. Every lease is ended by [Lease.End].
+// Acquire begins a call on the key's process and calls start if there is none. It waits for the pause after a
+// crash. The caller ends every lease with [lease.End].
 func (p *processPool[I]) Acquire(ctx context.Context, key processKey, start func(context.Context) (I, error)) (*lease[I], error) {
 	s := p.slot(key)
 	select {
@@ -124,7 +132,7 @@ func (p *processPool[I]) slot(key processKey) *slot[I] {
 	return s
 }
 
-// join enters the process that runs, if one does.
+// join returns a lease on the running process, nil if there is none.
 func (p *processPool[I]) join(s *slot[I]) (*lease[I], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +145,7 @@ func (p *processPool[I]) join(s *slot[I]) (*lease[I], error) {
 	return s.current.newLease(p), nil
 }
 
-// backoff waits out the pause after a fall, or refuses while the process falls too often.
+// backoff waits for the pause after a crash, or returns an error while the process crashes too often.
 func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	p.mu.Lock()
 	now := time.Now()
@@ -162,8 +170,8 @@ func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	}
 }
 
-// startFailed counts falls and time-outs at the start; a binary that is no plugin does not become one
-// by waiting.
+// startFailed counts crashes and time-outs at the start; a file that is no plugin does not become one by
+// waiting.
 func (p *processPool[I]) startFailed(s *slot[I], err error) {
 	kind := failure.KindOf(err)
 	if kind != failure.ProviderCrashed && kind != failure.ProviderTimeout {
@@ -190,7 +198,7 @@ func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
 	return lease, nil
 }
 
-// watch sees one process through to its end.
+// watch follows one process until its end.
 func (p *processPool[I]) watch(h *instanceState[I]) {
 	defer p.stop(h)
 	timer := time.NewTimer(p.idle)
@@ -216,7 +224,7 @@ func (p *processPool[I]) watch(h *instanceState[I]) {
 	}
 }
 
-// stop lets go of the process; a pool that is closed still does so in good order.
+// stop stops a process and forgets it.
 func (p *processPool[I]) stop(h *instanceState[I]) {
 	h.instance.Stop(context.Background())
 	p.mu.Lock()
@@ -224,7 +232,7 @@ func (p *processPool[I]) stop(h *instanceState[I]) {
 	delete(p.live, h)
 }
 
-// handleCrash records the end that nobody asked for and charges a call with it.
+// handleCrash records an unexpected end and reports it.
 func (p *processPool[I]) handleCrash(h *instanceState[I]) {
 	p.mu.Lock()
 	p.recordCrash(h)
@@ -239,7 +247,7 @@ func (p *processPool[I]) retire(h *instanceState[I]) {
 	h.detach()
 }
 
-// retireIfIdle takes a process without calls out of the pool: one whose time is over, or early, one that is leaving.
+// retireIfIdle removes a process without calls from the pool: an idle one, or early a draining one.
 func (p *processPool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +259,7 @@ func (p *processPool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 	return true
 }
 
-// Retire ends the instances that match and have no call on them, and waits for that. When ctx ends first, they are killed.
+// Retire ends the matching processes without calls and waits for them. When ctx ends first, they are killed.
 func (p *processPool[I]) Retire(ctx context.Context, match func(I) bool) {
 	p.mu.Lock()
 	var leaving []*instanceState[I]
@@ -275,8 +283,8 @@ func (p *processPool[I]) Retire(ctx context.Context, match func(I) bool) {
 	}
 }
 
-// Close stops every process and waits for that; calls in flight fail. When ctx ends first, what is
-// left is killed without waiting, and the cause is returned. Nothing can be acquired any more.
+// Close stops every process and waits for that; calls in flight fail. When ctx ends first, the remaining
+// processes are killed without waiting, and the cause is returned. After it, every Acquire fails.
 func (p *processPool[I]) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if !p.closed {

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// describeRunning asks a plugin whose process runs already what it is. Nothing is remembered: the next one at this
-// address may be another.
+// describeRunning asks a running plugin for its description. Nothing is cached: the next process at this
+// address may be another one.
 func (h *Host) describeRunning(ctx context.Context, c catalog.Plugin) (sdk.Description, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
@@ -22,7 +22,8 @@ func (h *Host) describeRunning(ctx context.Context, c catalog.Plugin) (sdk.Descr
 	return a.Client().Describe(ctx)
 }
 
-// invokeAttached makes a passage on a component of a process that runs already, which is not checked, confined or ended.
+// invokeAttached makes an invocation on a component of a process that already runs, which is not checked,
+// confined or ended.
 func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
 	if _, err := h.sandboxPolicy(e, e.Component, use); err != nil {
 		return err
@@ -52,13 +53,13 @@ func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*insta
 	}, nil
 }
 
-// confineRunningError refuses isolation that was asked for, where the process runs already.
+// confineRunningError is the error of a required isolation for a process that already runs.
 func confineRunningError(c catalog.Plugin) error {
 	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
 		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)
 }
 
-// pluginProcess is a plugin process, whoever started it.
+// pluginProcess is a plugin process started by this program or another one.
 type pluginProcess interface {
 	pooledInstance
 	Client() *client.Client
@@ -68,7 +69,7 @@ type pluginProcess interface {
 
 var _ = []pluginProcess{(*launch.Instance)(nil), (*launch.AttachedInstance)(nil)}
 
-// addRunning puts the plugins that run already before those that were found.
+// addRunning puts running plugins before the plugins found.
 func addRunning(f catalog.SearchResult, attached []catalog.Plugin) catalog.SearchResult {
 	for _, a := range attached {
 		f.Plugins = slices.DeleteFunc(f.Plugins, func(c catalog.Plugin) bool {

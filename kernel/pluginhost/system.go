@@ -7,12 +7,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// system is what the Hosts that share each other have of the operating system, once for all of them.
+// system holds operating system resources shared by a root Host and its dependents.
 type system struct {
 	spawner    *process.Spawner
 	table      *process.Table
 	restore    func()        // of the process-wide setting that adopts orphans
-	startSlots chan struct{} // of those that start a plugin
+	startSlots chan struct{} // limits concurrent starts
 }
 
 func newSystem() (*system, error) {
@@ -25,8 +25,8 @@ func newSystem() (*system, error) {
 	}, nil
 }
 
-// acquireStart waits until few enough plugins are starting: the time that each has for it is bounded, and is not to be spent on waiting
-// for a processor. The caller calls done after the start.
+// acquireStart waits until few enough plugins are starting, because the time limit of a start should not be
+// spent on waiting for a processor. The caller calls done after the start.
 func (s *system) acquireStart(ctx context.Context) (done func(), err error) {
 	select {
 	case s.startSlots <- struct{}{}:

@@ -13,15 +13,14 @@ import (
 // ErrFlocked says that another open file holds the lock.
 var ErrFlocked = errors.New("the file is locked by another process")
 
-// Waiting is by polling, because a blocked flock cannot be cancelled. The pause doubles up to the
-// longest one.
+// Flock polls, because a blocked flock cannot be cancelled. The pause doubles up to the longest one.
 const (
 	firstFlockPause   = 200 * time.Microsecond
 	longestFlockPause = 20 * time.Millisecond
 )
 
-// TryFlock takes the lock on f or returns an error wrapping [ErrHeld]. A second Try on the same open file
-// succeeds. Closing f frees the lock.
+// TryFlock takes the advisory whole-file lock on f, or returns an error that wraps [ErrFlocked]. A second call
+// on the same open file succeeds. Closing f, or the end of the process, frees the lock.
 func TryFlock(f *os.File) error {
 	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -33,8 +32,8 @@ func TryFlock(f *os.File) error {
 	return nil
 }
 
-// Flock takes the lock on f, waiting for it until ctx ends. The error then wraps [ErrHeld] and
-// ctx's cause.
+// Flock takes the lock on f as [TryFlock] does and waits for it until ctx ends. The error then wraps
+// [ErrFlocked] and ctx's cause.
 func Flock(ctx context.Context, f *os.File) error {
 	pause := firstFlockPause
 	for {
@@ -61,7 +60,7 @@ func Unflock(f *os.File) error {
 	return nil
 }
 
-// flock calls flock through the file's raw descriptor, so that f stays in the runtime's care.
+// flock calls flock(2) through the file's raw descriptor, so that the runtime keeps control of f.
 func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

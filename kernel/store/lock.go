@@ -10,18 +10,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// LockOptions says how a session is taken. The zero value takes one that is free.
+// LockOptions configures [AcquireLock]. The zero value takes a free session.
 type LockOptions struct {
-	// Force takes the session from whoever holds it, from one holder at most. Who loses it is not told;
-	// the journal refuses its writes.
+	// Force takes the session from its current holder, at most once. The holder is not notified; the journal
+	// refuses its writes.
 	Force bool
-	// Marker is recorded in the lock: the text that the run's processes carry in their environment,
-	// by which survivors of a dead kernel are found. May be empty.
+	// Marker is recorded in the lock: the text in the environment of the run's processes, by which survivors
+	// of a dead kernel are found. May be empty.
 	Marker string
 }
 
-// Lock is a session that this process holds until [Lock.Release], or until it ends. Its methods may
-// be called from several goroutines.
+// Lock is the ownership of a session by this process, until [Lock.Release] or the end of the process. It is
+// safe for concurrent use.
 type Lock struct {
 	project *Project
 	info    LockInfo
@@ -30,12 +30,12 @@ type Lock struct {
 
 	mu         sync.Mutex // guards:
 	file       *lockFile  // nil after the release
-	overridden *os.File   // the overridden lock, nil if there was none or its holder is gone
+	overridden *os.File   // the overridden lock file, nil if there is none or its holder is gone
 }
 
 // AcquireLock takes a session. If a living process holds it, the error is a [failure.Error] of kind
-// lock_contention, unless o.Force. A dead process's lock is taken over, see [Lock.Swept]. It waits at
-// most about five seconds, for a lock that is changing hands.
+// lock_contention, unless o.Force. It replaces the lock of a dead process, see [Lock.StaleLock]. It waits at
+// most about five seconds for a lock that is changing hands.
 func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 	if err := CheckSession(session); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 	}
 }
 
-// claim writes our name into a file that we have locked. Afterwards l has the grip, unless the Bash
-// engine swept the file away in between, which only looks at what is written.
+// claim writes this process into a locked file and sets l.file. It leaves l.file nil if the Bash engine, which
+// checks only the content, removed the file meanwhile.
 func (l *Lock) claim(g *lockFile) error {
 	before := g.info
 	failpoint.Point("lock.acquire.before-write")
@@ -90,7 +90,7 @@ func (l *Lock) claim(g *lockFile) error {
 	return nil
 }
 
-// override removes the file that another process holds, which thereby holds nothing any more.
+// override removes a file that another process holds, which ends that process's ownership.
 func (l *Lock) override(g *lockFile) error {
 	removed, err := g.remove(l.project)
 	if removed {
@@ -100,7 +100,7 @@ func (l *Lock) override(g *lockFile) error {
 	return err
 }
 
-// contentionError refuses a session that somebody holds.
+// contentionError returns the refusal of a session that another process holds.
 func contentionError(session string, holder LockInfo) error {
 	var err *failure.Error
 	switch {
@@ -114,14 +114,14 @@ func contentionError(session string, holder LockInfo) error {
 	return err.WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", session, session)
 }
 
-// Info is what the lock says about this process.
+// Info returns the content of the lock.
 func (l *Lock) Info() LockInfo { return l.info }
 
-// Warning says whose lock was overridden by force, "" if nobody's.
+// Warning names the holder whose lock was overridden by force, "" if none.
 func (l *Lock) Warning() string { return l.warning }
 
-// StaleLock is the dead process whose lock was taken over, if there was one: what it left behind is to be
-// released, as for the results of [Sweep].
+// StaleLock returns the dead process whose lock was replaced, if any. The caller releases its remains, as for
+// the results of [SweepLocks].
 func (l *Lock) StaleLock() (StaleLock, bool) {
 	if l.stale == nil {
 		return StaleLock{}, false
@@ -129,9 +129,9 @@ func (l *Lock) StaleLock() (StaleLock, bool) {
 	return *l.stale, true
 }
 
-// AwaitPreviousHolder waits until the process whose lock was overridden has let go of it, which it does when
-// all that it had started for the session has ended. It returns at once if no lock was overridden, or if
-// its holder locks no file, like the Bash engine. The error is ctx's; it may be called again.
+// AwaitPreviousHolder waits until the process whose lock was overridden has released it, which it does after
+// everything it started for the session has ended. It returns at once if no lock was overridden or if its
+// holder locks no file, like the Bash engine. The error is ctx's; it may be called again.
 func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	return nil
 }
 
-// closeOverridden lets go of an overridden lock.
+// closeOverridden closes an overridden lock file.
 func (l *Lock) closeOverridden() {
 	if l.overridden != nil {
 		_ = l.overridden.Close()
@@ -153,8 +153,8 @@ func (l *Lock) closeOverridden() {
 	}
 }
 
-// Release frees the session and removes the file, unless somebody has forced the session away
-// meanwhile. Later calls do nothing.
+// Release frees the session and removes the file, unless another process has forced the session away. Later
+// calls do nothing.
 func (l *Lock) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

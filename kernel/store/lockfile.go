@@ -14,33 +14,33 @@ import (
 )
 
 const (
-	// holderWait is how long a locked file may name no living process. Whoever has just locked it
-	// writes its name within microseconds, whoever only looks lets go of it.
+	// holderWait is how long a locked file may name no living process. A new holder writes its name within
+	// microseconds; readers release the file at once.
 	holderWait = time.Second
-	// acquireWait is patience of who wants the file: on a machine with too much to do, one that only looks may not get on
-	// for long, and a run that is refused for that would not begin.
+	// acquireWait is holderWait for a process that wants the file. On an overloaded machine a reader may hold
+	// it longer, and refusing the run would be wrong.
 	acquireWait = 5 * time.Second
-	// lockPause is the pause between two looks at such a file.
+	// lockPause is the pause between two attempts to lock such a file.
 	lockPause = 5 * time.Millisecond
-	// guardWait is how long a lock's removal may wait for another one.
+	// guardWait limits how long a lock's removal waits for another removal.
 	guardWait = 5 * time.Second
 )
 
-// errLockChanging says that a lock was still changing hands when patience ended.
+// errLockChanging says that a lock was still changing hands when the time was over.
 var errLockChanging = errors.New("it is replaced again and again")
 
-// lockFile is a lock file that was opened, and what is known about it.
+// lockFile is an open lock file and its content.
 type lockFile struct {
 	file    *os.File
-	name    string   // in the project
-	locked  bool     // by us: nobody else holds the file
-	info    LockInfo // what the file says
-	written bool     // whether it says anything
+	name    string   // relative to the project
+	locked  bool     // by this process: no other holds the file
+	info    LockInfo // the content of the file
+	written bool     // whether info is valid
 }
 
-// openLock opens a session's lock file and locks it, unless a living process holds it. It waits for
-// files that are just changing hands, until ctx ends. The error wraps [fs.ErrNotExist] if there is no
-// file and flag does not create one.
+// openLock opens a session's lock file and locks it, unless a living process holds it. It waits until ctx ends
+// for files that are changing hands. The error wraps [fs.ErrNotExist] if there is no file and flag does not
+// create one.
 func openLock(ctx context.Context, p *Project, session string, flag int) (*lockFile, error) {
 	for {
 		g, err := openLockFile(p, session, flag)
@@ -61,7 +61,7 @@ func openLock(ctx context.Context, p *Project, session string, flag int) (*lockF
 	}
 }
 
-// openLockFile opens the file without waiting for anybody: a pipe in its place would.
+// openLockFile opens the file without blocking, even if it is a pipe.
 func openLockFile(p *Project, session string, flag int) (*lockFile, error) {
 	name := LockFile(session)
 	f, err := p.OpenFile(name, flag|syscall.O_NONBLOCK)
@@ -79,8 +79,8 @@ func openLockFile(p *Project, session string, flag int) (*lockFile, error) {
 	return &lockFile{file: f, name: name}, nil
 }
 
-// findHolder finds out who has the file: it is false if the file has to be opened again. A living process
-// that the file names is believed without the flock, which the Bash engine cannot take everywhere.
+// findHolder determines the holder of the file; false means that the file must be opened again. A living
+// process named in the file counts without the flock, which the Bash engine cannot take everywhere.
 func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	if err := g.read(); err != nil {
 		return false, err
@@ -111,8 +111,8 @@ func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	return true, g.read() // it may have been written before it was let go
 }
 
-// isHeld reports whether somebody has the session. A living process that is us was once us, or another
-// process with our number: the flock would say otherwise.
+// isHeld reports whether another process, or another lock of this one, holds the session. A recorded process
+// with this PID is not this one: otherwise the flock would have failed.
 func (g *lockFile) isHeld() bool {
 	return !g.locked || g.info.isAlive() && g.info.PID != os.Getpid()
 }
@@ -126,8 +126,8 @@ func (g *lockFile) read() error {
 	return nil
 }
 
-// write replaces what the file says. The new text is there in one piece before the rest of an older,
-// longer one goes.
+// write replaces the content of the file. The new text is complete before the rest of a longer old text is
+// cut.
 func (g *lockFile) write(info LockInfo) error {
 	text, err := info.render()
 	if err != nil {
@@ -161,8 +161,7 @@ func (g *lockFile) isCurrent(p *Project) (bool, error) {
 	return os.SameFile(ours, there), nil
 }
 
-// remove removes the file if the path still leads to it. Nobody else of this room removes one in
-// between.
+// remove removes the file if the path still leads to it. The guard excludes other removals in between.
 func (g *lockFile) remove(p *Project) (removed bool, err error) {
 	current, err := g.isCurrent(p)
 	if err != nil || !current {
@@ -182,9 +181,9 @@ func (g *lockFile) remove(p *Project) (removed bool, err error) {
 	return true, nil
 }
 
-// guardLocks locks the directory of the locks, so that looking at a path and removing it are one act. A file
-// system that cannot lock directories (NFS) leaves a moment in which one --force removes the lock of
-// another; the journal then lets only the later one write.
+// guardLocks locks the directory of the locks, so that checking a path and removing it are one step. On a file
+// system that cannot lock directories (NFS), one --force may remove the lock of another; the journal then
+// accepts only the later writer.
 func guardLocks(p *Project) (unguard func(), err error) {
 	dir, err := p.OpenFile(LocksDir, os.O_RDONLY)
 	if err != nil {

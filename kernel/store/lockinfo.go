@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// maxLockFile bounds what is read of a lock file; ours have a few hundred bytes.
+// maxLockFile limits the bytes read of a lock file; ours have a few hundred.
 const maxLockFile = 64 << 10
 
-// LockInfo is what a lock file says about the process that holds the session. The Bash engine writes the
-// first three members alone.
+// LockInfo is the content of a lock file: the process that holds the session. The Bash engine writes only the
+// first three members.
 type LockInfo struct {
 	Session   string    `json:"session"`
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"` // of the lock, UTC, whole seconds; zero if the file has no such time
-	// StartTime tells the process from a later one with the same number. Its form is the operating
-	// system's; "" where it is not known.
+	// StartTime distinguishes the process from a later one with the same number. Its form depends on the
+	// operating system; "" where it is unknown.
 	StartTime string `json:"start_time,omitempty"`
-	// Host is the name of the machine or container that PID counts on; "" is this one.
+	// Host is the name of the machine or container in which PID is valid; "" is this one.
 	Host string `json:"host,omitempty"`
-	// Marker is what the processes of the run carry in their environment, see [Options].
+	// Marker is the text in the environment of the run's processes, see [LockOptions].
 	Marker string `json:"marker,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func hostname() string {
 	return name
 }
 
-// render is the file's text, pretty-printed as the Bash engine does it.
+// render returns the text of the file, pretty-printed as the Bash engine does it.
 func (i LockInfo) render() ([]byte, error) {
 	text, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
@@ -54,8 +54,8 @@ func (i LockInfo) render() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// parseLock reads a lock file; ok is false for text that names no process. What follows the first JSON
-// value is ignored: it is the rest of a longer text that is being overwritten.
+// parseLock reads a lock file; ok is false for text that names no process. Text after the first JSON value is
+// ignored: it is the rest of a longer text that is being overwritten.
 func parseLock(text []byte) (info LockInfo, ok bool) {
 	var raw struct {
 		LockInfo
@@ -73,13 +73,14 @@ func parseLock(text []byte) (info LockInfo, ok bool) {
 	return info, true
 }
 
-// isLocal reports whether the process is one of this machine and can be looked up.
+// isLocal reports whether the process belongs to this machine and can be checked.
 func (i LockInfo) isLocal() bool {
 	host := hostname()
 	return i.Host == "" || host == "" || i.Host == host
 }
 
-// isAlive reports whether the process is known to run. In doubt whether its number was reused it runs.
+// isAlive reports whether the process is known to run. If its start time is unknown, a process with its number
+// counts as alive.
 func (i LockInfo) isAlive() bool {
 	if i.PID <= 0 || !i.isLocal() || !isRunning(i.PID) {
 		return false

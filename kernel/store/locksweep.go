@@ -18,8 +18,8 @@ type StaleLock struct {
 	PID     int // of the dead process
 }
 
-// LockHolder says who holds a session now. Held is false without a lock and for a dead process's lock.
-// A process that holds the lock but has written nothing has PID 0.
+// LockHolder returns the current holder of a session. held is false without a lock and for the lock of a dead
+// process. A process that holds the lock but has written nothing has PID 0.
 func LockHolder(p *Project, session string) (holder LockInfo, held bool, err error) {
 	if err := CheckSession(session); err != nil {
 		return LockInfo{}, false, err
@@ -44,10 +44,9 @@ func LockHolder(p *Project, session string) (holder LockInfo, held bool, err err
 	return g.info, true, nil
 }
 
-// SweepLocks removes the locks of all sessions whose processes are dead and returns them in the order of
-// names. Locks that say nothing readable stay, as with the Bash engine; [Acquire] takes them over. A
-// lock that cannot be looked at does not keep the others; its error is part of the result. A session that
-// alive says yes to is not looked at; nil: of none is so much known.
+// SweepLocks removes the locks of all dead processes and returns them in the order of names. Unreadable locks
+// stay, as with the Bash engine; [AcquireLock] replaces them. An error on one lock does not stop the others;
+// all errors are joined. Sessions for which alive returns true are skipped; nil skips none.
 func SweepLocks(p *Project, alive func(session string) bool) ([]StaleLock, error) {
 	entries, err := p.Entries(LocksDir)
 	if err != nil {
@@ -71,8 +70,9 @@ func SweepLocks(p *Project, alive func(session string) bool) ([]StaleLock, error
 	return swept, errors.Join(faults...)
 }
 
-// sweepLock removes one lock if it is dead and returns the process it named, else 0. It waits for nobody: what changes hands is
-// not dead. It locks no file that does not name a dead process, since whoever has just made one is about to lock it.
+// sweepLock removes one dead lock and returns its PID, else 0. It does not wait, since a lock that changes
+// hands is not dead. It locks only files that name a dead process, since the maker of a new file is about to
+// lock it.
 func sweepLock(p *Project, session string) (pid int, err error) {
 	if dead, err := isDeadLock(p, session); err != nil || !dead {
 		return 0, err
@@ -98,7 +98,7 @@ func sweepLock(p *Project, session string) (pid int, err error) {
 	return g.info.PID, err
 }
 
-// isDeadLock reports whether a lock names a process that is not alive, or, like one that was once alive, has our number.
+// isDeadLock reports whether a lock names a process that is not alive, or one that had this process's number.
 func isDeadLock(p *Project, session string) (bool, error) {
 	g, err := openLockFile(p, session, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
 
-// isRunning reports whether a process has this number. A zombie does not run: its files are closed,
-// only its parent has not asked for it yet.
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and only
+// its parent has not reaped it yet.
 func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
@@ -20,7 +20,7 @@ func isRunning(pid int) bool {
 	return err != nil || p.Proc.P_stat != zombie
 }
 
-// processStart is the wall clock at the process's start, "<seconds>.<microseconds>".
+// processStart returns the wall clock at the process's start, "<seconds>.<microseconds>".
 func processStart(pid int) (string, bool) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	startField = 19
 )
 
-// isRunning reports whether a process has this number. A zombie does not run: its files are closed,
-// only its parent has not asked for it yet.
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and only
+// its parent has not reaped it yet.
 func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
@@ -26,7 +26,7 @@ func isRunning(pid int) bool {
 	return !ok || fields[stateField] != "Z" && fields[stateField] != "X"
 }
 
-// processStart is "<boot>/<clock ticks from the boot to the process's start>".
+// processStart returns "<boot>/<clock ticks from the boot to the process's start>".
 func processStart(pid int) (string, bool) {
 	fields, ok := processStat(pid)
 	if !ok {

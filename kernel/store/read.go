@@ -14,15 +14,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ErrTooLarge says that a file is over the reader's limit.
+// ErrTooLarge says that a file exceeds the reader's limit.
 var ErrTooLarge = errors.New("file is too large")
 
 // errNotRegular says that a name is a directory, a pipe or a device.
 var errNotRegular = errors.New("not a regular file")
 
-// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] or [ErrTooLarge]
-// where that is the reason. Pipes and devices, which an agent could put in place of its result, are
-// refused and never waited for.
+// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] or [ErrTooLarge] for these
+// reasons. Pipes and devices, which an agent could put in place of its result, are refused without waiting.
 func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {
@@ -39,8 +38,8 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadRef returns the file that a reference names, and an error of kind state_corrupt if it is not
-// what was referred to.
+// ReadRef returns the file that a reference names. A file with another size or digest is an error of kind
+// state_corrupt.
 func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 	data, err := s.Read(ref.Path, ref.Size)
 	switch {
@@ -64,7 +63,7 @@ func changedError(file string, why error) error {
 		WithHint("something other than the engine changed the session's files; restore the file or start the session again")
 }
 
-// Ref describes a file that somebody else wrote, by reading it through.
+// Ref reads a file that another process wrote and returns its reference.
 func (s *Store) Ref(name string) (event.Ref, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {
@@ -79,8 +78,8 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// OpenRegular opens a regular file for reading; anything else is refused. The caller closes it. (Not
-// blocking matters for a pipe, which would wait for a writer while being opened.)
+// OpenRegular opens a regular file for reading and refuses anything else. The caller closes it. The open does
+// not block, because a pipe would wait for a writer.
 func (s *Store) OpenRegular(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	if err != nil {

@@ -15,21 +15,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Directories and files are made with these modes, less the user's umask. Private directories hold
-// what only the kernel and one plugin exchange.
+// Modes of new directories and files, less the user's umask. Private directories hold the data that only the
+// kernel and one plugin exchange.
 const (
 	dirMode     fs.FileMode = 0o755
 	fileMode    fs.FileMode = 0o644
 	privateMode fs.FileMode = 0o700
 )
 
-// Store is a directory whose files are read and written by names relative to it, with slashes. No
-// name leads out of it. Its methods may be called from several goroutines.
+// Store is a directory whose files are read and written by names relative to it, with slashes. No name leads
+// out of it. It is safe for concurrent use.
 type Store struct {
 	root *os.Root
-	path string                      // absolute, as the user named it
+	path string                      // absolute, as the user gave it
 	what string                      // for messages
-	self func() (fs.FileInfo, error) // what the open directory is, asked once
+	self func() (fs.FileInfo, error) // file info of the open directory, read once
 
 	dirs   dirCache
 	synced syncedDirs
@@ -39,13 +39,13 @@ func newStore(root *os.Root, path, what string) *Store {
 	return &Store{root: root, path: path, what: what, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
 }
 
-// Path is the absolute path of the directory.
+// Path returns the absolute path of the directory.
 func (s *Store) Path() string { return s.path }
 
-// Abs is the absolute path of a name in the store.
+// Abs returns the absolute path of a name in the store.
 func (s *Store) Abs(name string) string { return filepath.Join(s.path, filepath.FromSlash(name)) }
 
-// Close frees the directory. Files opened from it stay open.
+// Close closes the directory. Files opened from it stay open.
 func (s *Store) Close() error {
 	s.dirs.close()
 	return s.root.Close()
@@ -86,7 +86,7 @@ func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// fileInPath is the error of a file that lies where a directory should be, nil if none does.
+// fileInPath returns an error if a file is where a directory should be, nil otherwise.
 func (s *Store) fileInPath(dir string) error {
 	if info, err := s.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
 		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file lies there")}
@@ -106,8 +106,7 @@ func (s *Store) open(name string, flag int) (f *os.File, err error) {
 	return f, err
 }
 
-// Entries lists a directory in the order of names. A directory that does not exist is empty, unless
-// it is the store's own.
+// Entries lists a directory in the order of names. A missing directory is empty, unless it is the store's own.
 func (s *Store) Entries(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(s.root.FS(), name)
 	if errors.Is(err, fs.ErrNotExist) && !s.isGone() {
@@ -119,7 +118,7 @@ func (s *Store) Entries(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// MkdirPrivate makes a directory that only the user may enter, and the ones above it.
+// MkdirPrivate makes a directory that only the user may enter, and its parents.
 func (s *Store) MkdirPrivate(name string) error {
 	_, err := s.mkdirFresh(path.Dir(name), dirMode)
 	if err == nil {
@@ -131,7 +130,7 @@ func (s *Store) MkdirPrivate(name string) error {
 	return nil
 }
 
-// Mkdir makes a directory and the ones above it.
+// Mkdir makes a directory and its parents.
 func (s *Store) Mkdir(name string) error {
 	if err := s.mkdirAll(name, dirMode); err != nil {
 		return s.wrapError("make "+name, err)
@@ -139,7 +138,7 @@ func (s *Store) Mkdir(name string) error {
 	return nil
 }
 
-// MkdirNew makes a directory, and the ones above it, and reports whether nothing lay at the name before.
+// MkdirNew makes a directory and its parents, and reports whether nothing existed at the name before.
 func (s *Store) MkdirNew(name string) (fresh bool, err error) {
 	if fresh, err = s.mkdirFresh(name, dirMode); err != nil {
 		return false, s.wrapError("make "+name, err)
@@ -157,7 +156,7 @@ func (s *Store) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error
 	return err == nil, err
 }
 
-// Remove removes a file or an empty directory; one that is not there is no error.
+// Remove removes a file or an empty directory; a missing one is no error.
 func (s *Store) Remove(name string) error {
 	failpoint.Point("rundir.remove.before")
 	failpoint.BeforeRemove(s.path, name)
@@ -169,7 +168,7 @@ func (s *Store) Remove(name string) error {
 	return nil
 }
 
-// Rename moves whatever lies at a name within the store, over a file that may be there.
+// Rename moves a file or directory within the store and replaces an existing file.
 func (s *Store) Rename(from, to string) error {
 	if err := s.rename(from, to); err != nil {
 		return s.wrapError("rename "+from, err)
@@ -194,7 +193,7 @@ func (s *Store) rename(from, to string) error {
 	return nil
 }
 
-// Intact returns nil while the directory still lies at its path.
+// Intact returns nil while the open directory is still the one at its path.
 func (s *Store) Intact() error {
 	if s.isGone() {
 		return s.wrapError("use it", fs.ErrNotExist)
@@ -202,7 +201,7 @@ func (s *Store) Intact() error {
 	return nil
 }
 
-// mkdirAll makes name and what is missing above it. It syncs nothing: that is done for a file that is to be durable.
+// mkdirAll makes name and its missing parents. It syncs nothing; the first durable file in the directory does.
 func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
 	p, err := s.acquireDir(name)
 	if err == nil {
@@ -226,7 +225,7 @@ func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// mkdir makes one directory in another.
+// mkdir makes one directory in an existing one.
 func (s *Store) mkdir(name string, mode fs.FileMode) error {
 	s.synced.remove(name)
 	if err := s.withDir(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
@@ -237,8 +236,8 @@ func (s *Store) mkdir(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// isGone reports whether the directory was removed, or replaced by another one at the same path. As long as it is open,
-// no other can be taken for it.
+// isGone reports whether the directory was removed or replaced at its path. While it is open, no other
+// directory can have its identity.
 func (s *Store) isGone() bool {
 	ours, err := s.self()
 	if err != nil {
@@ -248,8 +247,8 @@ func (s *Store) isGone() bool {
 	return err != nil || !os.SameFile(ours, there)
 }
 
-// wrapError adds what was tried. If the reason is that the whole directory is gone, it says so instead
-// of blaming one file.
+// wrapError adds the failed action to an error. If the whole directory is gone, it says so instead of blaming
+// one file.
 func (s *Store) wrapError(act string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) && s.isGone() {
 		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.what, s.path, err).
@@ -269,10 +268,10 @@ func (s *Store) wrapError(act string, err error) error {
 	return err
 }
 
-// writableHint is what the user can do about a disk that refuses.
+// writableHint is the hint for a directory without write access.
 const writableHint = "sessions need a .claude folder that can be written"
 
-// absError puts the store's path into errors that only know the relative name.
+// absError replaces a relative path in a path error by the absolute one.
 func (s *Store) absError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) {

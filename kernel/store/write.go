@@ -18,15 +18,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 )
 
-// tempPrefix begins the names of files that are being written. One that a crash left behind is
-// removed by [Store.SweepTemps].
+// tempPrefix begins the names of unfinished files. [Store.SweepTemps] removes those left by a crash.
 const tempPrefix = ".tmp-"
 
-// IsTemp reports whether a file name is that of an unfinished write, to be ignored by all readers.
+// IsTemp reports whether a file name belongs to an unfinished write, which all readers ignore.
 func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPrefix) }
 
-// Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
-// power loss undoes it. It makes the directory. The reference is what an event may name.
+// Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a power loss
+// undoes it. It makes the directory. The result is the reference for an event.
 func (s *Store) Write(name string, data []byte) (event.Ref, error) {
 	if err := s.replace(name, true, writeParts(data)); err != nil {
 		return event.Ref{}, s.wrapError("write "+name, err)
@@ -34,20 +33,20 @@ func (s *Store) Write(name string, data []byte) (event.Ref, error) {
 	return Ref(name, data), nil
 }
 
-// Ref is the reference to a file with the content, which [Store.Write] returns once the file is durable.
+// Ref returns the reference to a file with the content, as [Store.Write] does once the file is durable.
 func Ref(name string, data []byte) event.Ref {
 	sum := sha256.Sum256(data)
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Replace replaces a file in one step without waiting for the disk: readers see the old content or
-// the new, and so do they after a crash of the process. For what can be made again: views, context
-// files. The content is that of all parts in a row.
+// Replace replaces a file in one step without waiting for the disk; readers see the old or the new content,
+// also after a crash. It is for derived files: views and context files. The content is that of all parts in a
+// row.
 func (s *Store) Replace(name string, parts ...[]byte) error {
 	return s.ReplaceWith(name, writeParts(parts...))
 }
 
-// ReplaceWith is [Store.Replace] for a content that need not be in memory at once: write writes it.
+// ReplaceWith is [Store.Replace] for content that write streams.
 func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 	if err := s.replace(name, false, write); err != nil {
 		return s.wrapError("write "+name, err)
@@ -55,8 +54,8 @@ func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Clear leaves an empty file at the name in one step, as Replace does without content. One that is not there yet is
-// made in its place, since nobody can see it half written.
+// Clear leaves an empty file at the name in one step, as Replace without content does. A missing file is made
+// in place, since nobody can see it half written.
 func (s *Store) Clear(name string) error {
 	f, err := s.open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *Store) Clear(name string) error {
 	return f.Close()
 }
 
-// writeParts writes all parts in a row.
+// writeParts returns a function that writes all parts in a row.
 func writeParts(parts ...[]byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		for _, part := range parts {
@@ -77,7 +76,7 @@ func writeParts(parts ...[]byte) func(io.Writer) error {
 	}
 }
 
-// Ensure writes a file that is absent or empty and leaves any other alone.
+// Ensure writes a file that is absent or empty and leaves any other unchanged.
 func (s *Store) Ensure(name string, data []byte) error {
 	info, err := s.stat(name)
 	switch {
@@ -89,9 +88,8 @@ func (s *Store) Ensure(name string, data []byte) error {
 	return s.Replace(name, data)
 }
 
-// Append adds one line to a file and makes it and its directory if needed; the newline is added. A
-// line that an earlier crash cut off is ended first, so that nothing glues to it. It does not wait
-// for the disk and expects one writer at a time.
+// Append adds one line and its newline to a file, and makes the file and its directory if needed. It first
+// ends a line that a crash cut off. It does not wait for the disk and expects one writer at a time.
 func (s *Store) Append(name string, line []byte) error {
 	f, err := s.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK)
 	if err != nil {
@@ -113,8 +111,8 @@ func (s *Store) Append(name string, line []byte) error {
 	return nil
 }
 
-// SweepTemps removes what unfinished writes left behind and returns how many there were. Only who
-// holds the session may call it.
+// SweepTemps removes the files of unfinished writes and returns their number. Only the holder of the session's
+// lock may call it.
 func (s *Store) SweepTemps() (int, error) {
 	removed := 0
 	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -179,7 +177,7 @@ func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) err
 	return nil
 }
 
-// replaceError is the error of a rename, about the name that was to be replaced and not about the temporary one.
+// replaceError returns the error of a rename with the target's name instead of the temporary one.
 func (p *cachedDir) replaceError(base string, err error) error {
 	var renamed *os.LinkError
 	if !errors.As(err, &renamed) {
@@ -192,8 +190,8 @@ func (p *cachedDir) replaceError(base string, err error) error {
 	return &fs.PathError{Op: "replace", Path: base, Err: cause}
 }
 
-// writeTemp writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
-// whether it can be waited for.
+// writeTemp writes a temporary file. The non-blocking flag keeps the os package from trying to poll a regular
+// file.
 func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) error) error {
 	failpoint.BeforeWrite(p.root.Name(), temp)
 	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
@@ -209,7 +207,8 @@ func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) e
 	return errors.Join(err, f.Close())
 }
 
-// syncWithParents makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
+// syncWithParents makes the entries of a directory durable, and those of its parents unless they are known to
+// be.
 func (s *Store) syncWithParents(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
@@ -217,8 +216,8 @@ func (s *Store) syncWithParents(dir string, root *os.Root) error {
 	return s.syncParents(dir)
 }
 
-// syncParents makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
-// not before all of them are.
+// syncParents makes a directory's own entry durable, and those of its parents unless they are known to be. A
+// directory counts as durable only when all its parents are.
 func (s *Store) syncParents(dir string) error {
 	var made []string
 	for ; dir != "." && !s.synced.has(dir); dir = path.Dir(dir) {
@@ -233,7 +232,7 @@ func (s *Store) syncParents(dir string) error {
 	return nil
 }
 
-// Anchor makes a directory durable, though not the entries that it has: what is written to it later then waits for less.
+// Anchor makes a directory durable without its entries, which makes later writes into it cheaper.
 func (s *Store) Anchor(dir string) error {
 	if err := s.syncParents(dir); err != nil {
 		return s.wrapError("make "+dir+" durable", err)
@@ -241,7 +240,7 @@ func (s *Store) Anchor(dir string) error {
 	return nil
 }
 
-// Settle makes a directory durable with the entries that it has now.
+// Settle makes a directory durable with its current entries.
 func (s *Store) Settle(dir string) error {
 	p, err := s.acquireDir(dir)
 	if err == nil {
@@ -254,8 +253,8 @@ func (s *Store) Settle(dir string) error {
 	return nil
 }
 
-// Sync makes the content of files durable that somebody else wrote, as an agent does, with the entries of their directory dir.
-// Names are those in it; what is no regular file, or is not there, is left alone.
+// Sync makes files durable that another process, such as an agent, wrote, with the entries of their directory
+// dir. Names are relative to dir; missing and irregular files are ignored.
 func (s *Store) Sync(dir string, names ...string) error {
 	for _, base := range names {
 		name := path.Join(dir, base)
@@ -292,8 +291,8 @@ func (s *Store) syncDir(name string) error {
 	return syncRoot(p.root)
 }
 
-// syncRoot makes the entries of a directory durable. File systems that cannot do so say that the
-// request is invalid; there is nothing more to do on them.
+// syncRoot makes the entries of a directory durable. File systems without support report an invalid request,
+// which is ignored.
 func syncRoot(root *os.Root) error {
 	d, err := root.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

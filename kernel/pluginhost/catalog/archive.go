@@ -15,18 +15,18 @@ import (
 	"syscall"
 )
 
-// limits bound what an archive may make of this machine.
+// limits protect this machine from a malicious archive.
 type limits struct {
-	// binary is the largest plugin, unpacked the largest content of an archive, both in bytes.
+	// binary is the largest plugin, unpacked the largest unpacked archive, both in bytes.
 	binary, unpacked int64
-	// members is how many files and directories an archive may hold.
+	// members is the largest number of files and directories in an archive.
 	members int
 }
 
-// defaultLimits are far above every plugin: a large one in Go has 50 MB.
+// defaultLimits exceed every real plugin: a large one in Go has 50 MB.
 var defaultLimits = limits{binary: 512 << 20, unpacked: 2 << 30, members: 10_000}
 
-// archiveFormat is how a file packs plugins.
+// archiveFormat is the file format that contains the plugin.
 type archiveFormat string
 
 const (
@@ -35,10 +35,10 @@ const (
 	formatZip   archiveFormat = ".zip"
 )
 
-// archiveSuffixes are the endings of files that are surely no plugins.
+// archiveSuffixes are the endings of file names that are no plugins.
 var archiveSuffixes = []string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}
 
-// detectFormat looks at the first bytes of a file, and at its name only to refuse what cannot be unpacked.
+// detectFormat reads the first bytes of a file; it uses the name only to refuse unknown archives.
 func detectFormat(f *os.File) (archiveFormat, error) {
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
@@ -65,15 +65,15 @@ type member struct {
 	open func() (io.ReadCloser, error)
 }
 
-// archive is an open archive. It is read twice: to choose, and to unpack what was chosen.
+// archive is an open archive. It is read twice: to choose a member, and to unpack it.
 type archive struct {
 	file   *os.File
 	format archiveFormat
 	limits limits
 }
 
-// paths are those of all regular files. An archive that could not be unpacked safely as a whole is refused,
-// even though one file of it is all that is wanted: who packs such things has something in mind.
+// paths returns the paths of all regular files. An archive with any unsafe member is refused as a whole, even
+// though only one file is needed, since it may be malicious.
 func (a archive) paths() ([]string, error) {
 	var paths []string
 	seen := map[string]bool{}
@@ -117,7 +117,7 @@ func (a archive) unpack(path string, to io.Writer) error {
 
 var errStopWalk = errors.New("done")
 
-// copyLimited copies at most so many bytes; more is an error.
+// copyLimited copies at most most bytes; more is an error.
 func copyLimited(to io.Writer, from io.Reader, most int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, most+1))
 	if err == nil && n > most {
@@ -197,7 +197,7 @@ func (a archive) walkZip(visit func(member) error) error {
 	return nil
 }
 
-// checkMember refuses a member by its number, its path, and the size that it claims.
+// checkMember refuses a member by its index, its path, or its declared size.
 func (a archive) checkMember(n int, path string, size int64) error {
 	switch {
 	case n >= a.limits.members:
@@ -210,7 +210,7 @@ func (a archive) checkMember(n int, path string, size int64) error {
 	return nil
 }
 
-// limitedReader reads no more than is left.
+// limitedReader returns an error after left bytes.
 type limitedReader struct {
 	from io.Reader
 	left int64
@@ -227,7 +227,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openRegular opens a file that must be one: not a directory, not a pipe that would never end.
+// openRegular opens a regular file; it refuses a directory and a pipe, which might never end.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
-// systems and machines are the words by which a directory of an archive names a platform.
+// systems and machines are the platform words in the directory names of archives.
 var (
 	systems  = []string{"linux", "darwin", "windows", "freebsd", "openbsd", "netbsd"}
 	machines = []string{"amd64", "arm64", "386", "arm", "riscv64", "ppc64le", "s390x"}
 	synonyms = strings.NewReplacer("x86_64", "amd64", "x86-64", "amd64", "aarch64", "arm64", "macos", "darwin")
 )
 
-// platformFit says how a member's directories suit a platform.
+// platformFit says how a member's directories match a platform.
 type platformFit int
 
 const (
@@ -27,8 +27,8 @@ const (
 	thisPlatform                     // they name it
 )
 
-// chooseMember is the path of the plugin for a platform ("linux/amd64"): the file called agent-plugin-<name> whose
-// directories name the platform, or else the one whose directories name none.
+// chooseMember returns the path of the plugin for a platform ("linux/amd64"): the file named
+// agent-plugin-<name> whose directories name the platform, or else the one whose directories name none.
 func chooseMember(paths []string, platform string) (string, error) {
 	byFit := map[platformFit][]string{}
 	for _, p := range paths {

@@ -8,19 +8,19 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Bundled is a plugin that the running program carries: started again with Args, the program serves it
-// in that process and does nothing else.
+// Bundled is a plugin that the running program contains: started with Args, the program serves it in that
+// process and does nothing else.
 type Bundled struct {
 	// Name is the plugin's name, as in agent-plugin-<name>.
 	Name string
 	// Args are the arguments; at least one.
 	Args []string
-	// Describe describes the plugin in this process, so that none has to be started for it. It must say
-	// what the served plugin says. Nil: it is started and asked, and the answer remembered.
+	// Describe describes the plugin in this process, so that none has to be started. It must return the same
+	// as the served plugin. Nil: the plugin is started, and its description cached.
 	Describe func() (sdk.Description, error)
 }
 
-// CheckBundled says what is wrong with a list of bundled plugins, or nil.
+// CheckBundled returns an error for an invalid list of bundled plugins.
 func CheckBundled(bundled []Bundled) error {
 	taken := map[string]bool{}
 	for _, b := range bundled {
@@ -37,7 +37,7 @@ func CheckBundled(bundled []Bundled) error {
 	return nil
 }
 
-// addBundled adds the program's own plugins, whose names nothing found before has.
+// addBundled adds the program's own plugins whose names were not found before.
 func (s Search) addBundled(f *SearchResult, first map[string]string) {
 	f.OffBy = s.BundledOff
 	for _, b := range s.Bundled {
@@ -58,7 +58,7 @@ func (s Search) addBundled(f *SearchResult, first map[string]string) {
 	}
 }
 
-// Command is how the plugin is started, for messages; "" for no plugin.
+// Command returns the plugin's command line for messages; "" for no plugin.
 func (c Plugin) Command() string { return trust.Command(c.Path, c.Args) }
 
 // Open opens and checks the plugin's program, see [trust.Verifier.Open]. The caller closes it.
@@ -69,7 +69,7 @@ func (c Plugin) Open(v *trust.Verifier) (*trust.Binary, error) {
 	return v.Open(c.Path)
 }
 
-// Read opens the plugin's program as Open does, whatever the locks say of its digest.
+// Read opens the plugin's program as Open does, without checking its digest against the locks.
 func (c Plugin) Read(v *trust.Verifier) (*trust.Binary, error) {
 	if c.Source == FromBundle {
 		return v.ReadSelf(Prefix+c.Name, c.Args)

@@ -15,18 +15,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// cacheVersion changes when a description is read differently.
+// cacheVersion is increased when the reading of descriptions changes.
 const cacheVersion = 2
 
-// Cache remembers descriptions in a file. What cannot be read is not remembered, what cannot be
-// written is described again next time; neither is an error. It is safe for concurrent use, by several
-// programs too: the last one to write wins.
+// Cache keeps descriptions in a file. Read and write errors are ignored; the plugin is then described again.
+// It is safe for concurrent use, also by several programs: the last writer wins.
 type Cache struct {
 	path string
 
 	mu          sync.Mutex
 	loaded      bool
-	entries     map[string]cachedDescription // by the command: one program may be several plugins by its arguments
+	entries     map[string]cachedDescription // by the command line: one program may be several plugins by its arguments
 	noResponses map[string]noResponse        // likewise
 }
 
@@ -35,7 +34,7 @@ type cachedDescription struct {
 	Description sdk.Description `json:"description"`
 }
 
-// noResponse is a plugin that did not answer in time. Without it, every command would wait for it anew.
+// noResponse records a plugin that did not answer in time, so that not every command waits for it again.
 type noResponse struct {
 	binaryID
 	Until  time.Time `json:"until"`
@@ -46,9 +45,9 @@ type noResponse struct {
 // noResponseTime is how long such a plugin, unless its file changes, is not asked again.
 const noResponseTime = 30 * time.Second
 
-// binaryID is the binary of which something is remembered.
+// binaryID identifies a described binary.
 type binaryID struct {
-	// Path is the program's, where the key is more than that.
+	// Path is the program's path if the key is a command line with arguments.
 	Path    string `json:"path,omitempty"`
 	Size    int64  `json:"size"`
 	ModTime int64  `json:"mtime_ns"`
@@ -69,10 +68,10 @@ type cacheFile struct {
 	Silent  map[string]noResponse        `json:"silent,omitempty"`
 }
 
-// NewCache remembers in the file at path; "" remembers in memory alone.
+// NewCache returns a cache in the file at path; "" keeps it in memory only.
 func NewCache(path string) *Cache { return &Cache{path: path} }
 
-// Get is the description of the very same binary, if it is remembered.
+// Get returns the cached description of the same binary.
 func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +83,7 @@ func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	return e.Description, true
 }
 
-// Put remembers a description, in the file as well if that can be written.
+// Put caches a description, in the file if that can be written.
 func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +93,7 @@ func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.save()
 }
 
-// NoResponse is why the very same binary could not be described a moment ago, nil if it may be asked.
+// NoResponse returns the recent failure to describe the same binary, nil if it may be asked.
 func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +106,7 @@ func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
 		WithHint("it is not asked again before %s, unless its file changes; `%s describe` starts it by hand", e.Until.Format(time.TimeOnly), b.Command())
 }
 
-// PutNoResponse remembers for a short time that a plugin did not answer.
+// PutNoResponse records for a short time that a plugin did not answer.
 func (c *Cache) PutNoResponse(b *trust.Binary, f *failure.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +115,7 @@ func (c *Cache) PutNoResponse(b *trust.Binary, f *failure.Error) {
 	c.save()
 }
 
-// load keeps only what is a valid description: the file may be anything.
+// load reads the file and keeps only valid descriptions.
 func (c *Cache) load() {
 	if c.loaded {
 		return
@@ -153,7 +152,7 @@ func (m binaryID) exists(command string) bool {
 	return err == nil
 }
 
-// save writes what still exists.
+// save writes the entries whose files still exist.
 func (c *Cache) save() {
 	if c.path == "" {
 		return

@@ -12,23 +12,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is what a Catalog needs.
+// Config configures a [Catalog].
 type Config struct {
-	// Search is what discovery found.
+	// Search is the result of the search for plugins.
 	Search SearchResult
 	// Verifier checks binaries before they are described.
 	Verifier *trust.Verifier
-	// Cache remembers descriptions.
+	// Cache keeps descriptions.
 	Cache *Cache
-	// Describe starts a plugin, asks it and ends it.
+	// Describe starts a plugin, asks for its description and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
-	// DescribeRunning asks a plugin whose process runs already.
+	// DescribeRunning asks a plugin whose process already runs.
 	DescribeRunning func(ctx context.Context, c Plugin) (sdk.Description, error)
-	// Shared is a catalog whose registered components are this one's too, nil for none.
+	// Shared is a catalog whose registered components this one also has, nil for none.
 	Shared *Catalog
 }
 
-// Catalog is safe for concurrent use.
+// Catalog lists the components of plugins and of this process. It is safe for concurrent use.
 type Catalog struct {
 	cfg Config
 
@@ -36,33 +36,33 @@ type Catalog struct {
 
 	mu      sync.Mutex
 	local   []Entry
-	plugins []DescribedPlugin // nil before they are described
+	plugins []DescribedPlugin // nil until they are described
 }
 
 // Entry is one component.
 type Entry struct {
-	// Component describes it.
+	// Component is its description.
 	Component sdk.Component
-	// Plugin is where it lies; the zero value for a component inside this process.
+	// Plugin is the component's plugin; the zero value for a component of this process.
 	Plugin Plugin
-	// Target is the component inside this process, nil for a plugin's.
+	// Target is the component of this process, nil for a plugin's.
 	Target any
 }
 
-// DescribedPlugin is a discovered binary and what became of it.
+// DescribedPlugin is a plugin with its description or its error.
 type DescribedPlugin struct {
 	Plugin
-	// SHA256 is the binary's digest, "" if it could not be taken.
+	// SHA256 is the binary's digest, "" if it is unknown.
 	SHA256 string `json:"sha256,omitempty"`
-	// Standing is how it stands to the locks.
+	// Standing is the result of the comparison with the locks.
 	Standing trust.Standing `json:"standing"`
-	// Description is what the plugin says of itself; empty with a Fault.
+	// Description is the plugin's description; empty with a Fault.
 	Description sdk.Description `json:"description"`
-	// Fault is why the plugin cannot be used, nil if it can.
+	// Fault is the reason why the plugin cannot be used, nil if it can.
 	Fault *failure.Error `json:"-"`
 }
 
-// New makes a catalog; nothing is started yet.
+// New returns a catalog; nothing is started yet.
 func New(cfg Config) *Catalog { return &Catalog{cfg: cfg} }
 
 // Register adds a component of this process. A second one of the same kind and name is an error.
@@ -85,7 +85,7 @@ func (c *Catalog) Register(component sdk.Component, target any) error {
 	return nil
 }
 
-// registered are the components of this process, those of the shared catalog first.
+// registered returns the components of this process, those of the shared catalog first.
 func (c *Catalog) registered() []Entry {
 	var all []Entry
 	if c.cfg.Shared != nil {
@@ -96,8 +96,8 @@ func (c *Catalog) registered() []Entry {
 	return append(all, c.local...)
 }
 
-// Plugins describes every discovered plugin, once. One that cannot be described is listed with its
-// fault and hinders nobody. The error is ctx's alone.
+// Plugins describes every plugin found, once. A plugin without a description is listed with its error and does
+// not affect the others. The error is always ctx's.
 func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
 	c.describing.Lock()
 	defer c.describing.Unlock()
@@ -125,7 +125,7 @@ func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
 	return plugins, nil
 }
 
-// maxDescribers is how many plugins are started at once to be described.
+// maxDescribers is the number of plugins that are described at once.
 const maxDescribers = 4
 
 func (c *Catalog) describedPlugins() []DescribedPlugin {
@@ -158,8 +158,8 @@ func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) Describe
 	return p
 }
 
-// Describe is the description of a plugin whose program was verified: from memory where it is known,
-// and without starting anything where the running program knows itself.
+// Describe returns the description of a plugin with a verified binary, from the cache if possible, and without
+// starting a bundled plugin.
 func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *trust.Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
 		return describeBundled(candidate)

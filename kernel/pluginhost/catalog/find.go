@@ -13,17 +13,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Conflict is a component that a component of the same kind and name hides.
+// Conflict is a component hidden by one of the same kind and name.
 type Conflict struct {
 	Kind sdk.Kind `json:"kind"`
 	Name string   `json:"name"`
-	// Used and Hidden are the plugins' paths (of bundled ones, with the arguments), "" for a component inside the kernel.
+	// Used and Hidden are the plugins' command lines, "" for a component of this process.
 	Used   string `json:"used"`
 	Hidden string `json:"hidden"`
 }
 
-// Entries are all components that can be used, registered ones first, and what they hide. A process that should run
-// already and does not answer is an error, whatever is asked for: the user has named it and means it.
+// Entries returns all usable components, registered ones first, and the hidden ones. A process that should
+// already run and does not answer is always an error, because the user has named it.
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	plugins, err := c.Plugins(ctx)
 	if err == nil {
@@ -54,7 +54,8 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	return used, conflicts, nil
 }
 
-// unresponsive is why a process that should run already does not answer, nil if all that should do.
+// unresponsive returns the error of a process that should already run and does not answer, nil if there is
+// none.
 func unresponsive(plugins []DescribedPlugin) error {
 	for _, p := range plugins {
 		if p.Running != nil && p.Fault != nil {
@@ -64,9 +65,9 @@ func unresponsive(plugins []DescribedPlugin) error {
 	return nil
 }
 
-// Find is the component with the name, or else the first with the alias. Nothing of the kind is a
-// failure of kind provider_missing, which lists what exists and where it was looked for; a plugin of
-// that very name which cannot be used fails with its own fault.
+// Find returns the component with the name, or else the first with the alias. If there is none of the kind,
+// the failure of kind provider_missing lists the existing ones and the searched directories; a broken plugin
+// of exactly that name fails with its own error.
 func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
 	for _, e := range c.registered() {
 		if matches(e.Component, kind, name) {
@@ -126,7 +127,8 @@ func (c *Catalog) missingError(entries []Entry, kind sdk.Kind, name string) erro
 	return f.WithHint("%s", c.missingHint(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
 }
 
-// LoadError is why the described plugin of this very name cannot be used, nil if it can or there is none.
+// LoadError returns why the described plugin with exactly this name cannot be used, nil if it can or there is
+// none.
 func (c *Catalog) LoadError(name string) *failure.Error {
 	for _, p := range c.describedPlugins() {
 		if p.Name == name {
@@ -159,7 +161,7 @@ func (c *Catalog) missingHint(kind sdk.Kind, name string, exist []string) string
 	return advice
 }
 
-// DisabledBy says by what the component was turned off that a bundled plugin would have served.
+// DisabledBy returns the setting that disables the bundled plugin of a component.
 func (c *Catalog) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
 	for _, candidate := range c.cfg.Search.Off {
 		if candidate.Describe == nil {

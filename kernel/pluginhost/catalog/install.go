@@ -20,19 +20,19 @@ import (
 // ErrInstalled is in the chain of the refusal to replace another plugin, or another version, without force.
 var ErrInstalled = errors.New("another one is installed")
 
-// Installer works on one user's plugin directory. Several may, in several processes: they take turns.
+// Installer changes one user's plugin directory. Several processes may have one: they take turns.
 type Installer struct {
-	// Store is the user's configuration directory; plugins lie in plugins/ of it.
+	// Store is the user's configuration directory; its plugins/ holds the plugins.
 	Store trust.Store
-	// Describe starts a plugin, asks what it is, and ends it.
+	// Describe starts a plugin, asks for its description, and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
 }
 
-// InstallRequest says what to install.
+// InstallRequest selects the file to install.
 type InstallRequest struct {
 	// File is a plugin's binary, or a .tar.gz or .zip archive that holds one for this platform.
 	File string
-	// SHA256 is what File must have, in hex; "" for anything.
+	// SHA256 is the expected digest of File in hex; "" accepts any.
 	SHA256 string
 	// Force replaces another plugin or version of the name, and another digest in plugins.lock.
 	Force bool
@@ -40,32 +40,32 @@ type InstallRequest struct {
 
 // Build is one build of a plugin.
 type Build struct {
-	Version string `json:"version,omitempty"` // "" if it does not say
-	SHA256  string `json:"sha256,omitempty"`  // "" if it cannot be read
+	Version string `json:"version,omitempty"` // "" if unknown
+	SHA256  string `json:"sha256,omitempty"`  // "" if unreadable
 }
 
-// InstallReport is what was done.
+// InstallReport describes an installed plugin.
 type InstallReport struct {
-	// Name is the plugin's, by its own word, and that of its file behind agent-plugin-.
+	// Name is the name in the plugin's description, and in its file name after agent-plugin-.
 	Name string `json:"name"`
 	Build
-	// Path is where it lies now, Lock the file that has its digest.
+	// Path is the installed file, Lock the file with its digest.
 	Path string `json:"path"`
 	Lock string `json:"lock"`
-	// Components are what it serves.
+	// Components are the plugin's components.
 	Components []sdk.Component `json:"components"`
-	// Replaced is what lay there before, nil for nothing.
+	// Replaced is the previous build, nil for none.
 	Replaced *Build `json:"replaced,omitempty"`
-	// Unchanged: the very same file lay there already.
+	// Unchanged: the same file was already installed.
 	Unchanged bool `json:"unchanged"`
 }
 
-// Dir is the user's plugin directory.
+// Dir returns the user's plugin directory.
 func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins") }
 
 func (in Installer) path(name string) string { return filepath.Join(in.Dir(), trust.Prefix+name) }
 
-// Install puts a plugin in place, and its digest into plugins.lock. On an error nothing has changed. Errors are
+// Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
 // of type [failure.Error], or ctx's cause.
 func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallReport, error) {
 	f, info, err := openRegular(req.File)
@@ -94,10 +94,10 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallRep
 	return in.installStaged(ctx, req, s)
 }
 
-// stagePrefix begins the names of the directories in which plugins wait for their examination.
+// stagePrefix begins the names of the directories of staged plugins.
 const stagePrefix = ".install-"
 
-// lockDir waits for its turn, makes the plugin directory and removes what killed installations left there.
+// lockDir waits for the lock, makes the plugin directory and removes the remains of killed installations.
 func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	if err := os.MkdirAll(in.Dir(), 0o755); err != nil {
 		return nil, failure.New(failure.PluginInvalid, "make the plugin directory: %w", err)
@@ -127,7 +127,7 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	return func() { _ = guard.Close() }, nil
 }
 
-// checkDigest compares the digest of the file with that which the user was told.
+// checkDigest compares the digest of the file with the user's.
 func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	if sha256 == "" {
 		return nil
@@ -143,13 +143,13 @@ func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	return nil
 }
 
-// stagedPlugin is a plugin that waits for its examination.
+// stagedPlugin is a plugin that is not described and installed yet.
 type stagedPlugin struct {
 	path  string // where it waits
-	shown string // where it came from, for messages
+	shown string // the file of the user, for messages
 }
 
-// stageFile copies the plugin, out of its archive if it is in one, and makes it executable.
+// stageFile copies the plugin, out of its archive if there is one, and makes it executable.
 func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
 	form, err := detectFormat(f)
 	if err != nil {
@@ -176,7 +176,7 @@ func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
 	return s, writeProgram(s.path, fill)
 }
 
-// writeProgram makes a program that is on the disk when it returns.
+// writeProgram writes an executable file and syncs it.
 func writeProgram(path string, fill func(io.Writer) error) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {
@@ -191,7 +191,7 @@ func archiveError(file string, err error) error {
 		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", trust.Prefix)
 }
 
-// installStaged asks the staged plugin what it is, and puts it in place if nothing speaks against it.
+// installStaged describes the staged plugin, and puts it in place if nothing forbids that.
 func (in Installer) installStaged(ctx context.Context, req InstallRequest, s stagedPlugin) (InstallReport, error) {
 	b, err := trust.NewVerifier().Open(s.path)
 	if err != nil {
@@ -223,7 +223,7 @@ func (in Installer) installStaged(ctx context.Context, req InstallRequest, s sta
 	return r, in.putInPlace(s.path, r)
 }
 
-// userError names the file that the user gave, where a message names the one that waits.
+// userError replaces the staged file in an error by the user's file.
 func (s stagedPlugin) userError(err error) error {
 	f := *failure.From(err)
 	told := strings.NewReplacer(s.path, s.shown)
@@ -232,7 +232,7 @@ func (s stagedPlugin) userError(err error) error {
 	return &f
 }
 
-// installedBuild is what lies at the plugin's place, nil for nothing.
+// installedBuild returns the build at the plugin's path, nil for none.
 func (in Installer) installedBuild(ctx context.Context, path string) (*Build, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -255,7 +255,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	return &Build{d.Version, b.SHA256}, nil
 }
 
-// checkReplace refuses what only force may do.
+// checkReplace refuses a change that only force may make.
 func (in Installer) checkReplace(r InstallReport) error {
 	if old := r.Replaced; old != nil && !r.Unchanged {
 		return replaceRefusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
@@ -277,7 +277,8 @@ func replaceRefusal(format string, args ...any) error {
 	return f
 }
 
-// putInPlace locks the plugin and moves it to its place. The lock comes first, since it is what may fail.
+// putInPlace locks the plugin and moves it to its path. The lock comes first, because it is more likely to
+// fail.
 func (in Installer) putInPlace(from string, r InstallReport) error {
 	file := trust.Prefix + r.Name
 	var before trust.Lock
@@ -303,7 +304,7 @@ func (in Installer) putInPlace(from string, r InstallReport) error {
 	return syncDir(in.Dir())
 }
 
-// syncDir makes the rename last.
+// syncDir makes a rename in the directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

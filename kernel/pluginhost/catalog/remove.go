@@ -10,17 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Removal is what was taken away.
+// Removal describes a removed plugin.
 type Removal struct {
 	Name string `json:"name"`
-	// Path is the file that was removed, "" if only the lock knew the plugin.
+	// Path is the deleted file, "" if only the lock had the plugin.
 	Path string `json:"path,omitempty"`
-	// Unlocked: the plugin had an entry for this platform in plugins.lock. Those of other platforms stay.
+	// Unlocked: the plugin had an entry for this platform in plugins.lock. Entries of other platforms stay.
 	Unlocked bool `json:"unlocked"`
 }
 
-// Remove takes a plugin's file out of the user's plugin directory, and its entry for this platform out of
-// plugins.lock. found is false where the user has neither; nothing has changed then.
+// Remove deletes a plugin's file from the user's plugin directory, and its entry for this platform from
+// plugins.lock. found is false if the user has neither; nothing has changed then.
 func (in Installer) Remove(ctx context.Context, name string) (r Removal, found bool, err error) {
 	release, err := in.lockDir(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (in Installer) Remove(ctx context.Context, name string) (r Removal, found b
 	return r, r.Path != "" || r.Unlocked, err
 }
 
-// removeFile gives the path of the file that it removed, "" if there was none.
+// removeFile returns the path of the deleted file, "" if there was none.
 func (in Installer) removeFile(name string) (string, error) {
 	path := in.path(name)
 	info, err := os.Lstat(path)

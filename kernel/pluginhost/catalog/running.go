@@ -14,12 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FromReattach is the source of a plugin whose process runs already: the user's variable names it.
+// FromReattach is the source of a plugin whose process already runs, named by the user's variable.
 const FromReattach Source = client.ReattachVariable
 
-// RunningProcess is a plugin process that somebody else started, in a debugger say.
+// RunningProcess is a plugin process started by another program, such as a debugger.
 type RunningProcess struct {
-	// Protocol is grpc, Version the major of the plugin protocol.
+	// Protocol is grpc, Version the major version of the plugin protocol.
 	Protocol string `json:"protocol"`
 	Version  int    `json:"version"`
 	// PID is its process id, for messages.
@@ -28,8 +28,8 @@ type RunningProcess struct {
 	Address string `json:"addr"`
 }
 
-// ParseRunning reads the value of the variable, which is what `agent-plugin-x debug` prints: an object with one
-// member for each plugin. "" names none. The error is a failure of kind config_invalid.
+// ParseRunning reads the value of the variable, as printed by `agent-plugin-x debug`: an object with one
+// member per plugin. "" has none. The error is a failure of kind config_invalid.
 func ParseRunning(text string) ([]Plugin, error) {
 	if text == "" {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -16,43 +17,43 @@ import (
 // Prefix begins the name of every plugin's binary.
 const Prefix = trust.Prefix
 
-// Search is what Find needs to know. It only reads; nothing is executed.
+// Search configures a search for plugins. It only reads; nothing is executed.
 type Search struct {
 	// Dirs are searched in order.
 	Dirs []SearchDir
-	// Project is the directory that the run works on. Directories inside it are refused unless a flag
-	// named them or the user trusts them: a repository must not bring its own plugins. "" for none.
+	// Project is the directory of the run. Directories inside it are refused unless a flag named them or the
+	// user trusts them, because a repository must not bring its own plugins. "" for none.
 	Project string
-	// Trusted says whether the user trusts a directory; nil trusts none.
+	// Trusted reports whether the user trusts a directory; nil trusts none.
 	Trusted func(dir string) (bool, error)
-	// Bundled are the plugins that the running program can serve, considered after all places.
+	// Bundled are the plugins that the running program can serve, considered after all directories.
 	Bundled []Bundled
-	// BundledOff completes the sentence "bundled plugins are turned off by ...". "" leaves them on.
+	// BundledOff completes the sentence "bundled plugins are turned off by ...". "" leaves them enabled.
 	BundledOff string
 	// Program is the path of the running program, for bundled plugins.
 	Program string
-	// Home is the user's home directory. A project that contains it does not make the user's own
-	// configuration a project's. "" for unknown.
+	// Home is the user's home directory. A project that contains it does not contain the user's configuration
+	// in the sense of Project. "" if unknown.
 	Home string
 }
 
-// Candidate is a binary that may be checked and started.
+// Plugin is a binary that may be checked and started.
 type Plugin struct {
 	// Name is what follows the prefix: "claude" for agent-plugin-claude.
 	Name string `json:"name"`
-	// Path is where it was found; it may be a symbolic link. Of a bundled plugin, the running program.
+	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
 	Path string `json:"path"`
-	// Args are what it is started with; none for a file that is one plugin.
+	// Args are its first arguments; none for a file that is a single plugin.
 	Args []string `json:"args,omitempty"`
-	// Source says who named its directory, or that it is bundled.
+	// Source is the origin of its directory, or says that it is bundled.
 	Source Source `json:"source"`
-	// Running is the process of a plugin that runs already, nil for all others: Path is its socket then.
+	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
 	Running *RunningProcess `json:"running,omitempty"`
-	// Describe describes a bundled plugin, see [Bundled]; nil if it has to be started for that.
+	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
 	Describe func() (sdk.Description, error) `json:"-"`
 }
 
-// Ignored is a file or directory that was passed over.
+// Ignored is an ignored file or directory.
 type Ignored struct {
 	// Path is the file or directory.
 	Path string `json:"path"`
@@ -60,20 +61,20 @@ type Ignored struct {
 	Reason string `json:"reason"`
 }
 
-// Finding is what a search yields.
+// SearchResult is the result of a search.
 type SearchResult struct {
-	// Plugins are ordered by place, then by name.
+	// Plugins are ordered by directory, then by name.
 	Plugins []Plugin `json:"plugins"`
 	// Ignored are in the order of the search.
 	Ignored []Ignored `json:"ignored"`
-	// Off are the bundled plugins that are turned off, OffBy says by what.
+	// Off are the disabled bundled plugins, OffBy is the setting that disables them.
 	Off   []Plugin `json:"-"`
 	OffBy string   `json:"-"`
-	// Searched are the places that were looked at, whether they exist or not.
+	// Searched are the searched directories, whether they exist or not.
 	Searched []SearchDir `json:"searched"`
 }
 
-// Find looks through the places.
+// Find searches the directories.
 func (s Search) Find() SearchResult {
 	f := SearchResult{Searched: s.Dirs}
 	first := map[string]string{}
@@ -99,7 +100,7 @@ func (f *SearchResult) ignore(path, reason string) {
 	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
 }
 
-// list gives the files of a place by name, none for one that does not exist or is refused.
+// list returns the files of a directory by name, none for one that does not exist or is refused.
 func (s Search) list(place SearchDir, f *SearchResult) []string {
 	info, err := os.Stat(place.Dir)
 	switch {
@@ -130,7 +131,7 @@ func (s Search) list(place SearchDir, f *SearchResult) []string {
 	return paths
 }
 
-// refusalReason says why nothing of a directory may be used.
+// refusalReason says why nothing of a directory may be used, "" if it may.
 func (s Search) refusalReason(place SearchDir, info fs.FileInfo) string {
 	if reason := Exposure(info); reason != "" {
 		return "a directory that is " + reason
@@ -142,7 +143,7 @@ func (s Search) refusalReason(place SearchDir, info fs.FileInfo) string {
 	return ""
 }
 
-// FromProject reports whether a place is the project's word and not the user's: it lies inside the
+// FromProject reports whether a directory comes from the project and not from the user: it is inside the
 // project, no flag named it, and the user does not trust it.
 func (s Search) FromProject(place SearchDir) bool {
 	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
@@ -177,13 +178,13 @@ func (s Search) homeWithin(project string) bool {
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
-// PluginName is the name of the plugin whose file has this name; ok is false for a file that no plugin has.
+// PluginName returns the name of the plugin with this file name; ok is false for a file that is no plugin.
 func PluginName(file string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(file, Prefix)
 	return name, ok && validName.MatchString(name)
 }
 
-// inspectFile says what plugin a file is, or why it is none.
+// inspectFile returns the plugin's name of a file, or why it is none.
 func inspectFile(path string) (name, reason string) {
 	name, ok := PluginName(filepath.Base(path))
 	if !ok {
@@ -209,4 +210,17 @@ func inspectFile(path string) (name, reason string) {
 		}
 	}
 	return name, ""
+}
+
+// Exposure says why another user could have written the file or directory, "" if none could: it must belong to
+// this user or to root and must not be writable by everybody.
+func Exposure(info fs.FileInfo) string {
+	if info.Mode().Perm()&0o002 != 0 {
+		return "writable by everybody (chmod o-w makes it safe)"
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Sprintf("owned by user %d, neither by you nor by root", st.Uid)
+	}
+	return ""
 }

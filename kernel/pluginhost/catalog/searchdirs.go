@@ -1,21 +1,24 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// DirVariable holds a list of directories, separated as in PATH.
+// DirVariable is an environment variable with a list of directories, separated as in PATH.
 const DirVariable = "AGENT_PIPELINES_PLUGIN_DIR"
 
-// Source says who named a directory, or that a plugin lies in none.
+// Source is the origin of a plugin's directory.
 type Source string
 
-// The sources, in the order in which they are searched.
+// The sources, in the order of the search.
 const (
 	FromFlag        Source = "--plugin-dir"
 	FromEnvironment Source = DirVariable
@@ -24,15 +27,15 @@ const (
 	FromBundle      Source = "bundled"
 )
 
-// Place is a directory to search.
+// SearchDir is a directory to search.
 type SearchDir struct {
-	// Dir is the directory, absolute unless the working directory is unknown.
+	// Dir is absolute unless the working directory is unknown.
 	Dir string `json:"dir"`
-	// Source says who named it.
+	// Source is the origin of the directory.
 	Source Source `json:"source"`
 }
 
-// SearchOrigin is where the places come from.
+// SearchOrigin holds the settings from which the directories are derived.
 type SearchOrigin struct {
 	// Flags are the values of --plugin-dir, in order.
 	Flags []string
@@ -44,7 +47,7 @@ type SearchOrigin struct {
 	Executable string
 }
 
-// SearchDirs are the directories in the order of the search, without repetitions.
+// SearchDirs returns the directories in the order of the search, without repetitions.
 func SearchDirs(o SearchOrigin) []SearchDir {
 	var places []SearchDir
 	seen := map[string]bool{}
@@ -78,10 +81,9 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 	return places
 }
 
-// ConfigDir is the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines
-// where that is an absolute path, else ~/.config/agent-pipelines. Without HOME, as under cron or in a
-// container, the home directory is the one that the system has for the user: what plugins.lock forbids
-// there must not become allowed by an empty variable.
+// ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if
+// that is absolute, else ~/.config/agent-pipelines. Without HOME, as under cron, the home directory comes from
+// the system's list of users, because an empty variable must not disable the user's plugins.lock.
 func ConfigDir() (string, error) {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agent-pipelines"), nil
@@ -97,7 +99,7 @@ func ConfigDir() (string, error) {
 	return filepath.Join(home, ".config", "agent-pipelines"), nil
 }
 
-// registeredHome is the home directory in the system's list of users.
+// registeredHome returns the home directory in the system's list of users.
 func registeredHome() (string, error) {
 	u, err := user.Current()
 	if err != nil {
@@ -107,4 +109,27 @@ func registeredHome() (string, error) {
 		return "", fmt.Errorf("user %s has no home directory", u.Username)
 	}
 	return u.HomeDir, nil
+}
+
+// ConfigInProject reports whether the user's configuration directory is inside the project, for example by
+// XDG_CONFIG_HOME. Its content may then come from the repository and not from the user. A project that
+// contains the home directory does not count. The directory need not exist.
+func ConfigInProject(configDir, project, home string) bool {
+	dir := configDir
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return Search{Project: project, Home: home}.FromProject(SearchDir{Dir: dir, Source: FromConfig})
+}
+
+// TrustFunc returns a function that reports whether the user trusts a directory. If the file of trusted
+// directories is inside the project, nothing is trusted, because a project must not trust itself.
+func TrustFunc(store trust.Store, project, home string) func(dir string) (bool, error) {
+	if ConfigInProject(store.Dir, project, home) {
+		return func(string) (bool, error) { return false, nil }
+	}
+	return store.IsTrusted
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// debuggerPause is how long a process in a debugger may stand still in the middle of a call.
+// debuggerPause is how long a debugged process may stop in the middle of a call.
 const debuggerPause = 24 * time.Hour
 
-// AttachedInstance is a plugin process that somebody else started, and will end: this program speaks with it and does
-// nothing else to it. It is safe for concurrent use.
+// AttachedInstance is a plugin process that another program started and will end: this program only
+// communicates with it. It is safe for concurrent use.
 type AttachedInstance struct {
 	name    string // agent-plugin-x
 	running catalog.RunningProcess
@@ -33,9 +33,9 @@ type AttachedInstance struct {
 	done    chan struct{}
 }
 
-// Attach connects to a running plugin and returns when it answers. No handshake is made, so that go-plugin's
-// client, which would also end the process at its own end, has no part in it. A cancelled ctx ends the attempt, and
-// its cause is returned; all other errors are failures.
+// Attach connects to a running plugin and returns when it answers. It does not use go-plugin's client, which
+// would end the process at its own end. If ctx is cancelled, the error is its cause; all other errors are
+// failures.
 func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInstance, error) {
 	a := &AttachedInstance{name: catalog.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
@@ -74,7 +74,7 @@ func (a *AttachedInstance) dial(ctx context.Context, _ string) (net.Conn, error)
 	return conn, nil
 }
 
-// watch waits for the end of the connection, which is that of the process.
+// watch waits for the end of the connection, which is also the end of the process.
 func (a *AttachedInstance) watch(ctx context.Context) {
 	for state := a.conn.GetState(); state == connectivity.Ready; state = a.conn.GetState() {
 		if !a.conn.WaitForStateChange(ctx, state) {
@@ -90,21 +90,21 @@ func (a *AttachedInstance) fault(err error) error {
 		WithHint("start `%s debug` again and copy its new line, let it go on if it stands still in a debugger, or unset %s", a.name, catalog.FromReattach)
 }
 
-// Client is the plugin's end of the protocol.
+// Client returns the client of the plugin protocol.
 func (a *AttachedInstance) Client() *client.Client { return a.client }
 
-// Command names the process for messages: nobody here has started it.
+// Command returns the name of the process for messages.
 func (a *AttachedInstance) Command() string {
 	return fmt.Sprintf("%s at %s", a.name, a.running.Address)
 }
 
-// PID is the process id that the user gave.
+// PID returns the process id given by the user.
 func (a *AttachedInstance) PID() int { return a.running.PID }
 
 // Done is closed when the process is gone.
 func (a *AttachedInstance) Done() <-chan struct{} { return a.done }
 
-// Kill does nothing: the process is not ours.
+// Kill does nothing, because another program owns the process.
 func (a *AttachedInstance) Kill() {}
 
 // Alive reports whether the plugin answers within two seconds.
@@ -114,20 +114,20 @@ func (a *AttachedInstance) Alive(ctx context.Context) bool {
 	return a.client.Health(ctx) == nil
 }
 
-// Stop closes the connection; the process goes on.
+// Stop closes the connection; the process continues.
 func (a *AttachedInstance) Stop(context.Context) {
 	a.stop()
 	a.wait.Wait()
 	_ = a.conn.Close()
 }
 
-// Crash is the failure of a call during which the process ended.
+// Crash returns the failure of a call during which the process ended.
 func (a *AttachedInstance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, has ended or broken the connection", a.Command()).
 		WithHint("start `%s debug` again, set its new line, and resume", a.name)
 }
 
-// Hung is the failure of a call to a process that does not answer.
+// Hung returns the failure of a call to a process that does not answer.
 func (a *AttachedInstance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, does not answer", a.Command()).
 		WithHint("let it go on if it stands still in a debugger, and resume")

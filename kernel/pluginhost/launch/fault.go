@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// startError explains why there was no handshake. go-plugin's own texts are nearly the same for very
-// different causes, so the judgement rests on what the process did: its first line and its end.
+// startError explains a failed handshake. The texts of go-plugin hardly differ between causes, so it uses the
+// first line and the end of the process.
 func (i *Instance) startError(ctx context.Context, err error, timedOut bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -42,7 +42,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 	return i.earlyExitError(stderr)
 }
 
-// notStartedError is for a process that the system did not start.
+// notStartedError is the error of a process that the system did not start.
 func (i *Instance) notStartedError(err error) error {
 	var f *failure.Error
 	_, system := failure.OfSystem(err)
@@ -57,7 +57,7 @@ func (i *Instance) notStartedError(err error) error {
 	return execError(i.command, err)
 }
 
-// earlyExitError is for a process that ended before it said anything on stdout.
+// earlyExitError is the error of a process that ended before it printed anything.
 func (i *Instance) earlyExitError(stderr string) error {
 	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
@@ -69,12 +69,12 @@ func (i *Instance) earlyExitError(stderr string) error {
 		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
 }
 
-// hasOtherCookie knows the words with which go-plugin and our SDK send away a stranger.
+// hasOtherCookie recognizes the messages by which go-plugin and our SDK refuse an unknown host.
 func hasOtherCookie(stderr string) bool {
 	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
 }
 
-// execError is for a file that the system would not start.
+// execError is the error of a file that the system could not start.
 func execError(path string, err error) *failure.Error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
@@ -94,7 +94,7 @@ func execError(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
-// handshakeError judges the first line: core|protocol|network|address|kind|certificate.
+// handshakeError explains a wrong first line: core|protocol|network|address|kind|certificate.
 func handshakeError(path, line string, err error) *failure.Error {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {
@@ -127,7 +127,7 @@ func protocols() []string {
 	return versions
 }
 
-// answerError is for a plugin that shook hands and then did not answer.
+// answerError is the error of a plugin that did not answer after the handshake.
 func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -162,7 +162,8 @@ func cutLine(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Explain makes the error of a call outside any pool into what became of the process, if that is the cause.
+// Explain returns the failure of the process for the error of a call outside any pool, if the process is the
+// cause.
 func (i *Instance) Explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil || i.Alive(ctx) {
 		return err

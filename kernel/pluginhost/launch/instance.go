@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// shutdownGrace is how long the components have to let go of what they hold.
+	// shutdownGrace is how long the components may take to release their resources.
 	shutdownGrace = 2 * time.Second
-	// exitGrace is how long the process then has to leave by itself.
+	// exitGrace is how long the process may then take to exit.
 	exitGrace = time.Second
 	// deathTime is how long the kernel waits for a killed process.
 	deathTime = 2 * time.Second
-	// healthTime is how long a living plugin may take to say so.
+	// healthTime is how long a health check may take.
 	healthTime = 2 * time.Second
 )
 
@@ -50,19 +50,19 @@ type Instance struct {
 
 	mu        sync.Mutex
 	address   string
-	dialError error // why the last connection was refused by us
+	dialError error // why this program refused the last connection
 }
 
-// Client is the plugin's end of the protocol.
+// Client returns the client of the plugin protocol.
 func (i *Instance) Client() *client.Client { return i.client }
 
-// Command is how the plugin was started: the binary's path, and the arguments of a bundled plugin.
+// Command returns the command line: the binary's path, and the arguments of a bundled plugin.
 func (i *Instance) Command() string { return i.command }
 
-// Sandbox is what holds for the process and all that it started.
+// Sandbox returns the isolation of the process and its descendants.
 func (i *Instance) Sandbox() sandboxpolicy.Capabilities { return i.capabilities }
 
-// PID is the process id.
+// PID returns the process id.
 func (i *Instance) PID() int { return i.child.PID() }
 
 // Done is closed when the process and its group are gone.
@@ -74,22 +74,22 @@ func (i *Instance) Kill() { _ = i.child.Kill(context.Background()) }
 // Alive reports whether the plugin answers within two seconds.
 func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, healthTime) == nil }
 
-// Crash is the failure of a call during which the process ended. It is for ended processes.
+// Crash returns the failure of a call during which the process ended. It is for ended processes.
 func (i *Instance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
 		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
 		WithDetail(i.stderrTail())
 }
 
-// Hung is the failure of a call to a process that had to be killed because it did not answer.
+// Hung returns the failure of a call to a process that was killed because it did not answer.
 func (i *Instance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
 		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
 		WithDetail(i.stderrTail())
 }
 
-// Stop ends the plugin: politely, then by force, within about five seconds whatever it does. Later
-// calls wait for the first.
+// Stop ends the plugin, first by a request, then by force, within about five seconds. Later calls wait for the
+// first.
 func (i *Instance) Stop(ctx context.Context) {
 	i.stop.Do(func() {
 		if !i.ended() {
@@ -112,7 +112,8 @@ func (i *Instance) discard() {
 	})
 }
 
-// shutDown closes go-plugin's side, which waits for the end of the process, and sees to it that the end comes.
+// shutDown closes go-plugin's client, which waits for the end of the process, and kills the process if
+// necessary.
 func (i *Instance) shutDown(ctx context.Context) {
 	left := make(chan struct{})
 	i.wait.Go(func() {
@@ -157,7 +158,7 @@ func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 	return i.client.Health(ctx)
 }
 
-// dial connects to the plugin's socket and to nobody else's.
+// dial connects to the plugin's socket and refuses one of another user.
 func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
 	i.mu.Lock()
 	address := i.address
@@ -189,20 +190,20 @@ func (i *Instance) peerError() error {
 	return i.dialError
 }
 
-// pluginName is the plugin's name as `plugins info` knows it.
+// pluginName returns the plugin's name for `plugins info`.
 func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, trust.Prefix) }
 
-// stderrTail are the last lines of the plugin's stderr, or the first of its report of a crash, without secrets.
+// stderrTail returns the last lines of the plugin's stderr, or the first of its crash report, without secrets.
 func (i *Instance) stderrTail() string {
 	return lastLines(i.redactor.Tail(i.child.Tail(), process.StderrKept))
 }
 
-// finalStderr is lastWords, after a moment for a process that is ending to say them.
+// finalStderr is stderrTail after a short wait for a process that is ending.
 func (i *Instance) finalStderr() string {
 	return lastLines(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
 }
 
-// lastLines are at most twenty lines: the log has them all.
+// lastLines returns at most twenty lines: the log has them all.
 func lastLines(words string) string {
 	const most = 20
 	lines := strings.Split(strings.TrimRight(words, "\n"), "\n")

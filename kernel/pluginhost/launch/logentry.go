@@ -19,7 +19,7 @@ const (
 	moduleKey  = "@module"
 )
 
-// parseObject is the line as hclog's JSON, nil if it is anything else: over bytes of it are missing.
+// parseObject returns the line as hclog's JSON, nil if it is anything else. over bytes of it are missing.
 func (w *LogWriter) parseObject(line string, over int) map[string]any {
 	if over > 0 || line[0] != '{' || w.panicking {
 		return nil
@@ -36,7 +36,7 @@ func (w *LogWriter) parseObject(line string, over int) map[string]any {
 	return members
 }
 
-// level is that of hclog's object, or else of the plain line.
+// level returns the level of hclog's object, or else of the plain line.
 func (w *LogWriter) level(line string, members map[string]any) hclog.Level {
 	if members != nil {
 		word, _ := members[levelKey].(string)
@@ -52,8 +52,8 @@ func (w *LogWriter) level(line string, members map[string]any) hclog.Level {
 	return hclog.Debug
 }
 
-// panicLevel is the level of a line of a Go panic: why it happened and the stack of its goroutine matter to everybody, those of
-// the others to who looks for more.
+// panicLevel returns the level of a line of a Go panic: error for the reason and the stack of its goroutine,
+// debug for the stacks of the others.
 func (w *LogWriter) panicLevel(line string) hclog.Level {
 	if strings.HasPrefix(line, "goroutine ") {
 		w.stacks++
@@ -64,7 +64,7 @@ func (w *LogWriter) panicLevel(line string) hclog.Level {
 	return hclog.Error
 }
 
-// cutPrefix takes off the level that a line begins with, as Go's simple loggers write it.
+// cutPrefix removes the level at the beginning of a line, as written by Go's simple loggers.
 func cutPrefix(line string) (level hclog.Level, rest string, found bool) {
 	for _, level := range []hclog.Level{hclog.Trace, hclog.Debug, hclog.Info, hclog.Warn, hclog.Error} {
 		if rest, found := strings.CutPrefix(line, "["+strings.ToUpper(level.String())+"]"); found {
@@ -74,7 +74,7 @@ func cutPrefix(line string) (level hclog.Level, rest string, found bool) {
 	return hclog.NoLevel, line, false
 }
 
-// plainMessage is the message of a plain line, of which over further bytes are missing.
+// plainMessage returns the message of a plain line, of which over further bytes are missing.
 func (w *LogWriter) plainMessage(line string, level hclog.Level, over int) string {
 	if over > 0 { // the last word may be half of a secret
 		kept := strings.LastIndexAny(line, " \t") + 1
@@ -86,7 +86,7 @@ func (w *LogWriter) plainMessage(line string, level hclog.Level, over int) strin
 	return cutText(w.lines.Line(cleanTerminal(line)), over)
 }
 
-// fields are the members that are the author's own, by name: names and values in turn.
+// fields returns the members of the author, by name: names and values in turn.
 func (w *LogWriter) fields(members map[string]any) []any {
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -104,7 +104,7 @@ func (w *LogWriter) fields(members map[string]any) []any {
 	return fields
 }
 
-// value is a truth as it is, and anything else as text.
+// value returns a boolean as it is, and anything else as text.
 func (w *LogWriter) value(name string, value any) any {
 	if truth, ok := value.(bool); ok {
 		return truth
@@ -112,7 +112,7 @@ func (w *LogWriter) value(name string, value any) any {
 	return w.cleanText(name, value)
 }
 
-// cleanText is what may be logged of the value of a field, "" for the message.
+// cleanText returns the loggable value of a field, "" for the message.
 func (w *LogWriter) cleanText(name string, value any) string {
 	s, ok := value.(string)
 	if !ok {
@@ -125,13 +125,13 @@ func (w *LogWriter) cleanText(name string, value any) string {
 	return cutText(w.redactor.Field(name, cleanTerminal(s)), 0)
 }
 
-// cleanTerminal is a text that a terminal shows and does not obey.
+// cleanTerminal returns a text without terminal control sequences.
 func cleanTerminal(s string) string {
 	return strings.TrimRight(ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")), "\r\n")
 }
 
-// cutText shortens a text to maxText bytes, at the end of a character, and says how much is missing: over bytes
-// are missing already.
+// cutText shortens a text to maxText bytes, at the end of a character, and appends the number of missing
+// bytes; over bytes are missing already.
 func cutText(s string, over int) string {
 	if len(s) > maxText {
 		n := maxText

@@ -11,26 +11,29 @@ import (
 )
 
 const (
-	// maxLine is how much of a line is looked at, in bytes: fields of JSON lines may be long.
+	// maxLine is the longest line that is parsed, in bytes: fields of JSON lines may be long.
 	maxLine = 64 << 10
-	// maxText is how much of a message or of a field is logged, in bytes.
+	// maxText is the longest message or field that is logged, in bytes.
 	maxText = 4 << 10
 )
 
-// LogWriter logs what is written to it, line by line. It is used from one goroutine and never fails.
+// LogWriter logs each line written to it. hclog's JSON lines keep their level, message and fields; other lines
+// are debug messages unless they begin with a level such as [WARN]. From the beginning of a Go panic on, all
+// lines are errors. Everything is redacted, terminal sequences are removed, long lines cut, and most lines of
+// a flood dropped and counted. It must be used from one goroutine and never fails.
 type LogWriter struct {
 	log      hclog.Logger
 	lines    *redact.Lines
 	redactor *redact.Redactor
 	limit    rateLimit
 
-	line      []byte // of the line so far, at most maxLine
+	line      []byte // of the current line, at most maxLine
 	over      int    // bytes of the line beyond that
-	panicking bool   // a Go panic is being told
-	stacks    int    // how many stacks of goroutines it has told
+	panicking bool   // a Go panic is being printed
+	stacks    int    // stacks of goroutines printed by it
 }
 
-// NewLogWriter logs to log, whose level decides what is logged at all, without the secrets that r knows.
+// NewLogWriter returns a LogWriter to log, whose level limits the output; r removes the secrets.
 func NewLogWriter(log hclog.Logger, r *redact.Redactor) *LogWriter {
 	return &LogWriter{log: log, redactor: r, lines: r.Lines(), limit: newRateLimit(time.Now())}
 }
@@ -51,7 +54,7 @@ func (w *LogWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close logs a last line without an end, and how many lines were left out.
+// Close logs an unfinished last line, and the number of dropped lines.
 func (w *LogWriter) Close() error {
 	if len(w.line) > 0 {
 		w.flush()

@@ -3,12 +3,12 @@ package launch
 import "time"
 
 const (
-	// logBurst is how many lines may come at once, perSecond how many in the long run.
+	// logBurst is how many lines may come at once, linesPerSecond the long-term rate.
 	logBurst       = 500
 	linesPerSecond = 100
 )
 
-// rateLimit lets so many lines through and counts the others.
+// rateLimit lets lines pass at a limited rate and counts the dropped ones.
 type rateLimit struct {
 	free    float64 // lines that may pass
 	last    time.Time
@@ -17,7 +17,7 @@ type rateLimit struct {
 
 func newRateLimit(now time.Time) rateLimit { return rateLimit{free: logBurst, last: now} }
 
-// allow reports whether a line may pass, and how many before it might not and were not told of yet.
+// allow reports whether a line may pass, and the number of dropped lines that were not reported yet.
 func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
 	f.free = min(logBurst, f.free+now.Sub(f.last).Seconds()*linesPerSecond)
 	f.last = now
@@ -33,7 +33,7 @@ func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
 	return true, f.takeDropped()
 }
 
-// takeDropped is how many lines were left out and not told of.
+// takeDropped returns and resets the number of dropped lines that were not reported.
 func (f *rateLimit) takeDropped() int {
 	n := f.dropped
 	f.dropped = 0

@@ -16,18 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerMark is what tells whose a process is: the marker variables, where it has them still, and the seal.
+// ownerMark identifies the owner of a process: the marker variables, if it still has them, and the tag.
 type ownerMark struct {
 	marker Marker
 	number string
 	tag    tag
 }
 
-// isEmpty: the process is nobody's that we know of.
+// isEmpty reports whether the owner is unknown.
 func (m ownerMark) isEmpty() bool { return m.marker == Marker{} && !m.tag.valid() }
 
-// markedProcess is a process with a mark, held by a descriptor of its own, so that a signal cannot reach a later process
-// with the same number.
+// markedProcess is a process with a mark and a handle, so that a signal cannot reach a later process with the
+// same number.
 type markedProcess struct {
 	ownerMark
 	handle *os.Process
@@ -51,7 +51,7 @@ func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, 
 	return found, context.Cause(ctx)
 }
 
-// endLeaked ends what one plugin process of this kernel left outside its group.
+// endLeaked ends the processes that one plugin process of this kernel left outside its group.
 func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 	own, sealed := strconv.Itoa(number), newTag(marker, number)
 	found := t.endMatching(context.Background(), map[int]bool{os.Getpid(): true}, func(m ownerMark) bool {
@@ -63,8 +63,8 @@ func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 	return found
 }
 
-// endMatching ends the processes that match, and those that they start meanwhile, until there are none or the time is up.
-// Spared ones are left alone. A process that becomes another one at every moment is told of once.
+// endMatching ends the processes that match, and those that they start meanwhile, until there are none or the
+// time is up. Spared processes are not touched. A process that keeps changing its number is reported once.
 func (t *Table) endMatching(ctx context.Context, spared map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
@@ -86,7 +86,7 @@ func (t *Table) endMatching(ctx context.Context, spared map[int]bool, match func
 	return found
 }
 
-// endAll releases the handles.
+// endAll ends the processes and releases the handles.
 func endAll(ctx context.Context, left []markedProcess, grace time.Duration) []Survivor {
 	found := make([]Survivor, 0, len(left))
 	for _, m := range left {
@@ -108,8 +108,8 @@ func endAll(ctx context.Context, left []markedProcess, grace time.Duration) []Su
 	return found
 }
 
-// awaitEnd waits for the end of the process and reaps it where it was adopted. A zombie counts as gone:
-// it runs no more, and only its parent can remove it.
+// awaitEnd waits for the end of the process and reaps it if it was adopted. A zombie counts as ended, because
+// only its parent can remove it.
 func (m markedProcess) awaitEnd(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -143,13 +143,13 @@ func (m markedProcess) zombie() bool {
 	return true
 }
 
-// markedPID is a process that had a mark when somebody looked.
+// markedPID is a process that had a mark at the time of a scan.
 type markedPID struct {
 	ownerMark
 	pid int
 }
 
-// readMarks looks through /proc for processes with a mark.
+// readMarks searches /proc for processes with a mark.
 func readMarks() []markedPID {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -168,7 +168,7 @@ func readMarks() []markedPID {
 	return all
 }
 
-// find takes hold of this user's processes that match; the caller releases the handles.
+// find opens handles of this user's matching processes; the caller releases them.
 func (t *Table) find(match func(markedPID) bool) []markedProcess {
 	var found []markedProcess
 	for _, s := range t.scan() {
@@ -182,7 +182,7 @@ func (t *Table) find(match func(markedPID) bool) []markedProcess {
 	return found
 }
 
-// open takes hold of the process first and reads its mark then: what was read belongs to what is held.
+// open opens the handle first and reads the mark then, so that the mark belongs to the handle's process.
 func (s markedPID) open() (markedProcess, bool) {
 	if !isOwnProcess(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
 		return markedProcess{}, false
@@ -217,7 +217,7 @@ func namespace(pid string) string {
 	return ns
 }
 
-// readMark reads what there is to read; of another user's process that is nothing.
+// readMark returns the mark of a process; it is empty for another user's.
 func readMark(pid int) ownerMark {
 	m := ownerMark{tag: readTag(pid)}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -236,7 +236,8 @@ func readMark(pid int) ownerMark {
 	return m
 }
 
-// kernelLives is careful: a kernel whose start time is unknown counts as living while its number is in use.
+// kernelLives reports whether the kernel runs. A kernel with an unknown start time counts as running while its
+// number is in use.
 func kernelLives(m Marker) bool {
 	fields, ok := stat(m.PID)
 	if !ok || fields[stateField] == "Z" {
@@ -250,7 +251,7 @@ func command(pid int) string {
 	return strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 }
 
-// ancestors holds this process and all above it.
+// ancestors returns this process and all its parents.
 func ancestors() map[int]bool {
 	up := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !up[pid]; {

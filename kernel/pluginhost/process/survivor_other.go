@@ -11,11 +11,13 @@ func (t *Table) sweep(ctx context.Context, _ []string, _ []Marker, _ time.Durati
 	return nil, context.Cause(ctx)
 }
 
+// endLeaked ends the processes that one plugin process of this kernel left outside its group.
 func (t *Table) endLeaked(Marker, int) []Survivor { return nil }
 
-// markedPID is nothing where no process can be found.
+// markedPID is a process that had a mark at the time of a scan.
 type markedPID struct{}
 
+// readMarks searches /proc for processes with a mark.
 func readMarks() []markedPID { return nil }
 
 func setTag(int, tag) {}

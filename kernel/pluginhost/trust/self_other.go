@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// selfProgram is the program of this process, and its file as it was when the process began to host plugins.
+// program is the program of this process, and its file at the time when the process began to host plugins.
 type selfProgram struct {
 	path string
 	info fs.FileInfo // nil if it could not be read
@@ -19,7 +19,7 @@ func runningProgram() selfProgram {
 	return selfProgram{path: path, info: info}
 }
 
-// open refuses a file that came into the program's place since.
+// open refuses a file that has replaced the program since.
 func (s selfProgram) open() (*os.File, error) {
 	f, err := os.Open(s.path)
 	if err != nil {

@@ -20,10 +20,10 @@ const (
 	TrustedFile = "trusted.json"
 )
 
-// Store is the user's configuration directory as far as trust goes. It keeps nothing in memory;
-// several programs may use one directory at the same time.
+// Store reads and writes the trust files of the user's configuration directory. It caches nothing; several
+// programs may use one directory at the same time.
 type Store struct {
-	// Dir is the directory, usually ~/.config/agent-pipelines. It is made on the first write.
+	// Dir is the directory, usually ~/.config/agent-pipelines. It is made at the first write.
 	Dir string
 }
 
@@ -32,13 +32,13 @@ type trustedFile struct {
 	Directories []string `json:"directories"`
 }
 
-// LockPath is the path of plugins.lock.
+// LockPath returns the path of plugins.lock.
 func (s Store) LockPath() string { return filepath.Join(s.Dir, LockFile) }
 
-// Lock reads plugins.lock; no file locks nothing. A damaged file is a failure of kind plugin_untrusted.
+// Lock reads plugins.lock; a missing file locks nothing. A damaged file is a failure of kind plugin_untrusted.
 func (s Store) Lock() (Lock, error) { return ReadLock(s.LockPath()) }
 
-// ReadLock reads a lock from any file, a project's say.
+// ReadLock reads a lock from any file, such as a project's.
 func ReadLock(path string) (Lock, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,13 +55,12 @@ func ReadLock(path string) (Lock, error) {
 	return l, nil
 }
 
-// ChangeLock replaces plugins.lock by what change makes of it; no other program can write between.
+// ChangeLock replaces plugins.lock by the result of change; no other program can write in between.
 func (s Store) ChangeLock(change func(Lock) Lock) error {
 	return s.changeLock(s.LockPath(), 0o600, change)
 }
 
-// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which everybody who works
-// on the project may read.
+// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which is readable by everybody.
 func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
 	return s.changeLock(path, 0o644, change)
 }
@@ -83,7 +82,7 @@ func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock)
 	})
 }
 
-// Trusted lists the directories that the user trusts, sorted; no file trusts nothing.
+// Trusted lists the directories that the user trusts, sorted; a missing file trusts nothing.
 func (s Store) Trusted() ([]string, error) {
 	b, err := os.ReadFile(s.trustedPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +101,7 @@ func (s Store) Trusted() ([]string, error) {
 	return f.Directories, nil
 }
 
-// Trust remembers that the user trusts dir and everything below it.
+// Trust records that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
 	place, err := RealPath(dir)
 	if err != nil {
@@ -111,8 +110,8 @@ func (s Store) Trust(dir string) error {
 	return s.changeTrusted(func(dirs []string) []string { return append(dirs, place) })
 }
 
-// Distrust forgets dir and says whether it was trusted; a directory above it that is trusted still covers it. The
-// directory need not exist any more.
+// Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
+// directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
 	place, err := RealPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +163,7 @@ func damagedError(path string, err error) error {
 		WithHint("repair the file, or remove it and say again what it should hold")
 }
 
-// withLock holds a file lock beside the files while f reads and writes them.
+// withLock calls f while a file lock beside the files is held.
 func (s Store) withLock(f func() error) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
@@ -180,7 +179,7 @@ func (s Store) withLock(f func() error) error {
 	return f()
 }
 
-// WriteFile writes a private file (mode 0600) so that a reader sees the old or the new content and nothing else.
+// WriteFile writes a private file (mode 0600) in one step: a reader sees the old or the new content.
 func WriteFile(path string, content []byte) error { return replaceFile(path, 0o600, content) }
 
 func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
@@ -201,7 +200,7 @@ func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// RealPath is the absolute path of an existing file or directory with all symbolic links followed.
+// RealPath returns the absolute path of an existing file or directory with all symbolic links resolved.
 func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -210,7 +209,7 @@ func RealPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Within reports whether path is dir or lies below it; both are real, absolute paths.
+// Within reports whether path is dir or below it; both are real, absolute paths.
 func Within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

@@ -18,43 +18,43 @@ import (
 )
 
 const (
-	// busyTries and busyPause bound the retries of a start that found the file open for writing:
-	// another process may hold it for the moment between its fork and its exec (golang/go#22315).
+	// busyTries and busyPause bound the retries of a start that found the file open for writing: another
+	// process may hold it for the moment between its fork and its exec (golang/go#22315).
 	busyTries = 3
 	busyPause = 20 * time.Millisecond
-	// diagnoseTime is how long Diagnose waits for the last words of a process that is ending.
+	// diagnoseTime is how long Diagnose waits for the last output of a process that is ending.
 	diagnoseTime = 250 * time.Millisecond
 )
 
-// Spec says what to start.
+// Spec describes the process to start.
 type Spec struct {
 	// Path is the program's file, for messages and as argument 0.
 	Path string
-	// Binary is the same file, opened and verified. Where the system allows it, this very file is
-	// executed, whatever Path names by then. The Child only borrows it during Start.
+	// Binary is the same file, opened and verified. Where the system allows it, this very file is executed,
+	// even if Path leads to another one. The Process uses it only during Start.
 	Binary *os.File
 	// Args are the arguments after argument 0. Default none.
 	Args []string
-	// Env is the environment without the marker variables and what [Child.Configure] adds.
+	// Env is the environment without the marker variables and those of [Process.Configure].
 	Env []string
 	// Dir is the working directory.
 	Dir string
 	// Box confines the process, by Sandbox. Nil: it is not confined.
 	Box     *sandboxpolicy.Policy
 	Sandbox sandboxpolicy.Confiner
-	// Temp is the directory for temporary files of a process in a box.
+	// Temp is the directory for temporary files of a confined process.
 	Temp string
-	// Marker and Number are what the marker variables say.
+	// Marker and Number are the values of the marker variables.
 	Marker Marker
 	Number int
-	// Table is where those are looked for that left the group. Nil: a table of its own.
+	// Table searches for processes that left the group. Nil: a table of its own.
 	Table *Table
-	// OnLeak is told of the processes that had left the group, when they have been ended. Nil: nobody is.
+	// OnLeak is called with the processes that had left the group, after they were ended. Nil: none.
 	OnLeak func([]Survivor)
 }
 
-// Child is one plugin process. It implements runner.Runner. All methods are safe for concurrent use;
-// those about a running process need a Start that succeeded.
+// Process is one plugin process. It implements runner.Runner. All methods are safe for concurrent use; those
+// about a running process need a successful Start.
 type Process struct {
 	spec      Spec
 	spawn     *Spawner
@@ -67,13 +67,13 @@ type Process struct {
 	io      *stdio
 	process *os.Process
 	killed  bool   // by Kill, perhaps before the start
-	reaped  bool   // the number may belong to somebody else by now
-	exit    string // in words, once done is closed
+	reaped  bool   // the number may belong to another process by now
+	exit    string // in words, set before done is closed
 }
 
 var _ runner.Runner = (*Process)(nil)
 
-// New prepares a child; nothing is started or opened yet.
+// New returns a process; nothing is started or opened yet.
 func New(spawner *Spawner, spec Spec) *Process {
 	if spec.Table == nil {
 		spec.Table = &Table{}
@@ -81,8 +81,8 @@ func New(spawner *Spawner, spec Spec) *Process {
 	return &Process{spec: spec, spawn: spawner, done: make(chan struct{})}
 }
 
-// Configure adds what go-plugin wants in the environment and says in which directory alone the plugin
-// may open its socket. It is called before Start.
+// Configure adds go-plugin's environment variables and sets the only directory in which the plugin may open
+// its socket. It is called before Start.
 func (c *Process) Configure(env []string, socketDir string) {
 	c.spec.Env = append(slices.Clone(c.spec.Env), env...)
 	c.socketDir = socketDir
@@ -127,7 +127,7 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 	return p, nil
 }
 
-// command is what is started: the program, or what puts its box around it.
+// command returns the command line: the program, or the one that confines it.
 func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	p := sandboxpolicy.Program{
 		Path: c.spec.Path, File: executable(c.spec), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markers()),
@@ -173,7 +173,7 @@ func withPath(err error, path string) error {
 	return fmt.Errorf("start %s: %w", path, err)
 }
 
-// reap waits for the end of the process and then ends all that is left of it.
+// reap waits for the end of the process and then ends its descendants.
 func (c *Process) reap(p *os.Process) {
 	reap := awaitExit(p)
 	c.mu.Lock()
@@ -200,14 +200,14 @@ func exitText(state *os.ProcessState, err error) string {
 // Done is closed when the process, its group and its pipes are gone.
 func (c *Process) Done() <-chan struct{} { return c.done }
 
-// Exit says how the process ended ("exit status 1", "signal: killed"), "" while it runs.
+// Exit returns how the process ended ("exit status 1", "signal: killed"), "" while it runs.
 func (c *Process) Exit() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.exit
 }
 
-// FirstLine is the first line of stdout so far, without white space around it.
+// FirstLine returns the first line of stdout so far, without surrounding white space.
 func (c *Process) FirstLine() string {
 	if s := c.stdio(); s != nil {
 		return s.first.text()
@@ -215,7 +215,8 @@ func (c *Process) FirstLine() string {
 	return ""
 }
 
-// Tail is the end of stderr so far, or of a program in Go that crashed the beginning of its report: at most [StderrKept] bytes.
+// Tail returns the end of stderr so far, or the beginning of the report of a crashed Go program: at most
+// [StderrKept] bytes.
 func (c *Process) Tail() string {
 	if s := c.stdio(); s != nil {
 		return s.tail.String()
@@ -229,7 +230,7 @@ func (c *Process) stdio() *stdio {
 	return c.io
 }
 
-// PID is the process id, 0 before Start.
+// PID returns the process id, 0 before Start.
 func (c *Process) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +240,7 @@ func (c *Process) PID() int {
 	return c.process.Pid
 }
 
-// ID is the process id as text, "" before Start.
+// ID returns the process id as text, "" before Start.
 func (c *Process) ID() string {
 	if pid := c.PID(); pid != 0 {
 		return strconv.Itoa(pid)
@@ -247,16 +248,16 @@ func (c *Process) ID() string {
 	return ""
 }
 
-// Name is the program's path.
+// Name returns the program's path.
 func (c *Process) Name() string { return c.spec.Path }
 
-// Stdout yields the first line of the plugin's stdout and then ends; the rest is discarded.
+// Stdout returns the first line of the plugin's stdout; the rest is discarded.
 func (c *Process) Stdout() io.ReadCloser { return endOfFile{c.stdio().handshake} }
 
-// Stderr yields all of the plugin's stderr.
+// Stderr returns all of the plugin's stderr.
 func (c *Process) Stderr() io.ReadCloser { return endOfFile{c.stdio().logs} }
 
-// Wait waits for the end of the process and its pipes. How it ended is not an error; see [Child.Exit].
+// Wait waits for the end of the process and its pipes. A bad exit is not an error; see [Process.Exit].
 func (c *Process) Wait(ctx context.Context) error {
 	select {
 	case <-c.done:
@@ -267,8 +268,7 @@ func (c *Process) Wait(ctx context.Context) error {
 	}
 }
 
-// Kill ends the process group at once, or as soon as it is started. A group that is gone already is a
-// success.
+// Kill ends the process group at once, or as soon as it is started. A group that is already gone is a success.
 func (c *Process) Kill(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,7 +279,7 @@ func (c *Process) Kill(context.Context) error {
 	return killGroup(c.process.Pid)
 }
 
-// Diagnose gives a process that is ending a moment to say why, and returns the end of its stderr.
+// Diagnose waits a moment for the last output of a process that is ending, and returns the end of its stderr.
 func (c *Process) Diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseTime)
 	defer cancel()
@@ -287,7 +287,16 @@ func (c *Process) Diagnose(ctx context.Context) string {
 	return c.Tail()
 }
 
-// HostToPlugin is the identity: both sides see the same files.
+// HostToPlugin returns its arguments, since both sides see the same files.
 func (c *Process) HostToPlugin(network, address string) (hostNet, hostAddr string, err error) {
 	return network, address, nil
+}
+
+// killGroup ends the process group that pid leads; a missing group is a success.
+func killGroup(pid int) error {
+	err := syscall.Kill(-pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
 }

@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// sharedUsers are the Hosts that use a process, in the order in which they came. It is safe for concurrent use.
+// sharedUsers are the Hosts that use a process, in the order of their first call. It is safe for concurrent
+// use.
 type sharedUsers struct {
 	mu      sync.Mutex
 	all     []*Host
 	leaving int // of them
 }
 
-// notify tells all of them.
+// notify notifies all of them.
 func (g *sharedUsers) notify(n Notice) {
 	g.mu.Lock()
 	all := slices.Clone(g.all)
@@ -23,7 +24,7 @@ func (g *sharedUsers) notify(n Notice) {
 	}
 }
 
-// addUser makes h a guest of the process, which is the owner's, and tells it, once, that there is one.
+// addUser makes h a user of the process, which owner runs, and notifies h once of its start.
 func (i *instance) addUser(h, owner *Host) {
 	i.users.mu.Lock()
 	known, others := slices.Contains(i.users.all, h), len(i.users.all) > 0
@@ -42,7 +43,8 @@ func (i *instance) addUser(h, owner *Host) {
 	h.cfg.Notify(n)
 }
 
-// removeUser takes a guest away. The last one waits until the process has ended, so that it is told what was left behind.
+// removeUser removes a user. The last one waits until the process has ended, so that it is notified of
+// survivors.
 func (i *instance) removeUser(h *Host, end func()) {
 	i.users.mu.Lock()
 	i.users.leaving++
@@ -66,18 +68,19 @@ func (i *instance) ended() bool {
 	}
 }
 
-// callTracker are the calls of a Host on processes that it shares. The zero value has none. It is safe for concurrent use.
+// callTracker tracks the calls of a Host on shared processes. The zero value has none. It is safe for
+// concurrent use.
 type callTracker struct {
 	calls sync.WaitGroup
 
 	mu        sync.Mutex // guards:
 	disabled  bool       // the Host shares no process
 	closed    bool
-	cancels   map[*context.CancelCauseFunc]bool // what ends the calls under way
+	cancels   map[*context.CancelCauseFunc]bool // cancel functions of the calls in flight
 	instances []*instance
 }
 
-// disable makes the Host share no process from now on.
+// disable stops the Host from sharing processes.
 func (v *callTracker) disable() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,7 +122,7 @@ func (v *callTracker) begin(ctx context.Context) (_ context.Context, done func()
 	}, nil
 }
 
-// close ends the calls of h and leaves the processes; those that nobody else uses end, too.
+// close ends the calls of h and releases the processes; those without other users end, too.
 func (v *callTracker) close(ctx context.Context, h *Host, processes *processPool[*instance]) {
 	v.mu.Lock()
 	v.closed = true

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// CheckSandbox fails where a component could not be confined as use asks, without starting it.
+// CheckSandbox returns an error if a component cannot be confined as use requires, without starting it.
 func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use Use) error {
 	e, err := h.catalog.Find(ctx, kind, name)
 	if err != nil {
@@ -31,13 +31,14 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	return err
 }
 
-// Probe reports what of a mode of isolation, with the network on, this system can do: it starts a process in it, once.
+// Probe reports the capabilities of a mode of isolation on this system, with network. It starts a process in
+// it.
 func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
 	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
 }
 
-// checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process are the
-// program's own, which nobody confines but itself.
+// checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process
+// belong to the program and confine themselves.
 func (h *Host) checkConfinable(c sdk.Component, use Use) error {
 	if c.Kind != sdk.KindProvider || !use.Sandbox.Asks() && !requiresSandbox(c) {
 		return nil
@@ -49,9 +50,9 @@ func (h *Host) checkConfinable(c sdk.Component, use Use) error {
 // requiresSandbox reports whether a component refuses to run outside isolation.
 func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provider.RequiresSandbox }
 
-// sandboxPolicy is the isolation of a component's process, nil for none: what use asks for; for a component that
-// demands isolation at least a workspace; and where nobody asks, for strategies and actions the best that
-// there is, save for those that came with this program and run commands of the user's.
+// sandboxPolicy returns the isolation of a component's process, nil for none. It is the policy of use, at
+// least a workspace if the component requires isolation. Without a policy, strategies and actions get the best
+// available one, except those of this program that run the user's commands.
 func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	asked := *use.Sandbox.Complete()
 	if requiresSandbox(c) && !asked.Asks() {
@@ -76,8 +77,8 @@ func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandbo
 	return b, nil
 }
 
-// requestedPolicy is the box that somebody asks for. The project may be written by components that work in it, and read
-// by the others.
+// requestedPolicy returns the policy for an explicit request. Components that work in the project may write
+// it, the others may read it.
 func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
@@ -107,18 +108,18 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan
 	return b
 }
 
-// pathResolver are what the paths that a component asks for are relative to.
+// pathResolver resolves the paths that a component requests.
 func (h *Host) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
 	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookupEnv(h.cfg.Environ, name) }}
 }
 
-// comesWithProgram reports whether what a plugin asks for is granted: it came with this program. What others ask
-// for, the user grants by name.
+// comesWithProgram reports whether the plugin was shipped with this program and therefore gets the paths it
+// requests. For other plugins the user grants paths by name.
 func comesWithProgram(e catalog.Entry) bool {
 	return e.Plugin.Source == catalog.FromBundle || e.Plugin.Source == catalog.FromExecutable
 }
 
-// ungrantedPaths are the paths that a plugin asks for and does not get unless somebody grants them.
+// ungrantedPaths returns the paths that a plugin requests and nothing grants.
 func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
 	if b == nil || c.Needs == nil || comesWithProgram(e) {
 		return nil
@@ -140,7 +141,7 @@ func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy
 	return missing
 }
 
-// policyKey tells boxes apart; "" is none.
+// policyKey returns a text that differs between different policies; "" is none.
 func policyKey(b *sandboxpolicy.Policy) string {
 	if b == nil {
 		return ""
@@ -148,7 +149,7 @@ func policyKey(b *sandboxpolicy.Policy) string {
 	return fmt.Sprintf("%+v", *b)
 }
 
-// logUngranted says once what a confined component asked for and did not get.
+// logUngranted logs once the paths that a confined component requested and did not get.
 func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) {
 	missing := h.ungrantedPaths(e, c, b)
 	if len(missing) == 0 {
@@ -160,7 +161,7 @@ func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.P
 	})
 }
 
-// logLacking says once what the system cannot do for components that are confined without being asked.
+// logLacking logs once the missing capabilities for components that are confined by default.
 func (h *Host) logLacking(got sandboxpolicy.Capabilities) {
 	if len(got.Lacks) == 0 {
 		return

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// maxSyncedDirs is how many directories a store knows to be durable; one that it forgot is synced once more.
+// maxSyncedDirs is the number of directories that a store remembers as durable; a forgotten one is synced
+// again.
 const maxSyncedDirs = 64
 
-// syncedDirs are the directories whose entries in their parents, and so up to the store's own, are durable.
+// syncedDirs lists the directories whose entries in all parents, up to the store's own, are durable.
 type syncedDirs struct {
 	mu    sync.Mutex
-	names []string // the one asked for last at the end
+	names []string // the most recently used at the end
 }
 
 func (d *syncedDirs) has(name string) bool {
@@ -36,7 +37,7 @@ func (d *syncedDirs) add(name string) {
 	}
 }
 
-// remove forgets a directory that was made anew.
+// remove forgets a directory that is made again.
 func (d *syncedDirs) remove(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,26 +10,27 @@ import (
 	"sync"
 )
 
-// maxOpenDirs is how many directories a store keeps open beside its own: those that an iteration works in.
+// maxOpenDirs is the number of directories that a store keeps open beside its own, enough for one iteration.
 const maxOpenDirs = 6
 
-// A place is a directory of a store that is kept open, so that reaching a file in it need not open all the
-// directories above it once more. It may be used while others are; it is closed when it is neither kept nor in use.
+// cachedDir is an open directory of a store, so that file access need not open all its parents again. It is
+// closed when it is neither in the cache nor in use.
 type cachedDir struct {
 	dir  string // the store's own is "."
 	root *os.Root
 	info fs.FileInfo // of the directory when it was opened; nil for the store's own
 	uses int
+	// in the cache
 	kept bool
 }
 
-// dirCache are the directories that a store keeps open, the one used last at the end.
+// dirCache is the list of directories that a store keeps open, the most recently used at the end.
 type dirCache struct {
 	mu   sync.Mutex
 	kept []*cachedDir
 }
 
-// acquire returns the place of a directory if it is kept open.
+// acquire returns a cached directory for use, nil if it is not in the cache.
 func (ps *dirCache) acquire(dir string) *cachedDir {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -43,7 +44,7 @@ func (ps *dirCache) acquire(dir string) *cachedDir {
 	return p
 }
 
-// add keeps a place that was just opened and gives up the one that was not used for longest.
+// add caches a directory that was just opened and evicts the least recently used one.
 func (ps *dirCache) add(p *cachedDir) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -54,7 +55,7 @@ func (ps *dirCache) add(p *cachedDir) {
 	}
 }
 
-// evict gives up a place that is no longer what lies at its path.
+// evict removes a directory that is no longer the one at its path.
 func (ps *dirCache) evict(p *cachedDir) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -63,7 +64,7 @@ func (ps *dirCache) evict(p *cachedDir) {
 	}
 }
 
-// evictAt gives up the i-th place; the caller holds the lock.
+// evictAt removes the i-th directory; the caller holds the lock.
 func (ps *dirCache) evictAt(i int) {
 	p := ps.kept[i]
 	ps.kept = slices.Delete(ps.kept, i, i+1)
@@ -73,7 +74,7 @@ func (ps *dirCache) evictAt(i int) {
 	}
 }
 
-// release says that a place is not used any more by one of its users.
+// release ends one use of a directory.
 func (ps *dirCache) release(p *cachedDir) {
 	if p.info == nil {
 		return // the store's own
@@ -85,7 +86,7 @@ func (ps *dirCache) release(p *cachedDir) {
 	}
 }
 
-// close gives up all places.
+// close evicts all directories.
 func (ps *dirCache) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -94,8 +95,8 @@ func (ps *dirCache) close() {
 	}
 }
 
-// acquireDir opens a directory of the store, which has to exist. The caller says when it is [places.done]. One that is kept
-// open and was meanwhile moved or removed is opened anew.
+// acquireDir opens an existing directory of the store; the caller calls [dirCache.release]. A cached directory
+// that was moved or removed is opened again.
 func (s *Store) acquireDir(dir string) (*cachedDir, error) {
 	if dir == "." {
 		return &cachedDir{dir: dir, root: s.root}, nil
@@ -120,7 +121,7 @@ func (s *Store) acquireDir(dir string) (*cachedDir, error) {
 	return p, nil
 }
 
-// openSubdir opens a directory by way of the one above it.
+// openSubdir opens a directory through its parent.
 func (s *Store) openSubdir(dir string) (root *os.Root, err error) {
 	if path.Dir(dir) == dir { // the top of all directories, which is refused
 		return s.root.OpenRoot(filepath.FromSlash(dir))
@@ -132,9 +133,9 @@ func (s *Store) openSubdir(dir string) (root *os.Root, err error) {
 	return root, err
 }
 
-// withDir calls f with an open directory and a name in it which together are the name in the store. What that refuses for
-// another reason than that there is, or is not, something of the name, is tried once more from the store's own
-// directory: a symbolic link may lead out of the one and not out of the other.
+// withDir calls f with an open directory and a base name that together are the name in the store. Other errors
+// than existence are retried from the store's own directory, because a symbolic link may lead out of the
+// subdirectory but not out of the store.
 func (s *Store) withDir(name string, f func(root *os.Root, base string) error) error {
 	p, err := s.acquireDir(path.Dir(name))
 	if err == nil {
@@ -147,7 +148,7 @@ func (s *Store) withDir(name string, f func(root *os.Root, base string) error) e
 	return f(s.root, filepath.FromSlash(name))
 }
 
-// prefixDir puts the directory before the name in an error that only knows the name in it.
+// prefixDir puts the directory before the name in a path error that has only a base name.
 func prefixDir(dir string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) && filepath.ToSlash(filepath.Dir(pe.Path)) == "." {

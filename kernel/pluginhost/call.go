@@ -18,24 +18,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Use is how a component's process is set up. Uses that differ get different processes. The zero
-// value takes the component's defaults.
+// Use configures a component's process. Different uses get different processes. The zero value means the
+// component's defaults.
 type Use struct {
-	// Env narrows the environment that the component would get.
+	// Env narrows the component's environment.
 	Env EnvPolicy
-	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
+	// Widen allows Env to add variables, too. It is for settings of the user or of a trusted project.
 	Widen bool
-	// Names are variables that the component gets besides its default ones, because its configuration
-	// asks for them ([Named]). Env narrows them, too.
+	// Names are variables that the component gets besides its default ones, because its configuration refers
+	// to them ([ReferencedEnv]). Env narrows them, too.
 	Names []string
-	// WorkDir is where the process works, absolute. Default: the Host's.
+	// WorkDir is the working directory of the process, absolute. Default: the Host's.
 	WorkDir string
-	// Sandbox is the isolation that is asked for; its paths are absolute and exist. Nobody asks where its mode
-	// is ""; with mode none nothing is confined either that would be by itself.
+	// Sandbox is the requested isolation; its paths are absolute and exist. Mode "" requests nothing; mode
+	// none also disables the isolation that applies by default.
 	Sandbox plan.Sandbox
 }
 
-// instance is a running plugin with the gates of its components.
+// instance is a running plugin with the guards of its components.
 type instance struct {
 	pluginProcess
 	sha256      string
@@ -71,8 +71,8 @@ func proxy(c *client.Client, component sdk.Component) any {
 	}
 }
 
-// invokeRemote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
-// stat while it is the same: what was replaced since the last call is described and started anew.
+// invokeRemote makes an invocation on a plugin's component. The binary is verified each time, at the cost of a
+// stat while it is unchanged; a replaced binary is described and started again.
 func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
 	if e.Plugin.Running != nil {
 		return h.invokeAttached(ctx, e, use, p)
@@ -113,7 +113,7 @@ func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p inv
 	return lease.End(ctx, p(ctx, lease.Instance().guard(component)))
 }
 
-// owner is the Host that has the process of a component.
+// owner returns the Host that runs the process of a component.
 func (h *Host) owner(c sdk.Component) *Host {
 	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.sharedCalls.isDisabled() {
 		return h
@@ -121,7 +121,7 @@ func (h *Host) owner(c sdk.Component) *Host {
 	return h.root()
 }
 
-// currentComponent is the description of the binary as it is now, and of the component in it.
+// currentComponent returns the current description of the binary, and of the component in it.
 func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
 	d, err := h.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.B
 	return d, d.Components[i], nil
 }
 
-// workDir is where the process works.
+// workDir returns the working directory of the process.
 func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
 
 func (h *Host) environment(component sdk.Component, use Use) []string {
@@ -152,7 +152,7 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 	return BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
-// start starts a plugin for a guest, which may be h itself.
+// start starts a plugin for guest, which may be h itself.
 func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
@@ -182,7 +182,7 @@ func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instanc
 	return made, nil
 }
 
-// launch starts a plugin when it is its turn.
+// launch starts a plugin within the limit of concurrent starts.
 func (h *Host) launch(ctx context.Context, o launch.Order) (*launch.Instance, error) {
 	done, err := h.system.acquireStart(ctx)
 	if err != nil {

@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// crashReport begins the report that the Go runtime writes when a program crashes.
+// crashReport matches the beginning of the report of a crashed Go program.
 var crashReport = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|runtime/cgo|SIG[A-Z]+): `)
 
-// Crashed reports whether a text, such as [Child.Tail], begins with the report of a crash of the Go runtime.
+// Crashed reports whether a text, such as [Process.Tail], begins with the crash report of the Go runtime.
 func Crashed(log string) bool {
 	first := crashReport.FindString(log)
 	return first != "" && strings.HasPrefix(log, first)
 }
 
-// tailBuffer keeps the last bytes written to it, and of the report of a crash the first: they say why and where, and are followed
-// by the stacks of all the goroutines that had no part in it. It is safe for concurrent use.
+// tailBuffer keeps the last bytes written to it, but the first ones of a crash report: they give the reason
+// and the place, and unrelated stacks follow. It is safe for concurrent use.
 type tailBuffer struct {
 	mu      sync.Mutex
 	size    int
 	buf     []byte
-	crashed bool // buf begins with such a report
+	crashed bool // buf begins with a crash report
 }
 
 // Write never fails.
@@ -46,7 +46,7 @@ func (r *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what is kept, without the half of a line in which the report of a crash was cut.
+// String returns the content, without a half line at the end of a cut crash report.
 func (r *tailBuffer) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

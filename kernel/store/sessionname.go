@@ -7,10 +7,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// MaxSession is the longest name of a session in bytes.
+// MaxSession is the longest session name in bytes.
 const MaxSession = 64
 
-// The errors of names, for callers that choose an exit code by them.
+// Sentinel errors of session names, by which callers choose an exit code.
 var (
 	// ErrSessionName says that a text cannot name a session.
 	ErrSessionName = errors.New("invalid session name")
@@ -20,8 +20,8 @@ var (
 
 var sessionPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// CheckSession returns nil for a name that a session may have: letters, digits, "_" and "-", at most
-// [MaxSession]. The error wraps [ErrSessionName] and says what to change.
+// CheckSession returns nil for a valid session name: letters, digits, "_" and "-", at most [MaxSession] bytes.
+// The error wraps [ErrSessionName] and says what to change.
 func CheckSession(name string) error {
 	var fault string
 	switch {
