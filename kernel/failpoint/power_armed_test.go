@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is left of some changes of a directory that had the files old ("12") and gone ("3"), by each kind of loss.
+// Remaining content after changes of a directory with the files old ("12") and gone ("3"), by each kind of
+// loss.
 func TestCrashLosesPower(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -68,7 +69,7 @@ func TestCrashLosesPower(t *testing.T) {
 	}
 }
 
-// directory is changed as the kernel does it: what is done is told.
+// directory is changed as the kernel does it, with announcements.
 type directory struct {
 	t    *testing.T
 	path string

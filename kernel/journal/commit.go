@@ -35,7 +35,7 @@ func (j *Journal) commit() error {
 		}
 	}
 	if took := time.Since(begun); took > slowCommit {
-		j.log.Warn("slow write of the journal", "duration_ms", took.Milliseconds())
+		j.log.Warn("slow journal write", "duration_ms", took.Milliseconds())
 	}
 	for _, e := range batch {
 		e.done <- err
@@ -116,7 +116,7 @@ func (j *Journal) appendBatch(batch []*entry, durable bool) error {
 func (j *Journal) lockFile(ctx context.Context) (unlock func(), err error) {
 	if err := store.Flock(ctx, j.lock); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "lock journal %s: %w", j.path, err).
-			WithHint("another process holds the lock and does not go on; find it with fuser %s.lock", j.path)
+			WithHint("another process holds the lock and hangs; find it with `fuser %s.lock`", j.path)
 	}
 	return func() { _ = store.Unflock(j.lock) }, nil
 }
@@ -173,5 +173,5 @@ func (j *Journal) checkPath(info fs.FileInfo) error {
 
 func damagedError(path, why string) error {
 	return failure.New(failure.StateCorrupt, "journal %s: %s", path, why).
-		WithHint("something other than the engine changed it; resume the session to go on from what is left")
+		WithHint("another program changed it; resume the session to continue from the remaining events")
 }

@@ -51,7 +51,7 @@ func (j *Journal) writeDurably(size int64, text []byte, durable bool) error {
 		if cut := j.file.Truncate(size); cut != nil {
 			err = errors.Join(err, cut)
 		}
-		j.log.Warn("journal not written", "attempt", attempt+1, "error", err)
+		j.log.Warn("cannot write journal", "attempt", attempt+1, "error", err)
 		if attempt == len(retryPauses) {
 			return j.diskError(err)
 		}
@@ -77,7 +77,7 @@ func writeOnce(f disk, text []byte, durable bool) error {
 }
 
 func (j *Journal) diskError(err error) error {
-	hint := "see to the disk, then resume the session"
+	hint := "check the disk, then resume the session"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		hint = "free some space, then resume the session"
 	}

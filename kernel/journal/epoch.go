@@ -59,7 +59,7 @@ func (j *Journal) Check(ctx context.Context) error {
 // beginEpoch appends events in the epoch after the last one of the file. An empty runID keeps the run.
 func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("take hold of the session: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("take over the session: %w", context.Cause(ctx))
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -67,7 +67,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 		return nil, err
 	}
 	if j.isClosed() {
-		return nil, fmt.Errorf("take hold of the session: %w", ErrClosed)
+		return nil, fmt.Errorf("take over the session: %w", ErrClosed)
 	}
 	unlock, err := j.lockFile(ctx)
 	if err != nil {

@@ -221,7 +221,7 @@ func (j *Journal) run() {
 		case <-flush.C:
 		}
 		j.writing.Lock()
-		_ = j.commit() // those who wait are told, and the error is kept
+		_ = j.commit() // the waiting appenders get the error, and it is kept
 		j.writing.Unlock()
 	}
 }
@@ -247,5 +247,5 @@ func (j *Journal) failure() error {
 // fencedError is the error of a kernel that another one has replaced.
 func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
-		WithHint("the other kernel goes on; watch it with `agent-pipelines status %s`", j.dir.Session())
+		WithHint("the other kernel continues; watch it with `agent-pipelines status %s`", j.dir.Session())
 }

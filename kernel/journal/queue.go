@@ -105,7 +105,7 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 // and avoids a goroutine switch.
 func (j *Journal) awaitCommit(e *entry) error {
 	if j.writing.TryLock() {
-		_ = j.commit() // the entry is told
+		_ = j.commit() // the entry gets the error
 		j.writing.Unlock()
 	} else {
 		wake(j.commitNow)

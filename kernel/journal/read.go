@@ -51,7 +51,7 @@ func readError(path string, err error) error {
 		err = system.Err // the path that it names is the same, or only the end of it
 	}
 	if errors.Is(err, syscall.EISDIR) {
-		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory lies where the file belongs; move it away")
+		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory is in the place of the file; move it away")
 	}
 	return fmt.Errorf("read journal %s: %w", path, err)
 }

@@ -175,7 +175,7 @@ func (s *scanner) accept(e event.Event, whole bool) event.Event {
 		e.Seq = s.seq + 1
 	}
 	if e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported) {
-		s.report = Report{Stale: s.report.Stale} // a fold begins anew here: what lies before is history
+		s.report = Report{Stale: s.report.Stale} // a fold begins here; earlier events are history
 	} else if e.Seq != s.seq+1 {
 		s.report.Gaps = append(s.report.Gaps, Gap{s.lineNumber(whole), s.seq, e.Seq})
 	}

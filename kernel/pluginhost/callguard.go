@@ -72,14 +72,14 @@ func (g *callGuard) Init(ctx context.Context) error {
 
 func (g *callGuard) prepare(ctx context.Context, with sdk.ValidateRequest) error {
 	id := configDigest(with)
-	if g.prepared(id) {
+	if g.isPrepared(id) {
 		return nil
 	}
 	if err := acquireToken(ctx, g.setup); err != nil {
 		return err
 	}
 	defer func() { <-g.setup }()
-	if err := g.initOnce(ctx); err != nil || g.prepared(id) {
+	if err := g.initOnce(ctx); err != nil || g.isPrepared(id) {
 		return err
 	}
 	if v, ok := g.target.(sdk.Validator); ok {
@@ -117,7 +117,7 @@ func (g *callGuard) initOnce(ctx context.Context) error {
 	return nil
 }
 
-func (g *callGuard) prepared(id [sha256.Size]byte) bool {
+func (g *callGuard) isPrepared(id [sha256.Size]byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ready && g.valid[id]

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// target records what is called on it, in order.
+// target records the calls on it, in order.
 type target struct {
 	mu       sync.Mutex
 	log      []string
@@ -178,7 +178,7 @@ func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 	})
 }
 
-// A call that waits for its turn behind another has its whole time when the turn comes.
+// A call that waited for its turn still has its whole time limit.
 func TestWaitingUsesUpNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})

@@ -37,7 +37,7 @@ type callClock struct {
 	expire func()
 
 	mu     sync.Mutex // guards:
-	pauses int        // under way
+	pauses int        // in progress
 	left   time.Duration
 	since  time.Time
 	timer  *time.Timer

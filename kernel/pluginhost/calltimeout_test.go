@@ -12,7 +12,7 @@ import (
 
 var errLate = errors.New("late")
 
-// The time counts but for pauses, which may overlap.
+// Pauses, which may overlap, do not count.
 func TestPausesDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := pluginhost.WithCallTimeout(t.Context(), time.Minute, errLate)
@@ -46,7 +46,7 @@ func TestCancelEndsTheTimer(t *testing.T) {
 	})
 }
 
-// Whoever keeps a queue need not know whether there is a deadline.
+// A pause needs no deadline.
 func TestPauseWithoutDeadline(t *testing.T) {
 	pluginhost.PauseCallTimeout(t.Context())()
 }

@@ -97,13 +97,13 @@ func (r componentRef) invoke(ctx context.Context, p invocation) error {
 		if err := r.host.checkConfinable(r.entry.Component, r.use); err != nil {
 			return err
 		}
-		return r.host.redacted(p(ctx, g))
+		return r.host.redactError(p(ctx, g))
 	}
-	return r.host.redacted(r.host.invokeRemote(ctx, r.entry, r.use, p))
+	return r.host.redactError(r.host.invokeRemote(ctx, r.entry, r.use, p))
 }
 
-// redacted removes the secrets from a component's failure.
-func (h *Host) redacted(err error) error {
+// redactError removes the secrets from a component's failure.
+func (h *Host) redactError(err error) error {
 	var f *failure.Error
 	if !errors.As(err, &f) {
 		return err
@@ -134,7 +134,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	})
 	var f *failure.Error
 	if errors.As(err, &f) {
-		result.Error = f // the process's fate may have changed it
+		result.Error = f // the end of the process may have changed it
 	}
 	return result, err
 }

@@ -185,7 +185,7 @@ func checkBundled(bundled []Bundled) error {
 	for _, b := range bundled {
 		if given := os.Args[1:]; len(given) >= len(b.Args) && slices.Equal(given[:len(b.Args)], b.Args) {
 			return failure.New(failure.ConfigInvalid, "this process was started to serve plugin %s and hosts plugins instead", b.Name).
-				WithHint("a program with bundled plugins must look at its arguments first, and call serve.Run where they are those of a plugin")
+				WithHint("a program with bundled plugins must check its arguments first, and call serve.Run if they are those of a plugin")
 		}
 	}
 	return nil

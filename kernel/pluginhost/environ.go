@@ -94,7 +94,7 @@ var variableReference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 func ReferencedEnv(config json.RawMessage) []string {
 	var tree any
 	if json.Unmarshal(config, &tree) != nil {
-		return nil // whoever reads it says what is wrong with it
+		return nil // its reader reports the error
 	}
 	var names []string
 	collectReferences("", tree, &names)

@@ -79,7 +79,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// The judge is set by variables, as in the Bash engine, and still sees no key (REQUIREMENTS U274).
+// The judge is configured by variables, as in the Bash engine, and still sees no key (REQUIREMENTS U274).
 func TestJudgeSeesItsSettings(t *testing.T) {
 	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_PROMPT_PATH=f", "MOCK_MODE=true", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
 	got := BuildEnv(user, DefaultEnv(sdk.KindTermination, "judge"), nil)

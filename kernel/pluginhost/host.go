@@ -150,7 +150,7 @@ const slowDescribe = 3 * time.Second
 // unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
 // nothing.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
-	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
+	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.Order{
 		Binary: b, Env: BuildEnv(h.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",

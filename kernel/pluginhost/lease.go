@@ -171,7 +171,7 @@ func (l *lease[I]) kill() {
 	l.pool.mu.Lock()
 	if !h.hung {
 		h.hung, h.blamed = true, l
-		h.detach() // nobody else should join it
+		h.detach() // no other call should join it
 	}
 	l.pool.mu.Unlock()
 	h.instance.Kill()

@@ -75,7 +75,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 		r.Missing = h.missingPlugins(lock)
 	}
 	if req.Check {
-		return r, r.checkError(len(req.Names) > 0)
+		return r, r.mismatchError(len(req.Names) > 0)
 	}
 	return r, h.writeLock(req, r)
 }
@@ -126,8 +126,8 @@ func (h *Host) missingPlugins(lock trust.Lock) []string {
 	return names
 }
 
-// checkError returns the error of a check, nil if nothing differs.
-func (r LockReport) checkError(named bool) error {
+// mismatchError returns the error of a check, nil if nothing differs.
+func (r LockReport) mismatchError(named bool) error {
 	var faults []string
 	for _, e := range r.Plugins {
 		switch {
@@ -141,8 +141,8 @@ func (r LockReport) checkError(named bool) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return failure.New(failure.PluginUntrusted, "%s does not hold what is there: %s", r.Lock, strings.Join(faults, "; ")).
-		WithHint("if you replaced them yourself, lock them again by the same line without --check; if not, install them again from their source")
+	return failure.New(failure.PluginUntrusted, "%s does not match the installed plugins: %s", r.Lock, strings.Join(faults, "; ")).
+		WithHint("if you replaced them yourself, lock them again by the same command without --check; if not, install them again from their source")
 }
 
 func (h *Host) writeLock(req LockRequest, r LockReport) error {

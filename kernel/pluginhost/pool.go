@@ -14,13 +14,13 @@ const defaultIdle = time.Minute
 
 // ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is
 // blamed for it. A repeated call does not count as a try.
-var ErrCollateralFailure = errors.New("the process fell during another call")
+var ErrCollateralFailure = errors.New("the process crashed during another call")
 
 // ErrClosed is in the chain of every error of a closed Host.
 var ErrClosed = errors.New("the plugin host is closed")
 
 func closedError() error {
-	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
+	return failure.New(failure.SignalInterrupt, "cannot call a plugin: %w", ErrClosed)
 }
 
 // processKey identifies interchangeable processes.
@@ -152,7 +152,7 @@ func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	unhealthy, pause, words := s.history.cooldown(now), s.history.pause(now), s.history.lastOutput
 	p.mu.Unlock()
 	if unhealthy > 0 {
-		f := failure.New(failure.ProviderCrashed, "the plugin fell %d times within a minute and is left alone for %s",
+		f := failure.New(failure.ProviderCrashed, "the plugin crashed %d times within a minute and is not started again for %s",
 			maxRestarts+1, unhealthy.Round(time.Second)).
 			WithHint("repair the plugin, or wait; `agent-pipelines plugins list` shows which one it is").WithDetail(words)
 		f.RetryAfterSeconds = unhealthy.Seconds()

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// fake is a process that the test makes fall or hang.
-type fake struct {
+// fakeProcess is a process that the test lets crash or hang.
+type fakeProcess struct {
 	number  int
 	done    chan struct{}
 	end     sync.Once
@@ -24,11 +24,11 @@ type fake struct {
 	stopped atomic.Bool
 }
 
-func (f *fake) Done() <-chan struct{} { return f.done }
-func (f *fake) Kill()                 { f.end.Do(func() { close(f.done) }) }
-func (f *fake) Stop(context.Context)  { f.stopped.Store(true); f.Kill() }
+func (f *fakeProcess) Done() <-chan struct{} { return f.done }
+func (f *fakeProcess) Kill()                 { f.end.Do(func() { close(f.done) }) }
+func (f *fakeProcess) Stop(context.Context)  { f.stopped.Store(true); f.Kill() }
 
-func (f *fake) Alive(context.Context) bool {
+func (f *fakeProcess) Alive(context.Context) bool {
 	select {
 	case <-f.done:
 		return false
@@ -37,39 +37,39 @@ func (f *fake) Alive(context.Context) bool {
 	}
 }
 
-func (f *fake) Crash() *failure.Error {
+func (f *fakeProcess) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "crash %d", f.number).WithDetail(fmt.Sprint("words of ", f.number))
 }
 
-func (f *fake) Hung() *failure.Error {
+func (f *fakeProcess) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "hung %d", f.number)
 }
 
-// poolBench is a pool of fakes with the record of what was started.
+// poolBench is a pool of fakes that records their starts.
 type poolBench struct {
-	*processPool[*fake]
+	*processPool[*fakeProcess]
 	t       *testing.T
-	started []*fake
+	started []*fakeProcess
 	fell    atomic.Int32
 	err     error
 }
 
 func newPoolBench(t *testing.T) *poolBench {
 	b := &poolBench{t: t}
-	b.processPool = newProcessPool(time.Minute, func(*fake) { b.fell.Add(1) })
+	b.processPool = newProcessPool(time.Minute, func(*fakeProcess) { b.fell.Add(1) })
 	return b
 }
 
-func (b *poolBench) start(context.Context) (*fake, error) {
+func (b *poolBench) start(context.Context) (*fakeProcess, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	f := &fake{number: len(b.started) + 1, done: make(chan struct{})}
+	f := &fakeProcess{number: len(b.started) + 1, done: make(chan struct{})}
 	b.started = append(b.started, f)
 	return f, nil
 }
 
-func (b *poolBench) acquire(key processKey) *lease[*fake] {
+func (b *poolBench) acquire(key processKey) *lease[*fakeProcess] {
 	b.t.Helper()
 	l, err := b.Acquire(b.t.Context(), key, b.start)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 			Collateral      bool
 		}
 		var got []seen
-		for _, l := range []*lease[*fake]{first, second, third} {
+		for _, l := range []*lease[*fakeProcess]{first, second, third} {
 			f := failure.From(l.End(t.Context(), lost))
 			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateralFailure)})
 			if f.Kind != failure.ProviderCrashed || !f.Retryable {
@@ -247,8 +247,8 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 	})
 }
 
-// A process on which a call was given up ends with the last call on it, and no other call joins it; the last one to be
-// given up returns when it is gone. U056, DESIGN 6.
+// A process with a cancelled call ends with its last call, and no other call joins it; the last cancelled call
+// returns when it is gone. U056, DESIGN 6.
 func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
@@ -358,7 +358,7 @@ func TestWaitingForAStartCanBeCancelled(t *testing.T) {
 		release := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			_, _ = b.Acquire(t.Context(), processKey{}, func(context.Context) (*fake, error) { <-release; return nil, lost })
+			_, _ = b.Acquire(t.Context(), processKey{}, func(context.Context) (*fakeProcess, error) { <-release; return nil, lost })
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -396,8 +396,8 @@ func TestClose(t *testing.T) {
 func TestCloseDuringAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
-		f := &fake{done: make(chan struct{})}
-		_, err := b.Acquire(t.Context(), processKey{}, func(context.Context) (*fake, error) {
+		f := &fakeProcess{done: make(chan struct{})}
+		_, err := b.Acquire(t.Context(), processKey{}, func(context.Context) (*fakeProcess, error) {
 			b.close()
 			return f, nil
 		})
@@ -409,9 +409,9 @@ func TestCloseDuringAStart(t *testing.T) {
 
 func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcessPool[*slow](time.Minute, nil)
-		s := &slow{fake{done: make(chan struct{})}}
-		l, err := p.Acquire(t.Context(), processKey{}, func(context.Context) (*slow, error) { return s, nil })
+		p := newProcessPool[*slowProcess](time.Minute, nil)
+		s := &slowProcess{fakeProcess{done: make(chan struct{})}}
+		l, err := p.Acquire(t.Context(), processKey{}, func(context.Context) (*slowProcess, error) { return s, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +425,7 @@ func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 	})
 }
 
-// slow stops only once it is killed.
-type slow struct{ fake }
+// slowProcess stops only once it is killed.
+type slowProcess struct{ fakeProcess }
 
-func (s *slow) Stop(context.Context) { <-s.done }
+func (s *slowProcess) Stop(context.Context) { <-s.done }

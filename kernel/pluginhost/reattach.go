@@ -43,7 +43,7 @@ func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*insta
 	if err != nil {
 		return nil, err
 	}
-	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
+	h.cfg.Logger.Warn("using a running plugin process: it is not verified, not confined and not ended",
 		"plugin", catalog.Prefix+c.Name, "pid", a.PID(), "because", string(catalog.FromReattach)+" is set")
 	return &instance{
 		pluginProcess: a, environment: []string{},

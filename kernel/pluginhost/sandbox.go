@@ -18,7 +18,7 @@ import (
 func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use Use) error {
 	e, err := h.catalog.Find(ctx, kind, name)
 	if err != nil {
-		return nil //nolint:nilerr // whoever calls the component gets the error, with what exists
+		return nil //nolint:nilerr // the call of the component returns the error
 	}
 	if e.Target != nil {
 		return h.checkConfinable(e.Component, use)
@@ -156,7 +156,7 @@ func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.P
 		return
 	}
 	h.logOnce("needs "+c.Name, func() {
-		h.cfg.Logger.Warn("a confined plugin asks for paths that nobody grants it", "component", c.Name, "plugin", e.Plugin.Name,
+		h.cfg.Logger.Warn("confined plugin requests paths that are not granted", "component", c.Name, "plugin", e.Plugin.Name,
 			"paths", strings.Join(missing, ", "), "remedy", "list those that you want to grant under sandbox.read or sandbox.write in your config.yaml")
 	})
 }
@@ -167,6 +167,6 @@ func (h *Host) logLacking(got sandboxpolicy.Capabilities) {
 		return
 	}
 	h.logOnce("lacks", func() {
-		h.cfg.Logger.Warn("strategies and hook actions are not confined in full", "mode", got.Mode, "lacks", strings.Join(got.Lacks, "; "))
+		h.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Lacks, "; "))
 	})
 }

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Which isolation a component gets: DESIGN 6, U266.
+// The isolation of each component: DESIGN 6, U266.
 func TestBox(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".agent", ".cache"} {
@@ -114,7 +114,7 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 	}
 }
 
-// A plugin that others shipped is told apart by what it asks for and nobody grants.
+// The ungranted requests of a plugin from others are reported.
 func TestUngranted(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".a", ".b", ".c"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// newGuests are two Hosts that share a third.
-func newGuests(t *testing.T, names ...string) (a, b *bench) {
+// newSharingHosts returns two Hosts that share a third.
+func newSharingHosts(t *testing.T, names ...string) (a, b *bench) {
 	t.Helper()
 	first := newBench(t, nil, names...)
 	guest := func(run string) *bench {
@@ -32,12 +32,12 @@ func (b *bench) end() {
 	}
 }
 
-// U109: sessions of one kernel share the process of a plugin that says that they may, and nobody else's.
+// U109: sessions of one kernel share the process of a plugin with that capability, and no other.
 func TestHostsShareProcesses(t *testing.T) {
 	for name, shared := range map[string]bool{"shared": true, "good": false, "shared-serial": false} {
 		t.Run(name, func(t *testing.T) {
-			a, b := newGuests(t, name)
-			one, other := a.must(a.provider(name, Use{}), "pid"), b.must(b.provider(name, Use{}), "pid")
+			a, b := newSharingHosts(t, name)
+			one, other := a.output(a.provider(name, Use{}), "pid"), b.output(b.provider(name, Use{}), "pid")
 			if (one == other) != shared {
 				t.Errorf("processes %s and %s", one, other)
 			}
@@ -53,7 +53,7 @@ func TestHostsShareProcesses(t *testing.T) {
 			if !runs(one) == shared {
 				t.Errorf("process %s after its first guest left: runs %v", one, runs(one))
 			}
-			if again := b.must(b.provider(name, Use{}), "pid"); again != other {
+			if again := b.output(b.provider(name, Use{}), "pid"); again != other {
 				t.Errorf("process %s became %s when another guest left", other, again)
 			}
 			b.end()
@@ -62,23 +62,23 @@ func TestHostsShareProcesses(t *testing.T) {
 	}
 }
 
-// A session whose secrets others do not know has processes of its own.
+// A session with secrets of its own has processes of its own.
 func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
-	a, b := newGuests(t, "shared")
+	a, b := newSharingHosts(t, "shared")
 	b.Redact(redact.New(nil))
-	if one, other := a.must(a.provider("shared", Use{}), "pid"), b.must(b.provider("shared", Use{}), "pid"); one == other {
+	if one, other := a.output(a.provider("shared", Use{}), "pid"), b.output(b.provider("shared", Use{}), "pid"); one == other {
 		t.Errorf("both use process %s", one)
 	}
 }
 
-// What a call left behind is ended with the process and told to whoever uses it, as long as anybody does.
+// A process that outlives a call is ended with the plugin's and reported to all its users.
 func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
 	if len(Limits()) > 0 {
 		t.Skip("this system finds no survivors")
 	}
-	a, b := newGuests(t, "shared")
-	a.must(a.provider("shared", Use{}), "children")
-	b.must(b.provider("shared", Use{}), "pid")
+	a, b := newSharingHosts(t, "shared")
+	a.output(a.provider("shared", Use{}), "children")
+	b.output(b.provider("shared", Use{}), "pid")
 	a.end()
 	if left := a.seen(Left); len(left) > 0 {
 		t.Errorf("ended beside a guest: %+v", left)
@@ -90,7 +90,7 @@ func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
 	}
 }
 
-// hang makes a call that ends when its context does; what is returned waits for its error.
+// hang makes a call that ends with its context; the returned function waits for its error.
 func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
 	b.t.Helper()
 	begun := newAlarm()
@@ -102,10 +102,10 @@ func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
 	return func() error { call.Wait(); return err }
 }
 
-// A call that is given up lets the process go: the calls of others come to their end, the next ones have a new process.
+// A cancelled call retires the process: the calls of others complete, later ones get a new process.
 func TestGivenUpCallBesideOthers(t *testing.T) {
-	a, b := newGuests(t, "shared")
-	pid := a.must(a.provider("shared", Use{}), "pid")
+	a, b := newSharingHosts(t, "shared")
+	pid := a.output(a.provider("shared", Use{}), "pid")
 	held, release := context.WithCancel(b.ctx())
 	other := b.hang(held, "shared")
 	ctx, giveUp := context.WithCancel(a.ctx())
@@ -114,7 +114,7 @@ func TestGivenUpCallBesideOthers(t *testing.T) {
 	if own() == nil {
 		t.Error("the call that was given up has no error")
 	}
-	if again := a.must(a.provider("shared", Use{}), "pid"); again == pid {
+	if again := a.output(a.provider("shared", Use{}), "pid"); again == pid {
 		t.Error("the next call is on the same process")
 	}
 	if !runs(pid) {
@@ -128,8 +128,8 @@ func TestGivenUpCallBesideOthers(t *testing.T) {
 
 // The end of a Host ends its calls, and not those of others.
 func TestCallsEndWithTheirHost(t *testing.T) {
-	a, b := newGuests(t, "shared")
-	pid := b.must(b.provider("shared", Use{}), "pid")
+	a, b := newSharingHosts(t, "shared")
+	pid := b.output(b.provider("shared", Use{}), "pid")
 	call := a.hang(a.ctx(), "shared")
 	held, release := context.WithCancel(b.ctx())
 	other := b.hang(held, "shared")
@@ -137,7 +137,7 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 	if err := call(); !errors.Is(err, ErrClosed) {
 		t.Errorf("the call ends with %v", err)
 	}
-	if _, err := attempt(a.ctx(), a.provider("shared", Use{}), "pid", quiet{}); !errors.Is(err, ErrClosed) {
+	if _, err := attempt(a.ctx(), a.provider("shared", Use{}), "pid", quietExchange{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	if !runs(pid) {
@@ -147,18 +147,18 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 	_ = other()
 }
 
-// The Host that is shared may be closed before those that share it.
+// The shared Host may be closed before those that share it.
 func TestSharedHostOutlivesItsClose(t *testing.T) {
-	a, _ := newGuests(t, "shared", "good")
+	a, _ := newSharingHosts(t, "shared", "good")
 	first := a.cfg.Shared
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := first.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"shared", "good"} {
-		pid := a.must(a.provider(name, Use{}), "pid")
-		if again := a.must(a.provider(name, Use{}), "pid"); again != pid { // it ends with the thread that forked it
+		pid := a.output(a.provider(name, Use{}), "pid")
+		if again := a.output(a.provider(name, Use{}), "pid"); again != pid { // it ends with the thread that forked it
 			t.Errorf("process %s of %s became %s", pid, name, again)
 		}
 	}

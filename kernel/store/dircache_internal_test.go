@@ -18,14 +18,14 @@ func openStore(t *testing.T) *Store {
 	return p.Store
 }
 
-// A directory that is kept open is used only as long as it is what lies at its path.
+// A cached directory is used only while it is the one at its path.
 func TestPlaceMovedAway(t *testing.T) {
 	tests := map[string]func(s *Store) error{
 		"moved":           func(s *Store) error { return os.Rename(s.Abs("a/b"), s.Abs("moved")) },
 		"removed":         func(s *Store) error { return os.RemoveAll(s.Abs("a/b")) },
 		"its parent":      func(s *Store) error { return os.Rename(s.Abs("a"), s.Abs("moved")) },
-		"replaced":        func(s *Store) error { return replaced(s, "dir") },
-		"replaced by one": func(s *Store) error { return replaced(s, "link") },
+		"replaced":        func(s *Store) error { return swapDir(s, "dir") },
+		"replaced by one": func(s *Store) error { return swapDir(s, "link") },
 	}
 	for name, move := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestPlaceMovedAway(t *testing.T) {
 	}
 }
 
-// replaced puts another directory, or a link to one, in the place of a/b.
-func replaced(s *Store, by string) error {
+// swapDir puts another directory, or a link to one, in the place of a/b.
+func swapDir(s *Store, by string) error {
 	if err := os.Rename(s.Abs("a/b"), s.Abs("moved")); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func replaced(s *Store, by string) error {
 	return os.Symlink("../other", s.Abs("a/b"))
 }
 
-// A link in a directory that is kept open may lead anywhere in the store, and not out of it.
+// A link in a cached directory may lead anywhere in the store, but not out of it.
 func TestPlaceLinks(t *testing.T) {
 	s := openStore(t)
 	outside := filepath.Join(t.TempDir(), "f")
@@ -90,10 +90,10 @@ func TestPlaceLinks(t *testing.T) {
 	}
 }
 
-// However many directories are worked in, few stay open, and none after the store is closed.
+// Few directories stay open, and none after the store is closed.
 func TestPlacesAreFew(t *testing.T) {
 	s := openStore(t)
-	before := descriptors(t)
+	before := openFileCount(t)
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -109,20 +109,20 @@ func TestPlacesAreFew(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if now := descriptors(t); now > before+maxOpenDirs {
+	if now := openFileCount(t); now > before+maxOpenDirs {
 		t.Errorf("%d descriptors more", now-before)
 	}
 	if len(s.synced.names) > maxSyncedDirs {
 		t.Errorf("%d directories are remembered", len(s.synced.names))
 	}
 	s.dirs.close()
-	if now := descriptors(t); now > before {
+	if now := openFileCount(t); now > before {
 		t.Errorf("%d descriptors left", now-before)
 	}
 }
 
-// descriptors is how many are open, as Linux and macOS tell it.
-func descriptors(t *testing.T) int {
+// openFileCount returns the number of open files, on Linux and macOS.
+func openFileCount(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -131,7 +131,7 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// A directory is synced into its parent once, and again when it was made anew.
+// A directory is synced into its parent once, and again after it is made again.
 func TestSettled(t *testing.T) {
 	s := openStore(t)
 	for _, step := range []struct {
@@ -156,7 +156,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// A directory whose entry is durable counts as such only with those that it lies in.
+// A directory counts as durable only when all its parents are.
 func TestNotSettled(t *testing.T) {
 	s := openStore(t)
 	if err := s.Mkdir("a/b/c"); err != nil {

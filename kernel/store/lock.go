@@ -105,9 +105,9 @@ func contentionError(session string, holder LockInfo) error {
 	var err *failure.Error
 	switch {
 	case holder.PID <= 0:
-		err = failure.New(failure.LockContention, "session %q is locked by a process that does not give its number", session)
+		err = failure.New(failure.LockContention, "session %q is locked by a process that has not written its PID", session)
 	case holder.isLocal() && !holder.isAlive():
-		err = failure.New(failure.LockContention, "session %q is locked though PID %d does not run here: something that it started, or another container, holds the lock", session, holder.PID)
+		err = failure.New(failure.LockContention, "session %q is locked, but PID %d does not run here: one of its children or another container holds the lock", session, holder.PID)
 	default:
 		err = failure.New(failure.LockContention, "session '%s' is already running (%s)", session, holder.holderText())
 	}

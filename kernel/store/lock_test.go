@@ -21,8 +21,8 @@ import (
 // noPID is above every limit of process numbers.
 const noPID = 999999999
 
-// refused checks that a session is refused with the message.
-func refused(t *testing.T, err error, want string) {
+// checkRefused checks that a session is refused with the message.
+func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if failure.KindOf(err) != failure.LockContention || err.Error() != want || !strings.Contains(failure.From(err).Hint, "--force") {
 		t.Errorf("got %v, want %s", err, want)
@@ -78,7 +78,7 @@ func TestRelease(t *testing.T) {
 	holderIs(t, p, os.Getpid())
 }
 
-// A removed directory is no reason for a run to fail at its end.
+// A removed directory does not make the release fail.
 func TestReleaseWithoutFile(t *testing.T) {
 	for _, name := range []string{store.LockFile("s"), store.LocksDir, ".claude", "."} {
 		p := project(t)
@@ -96,7 +96,7 @@ func TestRunningSessionIsRefused(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
 	if info, held, err := store.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
 		t.Errorf("holder: %+v, %t, %v", info, held, err)
 	}
@@ -109,7 +109,7 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 	p := project(t)
 	acquire(t, p, store.LockOptions{})
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	holderIs(t, p, os.Getpid())
 
 	other, err := store.AcquireLock(p, "other", store.LockOptions{})
@@ -161,13 +161,13 @@ func TestForce(t *testing.T) {
 	}
 	holderIs(t, p, os.Getpid())
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Locks as others leave them, which nobody has flocked.
+// Unlocked lock files of other programs.
 func TestForeignLocks(t *testing.T) {
 	p := project(t)
 	live := newChild(t, p)
@@ -210,7 +210,7 @@ func TestForeignLocks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			put(t, p, "s", tt.text)
+			putLock(t, p, "s", tt.text)
 			l, err := store.AcquireLock(p, "s", store.LockOptions{Force: tt.force})
 			if tt.refused {
 				if failure.KindOf(err) != failure.LockContention {
@@ -237,20 +237,20 @@ func TestForeignLocks(t *testing.T) {
 	}
 }
 
-// A file that is locked but names nobody who lives is given a moment, then it counts as held.
+// A locked file without a living process counts as held after a short wait.
 func TestLockedWithoutALivingName(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"says nothing": {"", `session "s" is locked by a process that does not give its number`},
+		"says nothing": {"", `session "s" is locked by a process that has not written its PID`},
 		"names the dead": {
 			`{"session":"s","pid":999999999}`,
-			`session "s" is locked though PID 999999999 does not run here: something that it started, or another container, holds the lock`,
+			`session "s" is locked, but PID 999999999 does not run here: one of its children or another container holds the lock`,
 		},
 		"other host": {`{"session":"s","pid":412,"host":"elsewhere"}`, `session 's' is already running (PID 412 on elsewhere)`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := project(t)
-			put(t, p, "s", tt.text)
+			putLock(t, p, "s", tt.text)
 			f, err := p.OpenFile(store.LockFile("s"), os.O_RDWR)
 			if err != nil {
 				t.Fatal(err)
@@ -261,7 +261,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) { // the moment takes no time
 				_, err := store.AcquireLock(p, "s", store.LockOptions{})
-				refused(t, err, tt.want)
+				checkRefused(t, err, tt.want)
 				if _, held, err := store.LockHolder(p, "s"); !held || err != nil {
 					t.Errorf("held %t, %v", held, err)
 				}
@@ -281,7 +281,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 	}
 }
 
-// What is no file is refused at once, and nothing outside the project is touched.
+// An irregular file is refused at once, and nothing outside the project is touched.
 func TestNoFile(t *testing.T) {
 	outside := t.TempDir() + "/file"
 	tests := map[string]func(path string) error{

@@ -27,7 +27,7 @@ const (
 )
 
 // errLockChanging says that a lock was still changing hands when the time was over.
-var errLockChanging = errors.New("it is replaced again and again")
+var errLockChanging = errors.New("the file keeps changing hands")
 
 // lockFile is an open lock file and its content.
 type lockFile struct {
@@ -90,7 +90,7 @@ func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	}
 	err := TryFlock(g.file)
 	if errors.Is(err, ErrFlocked) {
-		if g.info.isAlive() { // this process holds it already
+		if g.info.isAlive() { // this process already holds it
 			return true, nil
 		}
 		brief, cancel := context.WithTimeout(ctx, lockPause)

@@ -59,7 +59,7 @@ func (i LockInfo) render() ([]byte, error) {
 func parseLock(text []byte) (info LockInfo, ok bool) {
 	var raw struct {
 		LockInfo
-		StartedAt string `json:"started_at"` // a time nobody can read makes no lock invalid
+		StartedAt string `json:"started_at"` // an unreadable time does not invalidate the lock
 	}
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw)
 	var mistyped *json.UnmarshalTypeError // of a member; the others are read

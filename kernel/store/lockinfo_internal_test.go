@@ -21,7 +21,7 @@ func TestStartTime(t *testing.T) {
 	}
 }
 
-// What a file says is rendered so that it is read as the same.
+// A rendered lock reads as the same.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"session":"s","pid":412,"started_at":"2026-03-01T12:00:00Z"}`)
 	f.Add(`{"session":"s","pid":412,"started_at":"yesterday","start_time":"b/7","host":"h","marker":"m@1.2"}`)

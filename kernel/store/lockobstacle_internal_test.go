@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened is a project with a lock of session s that names a dead process.
-func opened(t *testing.T) (p *Project, file string) {
+// newLockedProject returns a project with a lock of session s that names a dead process.
+func newLockedProject(t *testing.T) (p *Project, file string) {
 	t.Helper()
 	p, err := OpenProject(t.TempDir())
 	if err != nil {
@@ -26,10 +26,10 @@ func opened(t *testing.T) (p *Project, file string) {
 	return p, file
 }
 
-// Something else than a file at a lock's name, or than a directory at that of all locks, is an error and stays.
+// A wrong file type at a lock's name, or at the directory of the locks, is an error and stays.
 func TestObstacles(t *testing.T) {
 	t.Run("pipe", func(t *testing.T) {
-		p, file := opened(t)
+		p, file := newLockedProject(t)
 		if err := errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestObstacles(t *testing.T) {
 		}
 	})
 	t.Run("file in the place of the directory", func(t *testing.T) {
-		p, file := opened(t)
+		p, file := newLockedProject(t)
 		l, err := AcquireLock(p, "s", LockOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +61,9 @@ func TestObstacles(t *testing.T) {
 	})
 }
 
-// Who locks the directory of the locks keeps others from removing any, for a bounded time.
+// A lock on the directory of the locks blocks removals, for a bounded time.
 func TestGuard(t *testing.T) {
-	p, _ := opened(t)
+	p, _ := newLockedProject(t)
 	dir, err := os.Open(p.Abs(LocksDir))
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +79,9 @@ func TestGuard(t *testing.T) {
 	})
 }
 
-// Nobody has to be waited for where nobody's lock was overridden, and who waits can be told to stop.
+// AwaitPreviousHolder returns at once without an overridden lock, and can be cancelled.
 func TestAwaitOverridden(t *testing.T) {
-	p, file := opened(t)
+	p, file := newLockedProject(t)
 	l, err := AcquireLock(p, "s", LockOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-const starters = 6
+const starterCount = 6
 
-// Many processes start the same session in the same moment, whatever lies there from before (U064).
+// Many processes start the same session at once, with different remains of earlier ones (U064).
 func TestOneWinner(t *testing.T) {
 	before := map[string]func(*testing.T, *store.Project){
 		"nothing":  func(*testing.T, *store.Project) {},
-		"empty":    func(t *testing.T, p *store.Project) { put(t, p, "s", "") },
-		"dead":     func(t *testing.T, p *store.Project) { put(t, p, "s", `{"session":"s","pid":999999999}`) },
-		"not json": func(t *testing.T, p *store.Project) { put(t, p, "s", "not json") },
+		"empty":    func(t *testing.T, p *store.Project) { putLock(t, p, "s", "") },
+		"dead":     func(t *testing.T, p *store.Project) { putLock(t, p, "s", `{"session":"s","pid":999999999}`) },
+		"not json": func(t *testing.T, p *store.Project) { putLock(t, p, "s", "not json") },
 		"killed":   func(t *testing.T, p *store.Project) { newChild(t, p).hold().kill() },
 	}
 	for name, prepare := range before {
@@ -34,8 +34,8 @@ func TestOneWinner(t *testing.T) {
 	}
 }
 
-// Many that force override each other, each of them one holder at most; in the end one has the session,
-// and the ends of the others do not free it.
+// Many processes with force override each other, each at most one holder; one has the session in the end, and
+// the exits of the others do not free it.
 func TestManyForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
@@ -61,10 +61,10 @@ func TestManyForce(t *testing.T) {
 	holderIs(t, p, 0)
 }
 
-// race starts many processes at once and returns those that got the session, with what they say.
+// race starts many processes at once and returns the holders, with the outputs of all.
 func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said []string) {
 	t.Helper()
-	children := make([]*child, starters)
+	children := make([]*child, starterCount)
 	for i := range children {
 		children[i] = newChild(t, p, env...)
 	}
@@ -85,7 +85,7 @@ func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said
 	return holders, said
 }
 
-// Others who look and sweep all the time never make a start fail, and never see a lock as dead.
+// Concurrent readers and sweeps never make a start fail, and never take a lock for dead.
 func TestLookingDisturbsNoStart(t *testing.T) {
 	p := project(t)
 	stop := make(chan struct{})
@@ -122,14 +122,14 @@ func TestLookingDisturbsNoStart(t *testing.T) {
 	wg.Wait()
 }
 
-// A lock that is swept, taken over and released by many at once is reported dead once per death.
+// A lock that is swept, replaced and released concurrently is reported dead once per death.
 func TestDeadLockIsReportedOnce(t *testing.T) {
 	p := project(t)
 	for range 30 {
-		put(t, p, "s", `{"session":"s","pid":999999999}`)
-		reports := make(chan store.StaleLock, 2*starters)
+		putLock(t, p, "s", `{"session":"s","pid":999999999}`)
+		reports := make(chan store.StaleLock, 2*starterCount)
 		var wg sync.WaitGroup
-		for i := range starters {
+		for i := range starterCount {
 			wg.Go(func() {
 				if i%2 == 0 {
 					swept, err := store.SweepLocks(p, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// The variables that turn the test binary into a process that takes session s, see starter.
+// Environment variables that turn the test binary into a process that takes session s, see starter.
 const (
 	projectVariable = "LOCK_TEST_PROJECT"
 	forceVariable   = "LOCK_TEST_FORCE"
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// starter says ready, waits for a line, takes the session, says how that went, and holds it until its
-// input ends.
+// starter prints ready, waits for a line, takes the session, prints the result, and holds it until its input
+// ends.
 func starter(dir string, input io.Reader, output io.Writer) int {
 	p, err := store.OpenProject(dir)
 	if err != nil {
@@ -53,7 +53,7 @@ func starter(dir string, input io.Reader, output io.Writer) int {
 	return 0
 }
 
-// child is a starter process. It is ended with the test at the latest.
+// child is a starter process. It ends with the test at the latest.
 type child struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -94,7 +94,7 @@ func (c *child) line() string {
 	return strings.TrimSpace(text)
 }
 
-// start lets the child take the session, hold waits until it has it.
+// start lets the child take the session, hold also waits until it has it.
 func (c *child) start() { _, _ = io.WriteString(c.in, "go\n") }
 
 func (c *child) hold() *child {
@@ -106,7 +106,7 @@ func (c *child) hold() *child {
 	return c
 }
 
-// end lets the child release the session and end; kill ends it without warning.
+// end lets the child release the session and exit; kill ends it without warning.
 func (c *child) end() {
 	c.t.Helper()
 	_ = c.in.Close()
@@ -142,15 +142,15 @@ func acquire(t *testing.T, p *store.Project, o store.LockOptions) *store.Lock {
 	return l
 }
 
-// put writes a lock file that nobody has flocked.
-func put(t *testing.T, p *store.Project, session, text string) {
+// putLock writes a lock file without locking it.
+func putLock(t *testing.T, p *store.Project, session, text string) {
 	t.Helper()
 	if err := p.Replace(store.LockFile(session), []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// locks lists the files of the directory of the locks.
+// locks lists the files in the directory of the locks.
 func locks(t *testing.T, p *store.Project) []string {
 	t.Helper()
 	entries, err := p.Entries(store.LocksDir)
@@ -164,7 +164,7 @@ func locks(t *testing.T, p *store.Project) []string {
 	return names
 }
 
-// holderIs checks who has session s; 0 is nobody.
+// holderIs checks the holder of session s; 0 means none.
 func holderIs(t *testing.T, p *store.Project, pid int) {
 	t.Helper()
 	info, held, err := store.LockHolder(p, "s")

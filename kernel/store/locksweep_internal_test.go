@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A sweep takes no lock but one that names a dead process: who has just made a file is about to lock it, and would be refused
-// if it could not for long.
+// A sweep locks only files that name a dead process: the maker of a new file is about to lock it, and would be
+// refused.
 func TestLooksDead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string

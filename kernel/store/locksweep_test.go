@@ -16,13 +16,13 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("a fresh project: %v, %v", swept, err)
 	}
 	held, live := newChild(t, p).hold(), newChild(t, p)
-	put(t, p, "dead", `{"session":"other name","pid":999999999,"started_at":"2026-01-01T00:00:00Z"}`)
-	put(t, p, "again", fmt.Sprintf(`{"session":"again","pid":%d,"start_time":"x/1"}`, live.pid()))
-	put(t, p, "alive", fmt.Sprintf(`{"session":"alive","pid":%d}`, live.pid()))
-	put(t, p, "broken", "not json")
-	put(t, p, "empty", "")
-	put(t, p, "no session", `{"pid":999999999}`)
-	put(t, p, "taken over now", `{"pid":999999999}`)
+	putLock(t, p, "dead", `{"session":"other name","pid":999999999,"started_at":"2026-01-01T00:00:00Z"}`)
+	putLock(t, p, "again", fmt.Sprintf(`{"session":"again","pid":%d,"start_time":"x/1"}`, live.pid()))
+	putLock(t, p, "alive", fmt.Sprintf(`{"session":"alive","pid":%d}`, live.pid()))
+	putLock(t, p, "broken", "not json")
+	putLock(t, p, "empty", "")
+	putLock(t, p, "no session", `{"pid":999999999}`)
+	putLock(t, p, "taken over now", `{"pid":999999999}`)
 
 	swept, err := store.SweepLocks(p, func(session string) bool { return session == "taken over now" })
 	if err != nil {
@@ -41,8 +41,8 @@ func TestSweep(t *testing.T) {
 
 func TestHolderOfNothing(t *testing.T) {
 	p := project(t)
-	put(t, p, "broken", "not json")
-	put(t, p, "dead", `{"pid":999999999}`)
+	putLock(t, p, "broken", "not json")
+	putLock(t, p, "dead", `{"pid":999999999}`)
 	before := locks(t, p)
 	for _, session := range []string{"absent", "broken", "dead"} {
 		if info, held, err := store.LockHolder(p, session); err != nil || held || info != (store.LockInfo{}) {
@@ -54,12 +54,12 @@ func TestHolderOfNothing(t *testing.T) {
 	}
 }
 
-// Whoever may only read the project can ask who holds a session, too.
+// A user with read access to the project can ask for the holder of a session.
 func TestHolderReadsOnly(t *testing.T) {
 	p := project(t)
-	put(t, p, "s", `{"pid":999999999}`)
+	putLock(t, p, "s", `{"pid":999999999}`)
 	c := newChild(t, p)
-	put(t, p, "live", fmt.Sprintf(`{"pid":%d}`, c.pid()))
+	putLock(t, p, "live", fmt.Sprintf(`{"pid":%d}`, c.pid()))
 	for _, name := range locks(t, p) {
 		if err := os.Chmod(p.Abs(".claude/locks/"+name), 0o444); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// A killed kernel that its parent has not collected yet is dead all the same.
+// A killed kernel that its parent has not reaped yet is dead.
 func TestUncollectedHolder(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()

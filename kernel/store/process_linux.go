@@ -45,7 +45,7 @@ func processStat(pid int) ([]string, bool) {
 		return nil, false
 	}
 	_, after, found := bytes.Cut(text, []byte(") "))
-	for found { // the name may hold brackets itself
+	for found { // the name itself may contain brackets
 		text = after
 		_, after, found = bytes.Cut(text, []byte(") "))
 	}

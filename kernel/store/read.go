@@ -59,8 +59,8 @@ func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 }
 
 func changedError(file string, why error) error {
-	return failure.New(failure.StateCorrupt, "%s is not the file that was recorded: %w", file, why).
-		WithHint("something other than the engine changed the session's files; restore the file or start the session again")
+	return failure.New(failure.StateCorrupt, "%s differs from the recorded file: %w", file, why).
+		WithHint("another program changed the session's files; restore the file or start the session again")
 }
 
 // Ref reads a file that another process wrote and returns its reference.

@@ -55,7 +55,7 @@ func (s *Store) Close() error {
 func (s *Store) Stat(name string) (fs.FileInfo, error) {
 	info, err := s.stat(name)
 	if err != nil {
-		return nil, s.wrapError("look at "+name, err)
+		return nil, s.wrapError("inspect "+name, err)
 	}
 	return info, nil
 }
@@ -89,7 +89,7 @@ func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 // fileInPath returns an error if a file is where a directory should be, nil otherwise.
 func (s *Store) fileInPath(dir string) error {
 	if info, err := s.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file lies there")}
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file is there")}
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (s *Store) wrapError(act string, err error) error {
 	case system:
 		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", hint)
 	case errors.Is(err, syscall.EISDIR):
-		return failure.New(failure.StateCorrupt, "%w", err).WithHint("a directory lies where the file belongs; move it away")
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("a directory is in the place of the file; move it away")
 	case errors.Is(err, fs.ErrPermission):
 		return failure.From(err).WithHint("%s", writableHint)
 	}

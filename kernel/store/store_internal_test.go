@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A disk that refuses brings the advice that fits; other errors stay as they are.
+// Errors of the disk get a fitting hint; other errors stay unchanged.
 func TestExplainAdvises(t *testing.T) {
 	p, err := OpenProject(t.TempDir())
 	if err != nil {

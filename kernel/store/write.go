@@ -83,7 +83,7 @@ func (s *Store) Ensure(name string, data []byte) error {
 	case err == nil && info.Size() > 0:
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return s.wrapError("look at "+name, err)
+		return s.wrapError("inspect "+name, err)
 	}
 	return s.Replace(name, data)
 }
@@ -259,7 +259,7 @@ func (s *Store) Sync(dir string, names ...string) error {
 	for _, base := range names {
 		name := path.Join(dir, base)
 		if info, err := s.stat(name); err != nil || !info.Mode().IsRegular() {
-			continue // whoever reads it says what it is
+			continue // its reader reports the error
 		}
 		if err := s.syncFile(name); err != nil {
 			return s.wrapError("make "+name+" durable", err)
@@ -277,7 +277,7 @@ func (s *Store) syncFile(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	failpoint.BeforeWrite(s.path, name) // by its writer, of whom nobody here knew
+	failpoint.BeforeWrite(s.path, name) // by its writer, without a record here
 	failpoint.AfterSync(s.path, name)
 	return nil
 }

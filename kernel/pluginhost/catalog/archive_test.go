@@ -77,8 +77,8 @@ func packZip(t testing.TB, files ...file) []byte {
 	return b.Bytes()
 }
 
-// onDisk is an archive as it is opened by Install.
-func onDisk(t testing.TB, content []byte, l limits) archive {
+// openArchive returns an archive as Install opens it.
+func openArchive(t testing.TB, content []byte, l limits) archive {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "archive")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -116,7 +116,7 @@ func TestArchive(t *testing.T) {
 	for _, tt := range tests {
 		for form, pack := range map[string]func(testing.TB, ...file) []byte{"tar": packTar, "zip": packZip} {
 			t.Run(tt.name+" in "+form, func(t *testing.T) {
-				a := onDisk(t, pack(t, tt.files...), small)
+				a := openArchive(t, pack(t, tt.files...), small)
 				paths, err := a.paths()
 				if tt.says != "" {
 					if err == nil || !strings.Contains(err.Error(), tt.says) {
@@ -135,14 +135,14 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	t.Run("a size that nobody has", func(t *testing.T) {
-		_, err := onDisk(t, packTar(t, file{name: "agent-plugin-x", claims: 1 << 50}), defaultLimits).paths()
+		_, err := openArchive(t, packTar(t, file{name: "agent-plugin-x", claims: 1 << 50}), defaultLimits).paths()
 		if err == nil || !strings.Contains(err.Error(), "larger than 512 MiB") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("much out of little", func(t *testing.T) {
 		bomb := packTar(t, file{name: "zeros", content: strings.Repeat("\x00", 20_000)})
-		_, err := onDisk(t, bomb, limits{binary: 1 << 20, unpacked: 10_000, members: 3}).paths()
+		_, err := openArchive(t, bomb, limits{binary: 1 << 20, unpacked: 10_000, members: 3}).paths()
 		if err == nil || !strings.Contains(err.Error(), "unpacks to more") {
 			t.Errorf("error %v", err)
 		}
@@ -204,13 +204,13 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// Whatever an archive is, reading it ends, and nothing that it names leads out of it.
+// Reading any archive ends, and no member is outside it.
 func FuzzArchive(f *testing.F) {
 	f.Add(packTar(f, file{name: "linux_amd64/agent-plugin-x", content: "x"}, file{name: "d/"}))
 	f.Add(packZip(f, file{name: "linux_amd64/agent-plugin-x", content: "x"}, file{name: "l", link: "x"}))
 	f.Add([]byte{0x1f, 0x8b, 8})
 	f.Fuzz(func(t *testing.T, content []byte) {
-		a := onDisk(t, content, limits{binary: 1 << 16, unpacked: 1 << 18, members: 100})
+		a := openArchive(t, content, limits{binary: 1 << 16, unpacked: 1 << 18, members: 100})
 		if a.format == notPacked {
 			return
 		}

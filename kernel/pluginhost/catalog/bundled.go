@@ -48,10 +48,10 @@ func (s Search) addBundled(f *SearchResult, first map[string]string) {
 		earlier, taken := first[b.Name]
 		switch {
 		case s.BundledOff != "":
-			f.ignore(c.Command(), "turned off by "+s.BundledOff)
+			f.addIgnored(c.Command(), "turned off by "+s.BundledOff)
 			f.Off = append(f.Off, c)
 		case taken:
-			f.ignore(c.Command(), "shadowed by "+earlier)
+			f.addIgnored(c.Command(), "shadowed by "+earlier)
 		default:
 			f.Plugins = append(f.Plugins, c)
 		}

@@ -84,7 +84,7 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallRep
 	defer release()
 	dir, err := os.MkdirTemp(in.Dir(), stagePrefix+"*")
 	if err != nil {
-		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("see that you may write into %s", in.Dir())
+		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	defer os.RemoveAll(dir)
 	s, err := stageFile(f, dir)
@@ -104,15 +104,15 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	}
 	info, err := os.Stat(in.Dir())
 	if err != nil {
-		return nil, failure.New(failure.PluginInvalid, "look at the plugin directory: %w", err)
+		return nil, failure.New(failure.PluginInvalid, "inspect the plugin directory: %w", err)
 	}
 	if reason := Exposure(info); reason != "" {
 		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
-			WithHint("make it yours alone, then install again")
+			WithHint("make the directory writable by you only, then install again")
 	}
 	guard, err := os.OpenFile(filepath.Join(in.Store.Dir, ".install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, failure.New(failure.PluginInvalid, "open the guard of the plugin directory: %w", err)
+		return nil, failure.New(failure.PluginInvalid, "open the lock of the plugin directory: %w", err)
 	}
 	if err := store.Flock(ctx, guard); err != nil {
 		return nil, errors.Join(err, guard.Close())
@@ -137,8 +137,8 @@ func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
 	}
 	if !strings.EqualFold(sum, sha256) {
-		return failure.New(failure.PluginUntrusted, "%s is not what you expect: its sha256 is %s, you said %s", f.Name(), sum, strings.ToLower(sha256)).
-			WithHint("load it again, and compare with what its author publishes; nothing was installed")
+		return failure.New(failure.PluginUntrusted, "%s has sha256 %s, but you expected %s", f.Name(), sum, strings.ToLower(sha256)).
+			WithHint("download it again, and compare with the digest that its author publishes; nothing was installed")
 	}
 	return nil
 }
@@ -239,13 +239,13 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, failure.New(failure.PluginInvalid, "look at %s: %w", path, err)
+		return nil, failure.New(failure.PluginInvalid, "inspect %s: %w", path, err)
 	case info.IsDir():
 		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
 	}
 	b, err := trust.NewVerifier().Open(path)
 	if err != nil {
-		return &Build{}, nil // what lies there cannot be used, and may be replaced like any other
+		return &Build{}, nil // an unusable file may be replaced like any other
 	}
 	defer b.Close()
 	d, err := in.Describe(ctx, b)

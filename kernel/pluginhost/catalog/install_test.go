@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
-// words describes plugins that are a line of text: "plugin <name> <version>".
-func words(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+// describeText describes plugins that are a line of text: "plugin <name> <version>".
+func describeText(_ context.Context, b *trust.Binary) (sdk.Description, error) {
 	text, err := os.ReadFile(b.Path)
 	if err != nil {
 		return sdk.Description{}, err
@@ -29,10 +29,10 @@ func words(_ context.Context, b *trust.Binary) (sdk.Description, error) {
 	return d, nil
 }
 
-// installer works on a directory of its own.
+// installer returns an Installer with a directory of its own.
 func installer(t *testing.T) Installer {
 	t.Helper()
-	return Installer{Store: trust.Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: words}
+	return Installer{Store: trust.Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
 }
 
 func plugin(t *testing.T, name, content string) string {
@@ -44,7 +44,7 @@ func plugin(t *testing.T, name, content string) string {
 	return path
 }
 
-// U254, U258: what is installed is locked; the same once more changes nothing; another one of the name only by force.
+// U254, U258: an installed plugin is locked; the same file again changes nothing; another build needs force.
 func TestInstall(t *testing.T) {
 	in := installer(t)
 	first, second := plugin(t, "any-name", "plugin echo 1.0.0"), plugin(t, "x", "plugin echo 2.0.0")
@@ -58,16 +58,17 @@ func TestInstall(t *testing.T) {
 	if _, err := in.Install(t.Context(), InstallRequest{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
 		t.Errorf("another one: %v", err)
 	}
-	holds(t, in, first)
+	checkInstalled(t, in, first)
 	forced, err := in.Install(t.Context(), InstallRequest{File: second, Force: true})
 	if err != nil || forced.Replaced == nil || forced.Replaced.Version != "1.0.0" {
 		t.Errorf("by force: %+v, %v", forced, err)
 	}
-	holds(t, in, second)
+	checkInstalled(t, in, second)
 }
 
-// holds checks that the plugin echo is what lies in file, that the lock says so, and that nothing else lies there.
-func holds(t *testing.T, in Installer, file string) {
+// checkInstalled checks that the plugin echo is the content of file, that the lock agrees, and that no other file
+// exists.
+func checkInstalled(t *testing.T, in Installer, file string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
 	if err != nil {
@@ -95,7 +96,7 @@ func holds(t *testing.T, in Installer, file string) {
 	}
 }
 
-// An archive is installed as the binary in it, and what was left of an interrupted installation goes.
+// An archive is installed as the binary in it, and the remains of an interrupted installation are deleted.
 func TestInstallArchive(t *testing.T) {
 	in := installer(t)
 	if err := os.MkdirAll(filepath.Join(in.Dir(), stagePrefix+"left"), 0o755); err != nil {
@@ -105,10 +106,10 @@ func TestInstallArchive(t *testing.T) {
 	if r, err := in.Install(t.Context(), InstallRequest{File: archive}); err != nil || r.Version != "3.0.0" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	holds(t, in, plugin(t, "want", "plugin echo 3.0.0"))
+	checkInstalled(t, in, plugin(t, "want", "plugin echo 3.0.0"))
 }
 
-// What cannot be installed leaves nothing, and says why and what to do.
+// A refused installation leaves nothing and gives reason and remedy.
 func TestInstallRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(t *testing.T, in Installer) InstallRequest
@@ -119,7 +120,7 @@ func TestInstallRefuses(t *testing.T) {
 		"no file": {func(*testing.T, Installer) InstallRequest { return InstallRequest{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
 		"another digest": {func(t *testing.T, _ Installer) InstallRequest {
 			return InstallRequest{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
-		}, failure.PluginUntrusted, "you said ab", "nothing was installed"},
+		}, failure.PluginUntrusted, "expected ab", "nothing was installed"},
 		"an archive without a plugin": {func(t *testing.T, _ Installer) InstallRequest {
 			return InstallRequest{File: plugin(t, "a.zip", string(packZip(t, file{name: "README", content: "x"})))}
 		}, failure.PluginInvalid, "install ", "holds a file called agent-plugin-<name>"},
@@ -132,7 +133,7 @@ func TestInstallRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
-		}, failure.PluginUntrusted, "nothing in it would be used", "make it yours alone"},
+		}, failure.PluginUntrusted, "nothing in it would be used", "make the directory writable by you only"},
 		"a directory of the name": {func(t *testing.T, in Installer) InstallRequest {
 			if err := os.MkdirAll(in.path("echo"), 0o755); err != nil {
 				t.Fatal(err)
@@ -176,7 +177,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// A file that cannot be used any more is replaced like any other, by force, and its version is unknown.
+// An unusable file is replaced like any other, by force, and its version is unknown.
 func TestInstallOverWhatIsBroken(t *testing.T) {
 	in := installer(t)
 	if err := errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)); err != nil {
@@ -189,10 +190,10 @@ func TestInstallOverWhatIsBroken(t *testing.T) {
 	if r, err := in.Install(t.Context(), InstallRequest{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	holds(t, in, file)
+	checkInstalled(t, in, file)
 }
 
-// Who gives up while the plugin says what it is has installed nothing.
+// Cancelling during the description installs nothing.
 func TestInstallIsCancelled(t *testing.T) {
 	in := installer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -209,7 +210,7 @@ func TestInstallIsCancelled(t *testing.T) {
 	}
 }
 
-// Removing takes the file and its entry in the lock, each where it is there.
+// Remove deletes the file and its lock entry, whichever exists.
 func TestRemove(t *testing.T) {
 	in := installer(t)
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found || r.Path != "" {
@@ -232,8 +233,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Removing takes turns with installing, and does not touch a directory that others may write to, nor guess at a lock
-// that it cannot read.
+// Remove and Install exclude each other. Remove refuses a directory that others can write to, and an
+// unreadable lock.
 func TestRemoveRefuses(t *testing.T) {
 	t.Run("somebody is at it", func(t *testing.T) {
 		in := installer(t)

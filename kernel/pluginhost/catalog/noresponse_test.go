@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A plugin that does not answer is waited for once in half a minute, over several commands, unless its file changes.
-// One that fails at once is asked each time.
+// A plugin that does not answer is asked once in half a minute, across commands, unless its file changes. One
+// that fails at once is asked each time.
 func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -56,7 +56,7 @@ func (in Installer) removeFile(name string) (string, error) {
 		err = os.Remove(path)
 	}
 	if err != nil {
-		return "", failure.New(failure.PluginInvalid, "remove %s: %w", path, err).WithHint("see that you may write into %s", in.Dir())
+		return "", failure.New(failure.PluginInvalid, "remove %s: %w", path, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	return path, nil
 }

@@ -39,16 +39,16 @@ func ParseRunning(text string) ([]Plugin, error) {
 	var running map[string]RunningProcess
 	err := decoder.Decode(&running)
 	if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("there is something behind the object")
+		err = errors.New("unexpected text after the object")
 	}
 	if err != nil {
-		return nil, reattachFault(err)
+		return nil, reattachError(err)
 	}
 	var found []Plugin
 	for _, name := range slices.Sorted(maps.Keys(running)) {
 		r := running[name]
 		if err := r.check(name); err != nil {
-			return nil, reattachFault(err)
+			return nil, reattachError(err)
 		}
 		found = append(found, Plugin{Name: name, Path: r.Address, Source: FromReattach, Running: &r})
 	}
@@ -72,7 +72,7 @@ func (r RunningProcess) check(name string) error {
 	return nil
 }
 
-func reattachFault(err error) error {
+func reattachError(err error) error {
 	return failure.New(failure.ConfigInvalid, "%s: %w", FromReattach, err).
 		WithHint("copy the line that `agent-plugin-x debug` printed, or unset %s", FromReattach)
 }

@@ -32,7 +32,7 @@ func TestParseRunningRefuses(t *testing.T) {
 		{"x", "invalid character"},
 		{"[]", "cannot unmarshal"},
 		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a","tls":true}}`, `unknown field "tls"`},
-		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}} {}`, "behind the object"},
+		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}} {}`, "after the object"},
 		{`{"A b":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}}`, `"A b" is no plugin's name`},
 		{`{"a":{"protocol":"netrpc","version":1,"pid":6,"addr":"/a"}}`, `the protocol is "netrpc"`},
 		{`{"a":{"protocol":"grpc","version":99,"pid":6,"addr":"/a"}}`, "version 99"},
@@ -46,7 +46,7 @@ func TestParseRunningRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseRunning: whatever stands in the variable, what comes out can be dialled.
+// FuzzParseRunning: every result can be dialled, for any value of the variable.
 func FuzzParseRunning(f *testing.F) {
 	f.Add(`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
 	f.Add(`{"a":null}`)

@@ -85,7 +85,7 @@ func (s Search) Find() SearchResult {
 				reason = "shadowed by " + earlier
 			}
 			if reason != "" {
-				f.ignore(path, reason)
+				f.addIgnored(path, reason)
 				continue
 			}
 			first[name] = path
@@ -96,7 +96,7 @@ func (s Search) Find() SearchResult {
 	return f
 }
 
-func (f *SearchResult) ignore(path, reason string) {
+func (f *SearchResult) addIgnored(path, reason string) {
 	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
 }
 
@@ -106,23 +106,23 @@ func (s Search) list(place SearchDir, f *SearchResult) []string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if place.Source == FromFlag {
-			f.ignore(place.Dir, "a directory that does not exist")
+			f.addIgnored(place.Dir, "a directory that does not exist")
 		}
 		return nil
 	case err != nil:
-		f.ignore(place.Dir, fmt.Sprintf("unreadable: %v", err))
+		f.addIgnored(place.Dir, fmt.Sprintf("unreadable: %v", err))
 		return nil
 	case !info.IsDir():
-		f.ignore(place.Dir, "not a directory")
+		f.addIgnored(place.Dir, "not a directory")
 		return nil
 	}
 	if reason := s.refusalReason(place, info); reason != "" {
-		f.ignore(place.Dir, reason)
+		f.addIgnored(place.Dir, reason)
 		return nil
 	}
 	entries, err := os.ReadDir(place.Dir)
 	if err != nil {
-		f.ignore(place.Dir, fmt.Sprintf("unreadable: %v", err))
+		f.addIgnored(place.Dir, fmt.Sprintf("unreadable: %v", err))
 	}
 	paths := make([]string, 0, len(entries))
 	for _, e := range entries {

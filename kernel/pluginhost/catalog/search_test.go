@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// tree makes files; names that end in a slash are directories. The mode follows a blank.
+// tree makes files; names that end in a slash are directories. The mode follows a space.
 func tree(t *testing.T, root string, files map[string]os.FileMode) {
 	t.Helper()
 	for name, mode := range files {
@@ -33,8 +33,8 @@ func tree(t *testing.T, root string, files map[string]os.FileMode) {
 	}
 }
 
-// root is a temporary directory without symbolic links in its path.
-func root(t *testing.T) string {
+// tempRoot returns a temporary directory without symbolic links in its path.
+func tempRoot(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -56,7 +56,7 @@ func reasons(f SearchResult, base string) map[string]string {
 }
 
 func TestFindListsEverythingWithItsReason(t *testing.T) {
-	dir := root(t)
+	dir := tempRoot(t)
 	tree(t, dir, map[string]os.FileMode{
 		"one/agent-plugin-good":      0o755,
 		"one/agent-plugin-plain":     0o644,
@@ -122,7 +122,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 }
 
 func TestFindRefusesOtherUsersFiles(t *testing.T) {
-	dir := root(t)
+	dir := tempRoot(t)
 	tree(t, dir, map[string]os.FileMode{"agent-plugin-x": 0o755})
 	err := os.Chown(filepath.Join(dir, "agent-plugin-x"), 54321, -1)
 	f := Search{Dirs: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
@@ -136,7 +136,7 @@ func TestFindRefusesOtherUsersFiles(t *testing.T) {
 }
 
 func TestFindInTheProject(t *testing.T) {
-	base := root(t)
+	base := tempRoot(t)
 	tree(t, base, map[string]os.FileMode{
 		"project/plugins/agent-plugin-x":    0o755,
 		"project/.config/a/agent-plugin-x":  0o755,
@@ -184,7 +184,7 @@ func TestFindInTheProject(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	base := root(t)
+	base := tempRoot(t)
 	tree(t, base, map[string]os.FileMode{"real/bin/agent-pipelines": 0o755, "bin/": os.ModeDir | 0o755})
 	exe := filepath.Join(base, "bin", "agent-pipelines")
 	if err := os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe); err != nil {

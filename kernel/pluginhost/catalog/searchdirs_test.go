@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
-// DESIGN 6: a project cannot vouch for itself. What lies in the project is the user's word only where the
-// home directory lies there, too.
+// DESIGN 6: a project cannot trust itself. Configuration inside the project counts as the user's only if the
+// home directory is inside, too.
 func TestTrusts(t *testing.T) {
 	for _, tt := range []struct {
 		name, config, home string
@@ -24,7 +24,7 @@ func TestTrusts(t *testing.T) {
 		{"in a home that is the project", "project/.config/agent-pipelines", "project", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			base := root(t)
+			base := tempRoot(t)
 			tree(t, base, map[string]os.FileMode{
 				"project/.claude/": os.ModeDir | 0o755, "project/home/": os.ModeDir | 0o755, "home/": os.ModeDir | 0o755,
 			})

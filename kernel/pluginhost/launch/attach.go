@@ -41,7 +41,7 @@ func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInsta
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
 		grpc.WithContextDialer(a.dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0))...)
 	if err != nil {
-		return nil, a.fault(err)
+		return nil, a.connectError(err)
 	}
 	a.conn = conn
 	a.client = client.FromConn(conn, append(slices.Clone(l.cfg.Client), client.IdleLimit(debuggerPause), client.CallLimit(debuggerPause))...)
@@ -52,7 +52,7 @@ func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInsta
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, a.fault(err)
+		return nil, a.connectError(err)
 	}
 	watched, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -78,16 +78,16 @@ func (a *AttachedInstance) dial(ctx context.Context, _ string) (net.Conn, error)
 func (a *AttachedInstance) watch(ctx context.Context) {
 	for state := a.conn.GetState(); state == connectivity.Ready; state = a.conn.GetState() {
 		if !a.conn.WaitForStateChange(ctx, state) {
-			return // we were told to stop
+			return // stopped
 		}
 	}
 	close(a.done)
 }
 
-func (a *AttachedInstance) fault(err error) error {
-	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but nobody answers at %s: %w",
+func (a *AttachedInstance) connectError(err error) error {
+	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but does not answer at %s: %w",
 		a.name, catalog.FromReattach, a.running.PID, a.running.Address, err).
-		WithHint("start `%s debug` again and copy its new line, let it go on if it stands still in a debugger, or unset %s", a.name, catalog.FromReattach)
+		WithHint("start `%s debug` again and copy its new line, continue it if a debugger has stopped it, or unset %s", a.name, catalog.FromReattach)
 }
 
 // Client returns the client of the plugin protocol.
@@ -130,5 +130,5 @@ func (a *AttachedInstance) Crash() *failure.Error {
 // Hung returns the failure of a call to a process that does not answer.
 func (a *AttachedInstance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, does not answer", a.Command()).
-		WithHint("let it go on if it stands still in a debugger, and resume")
+		WithHint("continue it if a debugger has stopped it, and resume")
 }

@@ -30,7 +30,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 		return handshakeError(i.command, line, err).WithDetail(stderr)
 	}
 	if timedOut {
-		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
+		return failure.New(failure.ProviderTimeout, "plugin %s did not complete the handshake in time", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	}
 	if t, found := sandboxpolicy.FindStartError(stderr); found && i.policy != nil && i.ended() {
@@ -49,7 +49,7 @@ func (i *Instance) notStartedError(err error) error {
 	switch {
 	case errors.As(err, &f): // of the sandbox
 		return f
-	case system: // whatever was asked for, there was nothing to start it with
+	case system: // the system lacks a resource, whatever was requested
 		return execError(i.command, err)
 	case i.policy != nil:
 		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.policy)
@@ -114,7 +114,7 @@ func handshakeError(path, line string, err error) *failure.Error {
 		return failure.New(failure.PluginInvalid, "plugin %s does not speak grpc", path).
 			WithHint("build the plugin with plugin-sdk")
 	}
-	return failure.New(failure.PluginInvalid, "plugin %s shook hands wrongly: %w", path, err).
+	return failure.New(failure.PluginInvalid, "plugin %s sent an invalid handshake: %w", path, err).
 		WithHint("a plugin opens a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names")
 }
 
@@ -134,7 +134,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 	}
 	if peer := i.peerError(); peer != nil {
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
-			WithHint("another user's process answers in its place; look who writes to your temporary directory")
+			WithHint("another user's process answers in its place; check who can write to your temporary directory")
 	}
 	stderr := i.finalStderr()
 	switch {
@@ -144,7 +144,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 	case i.ended():
 		return i.Crash()
 	case mtls:
-		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
+		err = fmt.Errorf("over mutual TLS, which its description promises: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
 		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.pluginName()).WithDetail(stderr)

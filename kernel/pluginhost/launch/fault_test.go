@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U301: why the system would not start a plugin, and what to do, by the system's own error.
+// U301: reason and remedy for a plugin that the system could not start, by the system's error.
 func TestExecFault(t *testing.T) {
 	for _, tt := range []struct {
 		err        error
@@ -37,7 +37,7 @@ func TestExecFault(t *testing.T) {
 	}
 }
 
-// What a plugin printed in place of the handshake that this program understands.
+// Lines printed in place of a valid handshake.
 func TestHandshakeFault(t *testing.T) {
 	for _, tt := range []struct{ name, line, says, hint string }{
 		{"no handshake", "hello", `printed "hello" on stdout instead of the handshake`, "stderr"},
@@ -46,7 +46,7 @@ func TestHandshakeFault(t *testing.T) {
 		{"a protocol of the future", "1|99|unix|/s|grpc|", "speaks protocol version 99, this program speaks 1", "install a version"},
 		{"no grpc", "1|1|unix|/s|netrpc|", "does not speak grpc", "plugin-sdk"},
 		{"no kind at all", "1|1|unix|/s", "does not speak grpc", "plugin-sdk"},
-		{"anything else", "1|1|smoke|/s|grpc|", "shook hands wrongly: unknown address type", "unix socket"},
+		{"anything else", "1|1|smoke|/s|grpc|", "sent an invalid handshake: unknown address type", "unix socket"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := handshakeError("/p/x", tt.line, errors.New("unknown address type"))
@@ -64,8 +64,7 @@ func TestSocketFault(t *testing.T) {
 	}
 }
 
-// What kept a process from being started is told as what it is: the sandbox's own refusal, the system that has no more
-// to give, or what the program is.
+// The error of a failed start names its cause: the sandbox, a lack of resources, or the program.
 func TestNeverStarted(t *testing.T) {
 	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
 	for name, tt := range map[string]struct {

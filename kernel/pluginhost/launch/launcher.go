@@ -99,7 +99,7 @@ type Order struct {
 func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	l.sweep.Do(func() {
 		if err := process.SweepSocketDirs(l.cfg.SocketBases...); err != nil {
-			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
+			l.cfg.Logger.Debug("could not remove all socket directories of killed kernels", "error", err)
 		}
 	})
 	box, obtained, err := l.sandboxPolicy(ctx, o)

@@ -90,7 +90,7 @@ func (w *LogWriter) flush() {
 
 func (w *LogWriter) logDropped(n int) {
 	if n > 0 {
-		w.log.Warn("lines of the plugin's log left out, because there were too many", "lines", n)
+		w.log.Warn("dropped lines of the plugin's log: too many", "lines", n)
 	}
 }
 

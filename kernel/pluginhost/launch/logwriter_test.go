@@ -17,8 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// logged is what becomes of the pieces that a plugin writes: level, message and fields, one line each.
-func logged(t *testing.T, level hclog.Level, pieces ...string) []string {
+// logLines returns the log of the pieces that a plugin writes: level, message and fields, one line each.
+func logLines(t *testing.T, level hclog.Level, pieces ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Level: level, Output: &out, JSONFormat: true})
@@ -75,38 +75,38 @@ func TestLines(t *testing.T) {
 		{"private key", []string{"-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\nafter\n"}, []string{"debug: [REDACTED]", "debug: [REDACTED]", "debug: [REDACTED]", "debug: after"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, logged(t, hclog.Trace, tt.pieces...)); diff != "" {
+			if diff := cmp.Diff(tt.want, logLines(t, hclog.Trace, tt.pieces...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// A long line is cut at the end of a character and says by how much; what is cut off is no half of a secret.
+// A long line is cut at the end of a character, with the number of missing bytes; no half of a secret remains.
 func TestLongLines(t *testing.T) {
-	got := logged(t, hclog.Debug, strings.Repeat("ü", 3000), "\nnext\n")
+	got := logLines(t, hclog.Debug, strings.Repeat("ü", 3000), "\nnext\n")
 	if want := []string{"debug: " + strings.Repeat("ü", 2048) + "… (1904 bytes more)", "debug: next"}; !cmp.Equal(want, got) {
 		t.Errorf("got %q", got)
 	}
-	got = logged(t, hclog.Debug, "short ", strings.Repeat("x", 1<<20), "\n")
+	got = logLines(t, hclog.Debug, "short ", strings.Repeat("x", 1<<20), "\n")
 	if want := []string{"debug: short … (1048576 bytes more)"}; !cmp.Equal(want, got) {
 		t.Errorf("got %q", got)
 	}
-	got = logged(t, hclog.Debug, `{"@level":"debug","@message":"m","f":"`+strings.Repeat("y", 5000)+"\"}\n")
+	got = logLines(t, hclog.Debug, `{"@level":"debug","@message":"m","f":"`+strings.Repeat("y", 5000)+"\"}\n")
 	if len(got) != 1 || !strings.HasSuffix(got[0], `… (904 bytes more)"}`) {
 		t.Errorf("got %q", got)
 	}
 }
 
-// What the level leaves out is not logged; a key that begins in such a line is still known.
+// Lines below the level are not logged; a key that begins in such a line is still recognized.
 func TestLevel(t *testing.T) {
-	got := logged(t, hclog.Warn, "one\n[WARN] two\n{\"@level\":\"info\",\"@message\":\"three\"}\n-----BEGIN PRIVATE KEY-----\n[WARN] MIIE\n")
+	got := logLines(t, hclog.Warn, "one\n[WARN] two\n{\"@level\":\"info\",\"@message\":\"three\"}\n-----BEGIN PRIVATE KEY-----\n[WARN] MIIE\n")
 	if diff := cmp.Diff([]string{"warn: two", "warn: [REDACTED]"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// A flood is cut off and counted; afterwards lines pass again.
+// A flood is dropped and counted; afterwards lines pass again.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -123,23 +123,23 @@ func TestFlood(t *testing.T) {
 		if _, err := io.WriteString(w, "calm\n"); err != nil {
 			t.Fatal(err)
 		}
-		if s := out.String(); !strings.Contains(s, "left out") || !strings.Contains(s, "lines=99500") || !strings.Contains(s, "calm") {
+		if s := out.String(); !strings.Contains(s, "dropped lines") || !strings.Contains(s, "lines=99500") || !strings.Contains(s, "calm") {
 			t.Errorf("after the flood: %s", s)
 		}
 	})
 }
 
-// The lines that were left out last are told at the end.
+// The lines dropped last are reported at the end.
 func TestFloodAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := logged(t, hclog.Debug, strings.Repeat("x\n", 510))
-		if len(got) != 501 || !strings.HasPrefix(got[500], "warn: lines of the plugin's log left out") {
+		got := logLines(t, hclog.Debug, strings.Repeat("x\n", 510))
+		if len(got) != 501 || !strings.HasPrefix(got[500], "warn: dropped lines of the plugin's log") {
 			t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
 		}
 	})
 }
 
-// FuzzWrite: whatever a plugin writes, in whatever pieces, nothing breaks, and a secret is not logged.
+// FuzzWrite: no output of a plugin, in any pieces, causes a panic or logs a secret.
 func FuzzWrite(f *testing.F) {
 	f.Add("[WARN] a\n", "{\"@level\":\"info\",\"@message\":\"b\",\"c\":{}}\n", uint8(3))
 	f.Add("panic: x\n-----BEGIN PRIVATE KEY-----\n", "{\"@level\":1}\r\n\x1b[", uint8(0))

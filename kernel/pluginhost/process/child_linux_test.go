@@ -16,7 +16,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer restore()
-	// A process is sealed as soon as it has been started: what it starts before that, its environment alone tells.
+	// A process is tagged after its start: its earlier children are known only by their environment.
 	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
 	for name, line := range map[string]string{
 		"a session of its own":    "setsid sh -c \"$GRANDCHILD\" &",

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// What a plugin leaves behind in a session of its own and what then ends is reaped; a child of the
-// host's own group is not.
+// An orphan of a plugin in another session is reaped when it ends; a child of the host's own group is not.
 func TestEndedOrphansAreBuried(t *testing.T) {
 	restore, err := AdoptOrphans()
 	if err != nil {

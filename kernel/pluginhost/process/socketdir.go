@@ -164,7 +164,7 @@ func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr strin
 		return "", "", fmt.Errorf("listens on %s %s; a plugin listens on a unix socket", network, address)
 	}
 	if filepath.Dir(address) != filepath.Clean(c.socketDir) {
-		return "", "", fmt.Errorf("listens on %s, outside the directory that it was given", address)
+		return "", "", fmt.Errorf("listens on %s, outside its socket directory", address)
 	}
 	return network, address, nil
 }

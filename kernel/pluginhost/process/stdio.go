@@ -84,7 +84,7 @@ func (s *stdio) readStderr(logs *io.PipeWriter) {
 		n, err := s.stderr.Read(buf)
 		_, _ = s.tail.Write(buf[:n])
 		if n > 0 { // an empty write would wait for a reader
-			_, _ = logs.Write(buf[:n]) // fails once the reader has closed; the ring goes on
+			_, _ = logs.Write(buf[:n]) // fails once the reader has closed; the tail is still kept
 		}
 		if err != nil {
 			return

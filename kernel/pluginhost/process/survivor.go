@@ -57,7 +57,7 @@ func (t *Table) scan() []markedPID {
 	if mine {
 		t.turn.Lock()
 		t.mu.Lock()
-		t.next = nil // whoever asks from now on is too late for it
+		t.next = nil // later callers need another scan
 		t.mu.Unlock()
 		l.found = readMarks()
 		t.turn.Unlock()

@@ -35,15 +35,15 @@ type markedProcess struct {
 }
 
 func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, grace time.Duration) ([]Survivor, error) {
-	dead := slices.DeleteFunc(slices.Clone(kernels), kernelLives)
+	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
 	left := func(m ownerMark) bool {
 		of := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
 		if slices.ContainsFunc(prefixes, of) && m.marker != (Marker{}) {
-			return !kernelLives(m.marker)
+			return !isKernelAlive(m.marker)
 		}
 		return slices.ContainsFunc(dead, func(k Marker) bool { return m.tag.sameRun(newTag(k, 0)) })
 	}
-	found := t.endMatching(ctx, ancestors(), left, grace)
+	found := t.endMatching(ctx, ancestorPIDs(), left, grace)
 	slices.SortFunc(found, func(a, b Survivor) int { return cmp.Compare(a.PID, b.PID) })
 	for i := range found {
 		found[i].Run = cmp.Or(found[i].Run, prefixes[0])
@@ -81,7 +81,7 @@ func (t *Table) endMatching(ctx context.Context, spared map[int]bool, match func
 		if empty++; len(found) == 0 || empty == emptyScans {
 			break
 		}
-		<-time.After(pollInterval) // what begins while one looks is not seen
+		<-time.After(pollInterval) // a scan misses processes that start during it
 	}
 	return found
 }
@@ -236,9 +236,9 @@ func readMark(pid int) ownerMark {
 	return m
 }
 
-// kernelLives reports whether the kernel runs. A kernel with an unknown start time counts as running while its
+// isKernelAlive reports whether the kernel runs. A kernel with an unknown start time counts as running while its
 // number is in use.
-func kernelLives(m Marker) bool {
+func isKernelAlive(m Marker) bool {
 	fields, ok := stat(m.PID)
 	if !ok || fields[stateField] == "Z" {
 		return false
@@ -251,8 +251,8 @@ func command(pid int) string {
 	return strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 }
 
-// ancestors returns this process and all its parents.
-func ancestors() map[int]bool {
+// ancestorPIDs returns this process and all its parents.
+func ancestorPIDs() map[int]bool {
 	up := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !up[pid]; {
 		up[pid] = true

@@ -29,21 +29,21 @@ func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
 	return sha256, ok
 }
 
-// Locked is the result of comparing a plugin with the locks.
-type Locked string
+// LockState is the result of comparing a plugin with the locks.
+type LockState string
 
 // The values of [Standing].Locked.
 const (
-	LockedNo       Locked = "no"
-	LockedYes      Locked = "yes"
-	LockedMismatch Locked = "mismatch"
+	LockedNo       LockState = "no"
+	LockedYes      LockState = "yes"
+	LockedMismatch LockState = "mismatch"
 )
 
 // Standing is the result of comparing a plugin's binary with the locks.
 type Standing struct {
 	// Locked is no if nothing is locked for the plugin on this platform, else whether its digest is the locked
 	// one.
-	Locked Locked `json:"locked"`
+	Locked LockState `json:"locked"`
 	// Lock is the file with the deciding entry, SHA256 the digest in it; both "" if nothing is locked.
 	Lock   string `json:"lock,omitempty"`
 	SHA256 string `json:"locked_sha256,omitempty"`
@@ -85,7 +85,7 @@ func ParseLock(b []byte) (Lock, error) {
 		return Lock{}, err
 	}
 	if f.Version != lockVersion {
-		return Lock{}, fmt.Errorf("version %d is not understood, this program reads version %d", f.Version, lockVersion)
+		return Lock{}, fmt.Errorf("version %d is not supported, this program reads version %d", f.Version, lockVersion)
 	}
 	hex := regexp.MustCompile(`^[0-9a-f]{64}$`)
 	for plugin, digests := range f.Plugins {

@@ -96,7 +96,7 @@ func (s Store) Trusted() ([]string, error) {
 		return nil, damagedError(s.trustedPath(), err)
 	}
 	if f.Version != 1 {
-		return nil, damagedError(s.trustedPath(), fmt.Errorf("version %d is not understood", f.Version))
+		return nil, damagedError(s.trustedPath(), fmt.Errorf("version %d is not supported", f.Version))
 	}
 	return f.Directories, nil
 }
@@ -160,7 +160,7 @@ func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
 func damagedError(path string, err error) error {
 	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
-		WithHint("repair the file, or remove it and say again what it should hold")
+		WithHint("repair the file, or remove it and lock or trust again")
 }
 
 // withLock calls f while a file lock beside the files is held.
@@ -170,7 +170,7 @@ func (s Store) withLock(f func() error) error {
 	}
 	guard, err := os.OpenFile(filepath.Join(s.Dir, ".trust.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the guard of the trust files: %w", err)
+		return fmt.Errorf("open the lock of the trust files: %w", err)
 	}
 	defer guard.Close()
 	if err := syscall.Flock(int(guard.Fd()), syscall.LOCK_EX); err != nil {

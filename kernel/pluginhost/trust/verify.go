@@ -124,7 +124,7 @@ func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
 		return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
-			WithHint("pause the session and resume it: the new program goes on with it")
+			WithHint("pause the session and resume it: the new program continues it")
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
 			WithHint("install it again, or look at `agent-pipelines plugins list`")
