@@ -14,11 +14,11 @@ func (j *Journal) Begin(ctx context.Context, runID string, session event.Session
 		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
 		event.New(event.KernelStart, nil, "", kernel),
 	}
-	claimed, err := j.beginEpoch(ctx, runID, events...)
+	appended, err := j.beginEpoch(ctx, runID, events...)
 	if err != nil {
 		return nil, err
 	}
-	return claimed[len(claimed)-len(events):], nil
+	return appended[len(appended)-len(events):], nil
 }
 
 // Start takes over the session for a kernel that continues its run: it appends kernel_start in a new epoch,

@@ -96,9 +96,9 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	if len(j.queue) == 1 {
 		wake(j.commitSoon)
 	}
-	given := *e
-	given.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
-	return &given, nil, nil
+	reply := *e
+	reply.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
+	return &reply, nil, nil
 }
 
 // awaitCommit returns when a durable entry is on the disk. If no commit is running, the caller commits itself

@@ -19,11 +19,11 @@ const maxArchived = 1 << 30
 // in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
 func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
-	claimed, err := j.beginEpoch(ctx, runID, events...)
+	appended, err := j.beginEpoch(ctx, runID, events...)
 	if err != nil {
 		return nil, err
 	}
-	return claimed[len(claimed)-len(events):], nil
+	return appended[len(appended)-len(events):], nil
 }
 
 // Renew copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the

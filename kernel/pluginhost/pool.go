@@ -87,14 +87,14 @@ type slot[I pooledInstance] struct {
 
 // newProcessPool returns a pool; idle zero is [defaultIdle]. onCrash is called for each process that ended on
 // its own, from a goroutine that Close waits for; it may be nil.
-func newProcessPool[I pooledInstance](idle time.Duration, fall func(I)) *processPool[I] {
+func newProcessPool[I pooledInstance](idle time.Duration, onCrash func(I)) *processPool[I] {
 	if idle <= 0 {
 		idle = defaultIdle
 	}
-	if fall == nil {
-		fall = func(I) {}
+	if onCrash == nil {
+		onCrash = func(I) {}
 	}
-	return &processPool[I]{idle: idle, onCrash: fall, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
+	return &processPool[I]{idle: idle, onCrash: onCrash, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
 // Acquire begins a call on the key's process and calls start if there is none. It waits for the pause after a

@@ -101,9 +101,9 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan
 		b.Write = append(b.Write, b.WorkDir)
 	}
 	if comesWithProgram(e) {
-		places := h.pathResolver(b)
-		b.Read = append(b.Read, places.Needs(needs.Read)...)
-		b.Write = append(b.Write, places.Needs(needs.Write)...)
+		resolver := h.pathResolver(b)
+		b.Read = append(b.Read, resolver.Needs(needs.Read)...)
+		b.Write = append(b.Write, resolver.Needs(needs.Write)...)
 	}
 	return b
 }
@@ -124,14 +124,14 @@ func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy
 	if b == nil || c.Needs == nil || comesWithProgram(e) {
 		return nil
 	}
-	places := h.pathResolver(b)
+	resolver := h.pathResolver(b)
 	var missing []string
 	for _, want := range []struct {
 		asked   []string
 		granted []string
 	}{{c.Needs.Read, slices.Concat(b.Read, b.Write)}, {c.Needs.Write, b.Write}} {
 		for _, p := range want.asked {
-			for _, path := range places.Needs([]string{p}) {
+			for _, path := range resolver.Needs([]string{p}) {
 				if !slices.ContainsFunc(want.granted, func(g string) bool { return path == g || strings.HasPrefix(path, strings.TrimSuffix(g, "/")+"/") }) {
 					missing = append(missing, p)
 				}

@@ -15,10 +15,10 @@ type sharedUsers struct {
 }
 
 // notify notifies all of them.
-func (g *sharedUsers) notify(n Notice) {
-	g.mu.Lock()
-	all := slices.Clone(g.all)
-	g.mu.Unlock()
+func (u *sharedUsers) notify(n Notice) {
+	u.mu.Lock()
+	all := slices.Clone(u.all)
+	u.mu.Unlock()
 	for _, h := range all {
 		h.cfg.Notify(n)
 	}
@@ -56,7 +56,7 @@ func (i *instance) removeUser(h *Host, end func()) {
 	i.users.mu.Lock()
 	defer i.users.mu.Unlock()
 	i.users.leaving--
-	i.users.all = slices.DeleteFunc(i.users.all, func(g *Host) bool { return g == h })
+	i.users.all = slices.DeleteFunc(i.users.all, func(user *Host) bool { return user == h })
 }
 
 func (i *instance) ended() bool {
@@ -81,57 +81,57 @@ type callTracker struct {
 }
 
 // disable stops the Host from sharing processes.
-func (v *callTracker) disable() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.disabled = true
+func (t *callTracker) disable() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.disabled = true
 }
 
-func (v *callTracker) isDisabled() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.disabled
+func (t *callTracker) isDisabled() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.disabled
 }
 
-func (v *callTracker) add(i *instance) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.instances = append(slices.DeleteFunc(v.instances, (*instance).ended), i)
+func (t *callTracker) add(i *instance) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.instances = append(slices.DeleteFunc(t.instances, (*instance).ended), i)
 }
 
 // begin is called before a call, and done after it. The context ends with the Host.
-func (v *callTracker) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+func (t *callTracker) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
 		cancel(nil)
 		return nil, nil, closedError()
 	}
-	if v.cancels == nil {
-		v.cancels = map[*context.CancelCauseFunc]bool{}
+	if t.cancels == nil {
+		t.cancels = map[*context.CancelCauseFunc]bool{}
 	}
-	v.cancels[&cancel] = true
-	v.calls.Add(1)
+	t.cancels[&cancel] = true
+	t.calls.Add(1)
 	return ctx, func() {
 		cancel(nil)
-		v.mu.Lock()
-		delete(v.cancels, &cancel)
-		v.mu.Unlock()
-		v.calls.Done()
+		t.mu.Lock()
+		delete(t.cancels, &cancel)
+		t.mu.Unlock()
+		t.calls.Done()
 	}, nil
 }
 
 // close ends the calls of h and releases the processes; those without other users end, too.
-func (v *callTracker) close(ctx context.Context, h *Host, processes *processPool[*instance]) {
-	v.mu.Lock()
-	v.closed = true
-	for cancel := range v.cancels {
+func (t *callTracker) close(ctx context.Context, h *Host, processes *processPool[*instance]) {
+	t.mu.Lock()
+	t.closed = true
+	for cancel := range t.cancels {
 		(*cancel)(closedError())
 	}
-	v.mu.Unlock()
-	v.calls.Wait()
-	for _, i := range v.instances { // nothing is added any more
+	t.mu.Unlock()
+	t.calls.Wait()
+	for _, i := range t.instances { // nothing is added any more
 		i.removeUser(h, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
 	}
 }

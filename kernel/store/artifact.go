@@ -18,9 +18,9 @@ import (
 //
 // From the second run of the pipeline on, the first name ends in .r<run>.v<visit>.yaml. In a parallel block
 // the provider comes before the id. The error says that the plan has no such node.
-func Artifact(p *plan.Plan, at event.Location) (visit, newest string, err error) {
-	name, err := artifactName(p, at)
-	return name + visitSuffix(at), name + ".yaml", err
+func Artifact(p *plan.Plan, loc event.Location) (visit, newest string, err error) {
+	name, err := artifactName(p, loc)
+	return name + visitSuffix(loc), name + ".yaml", err
 }
 
 // StartArtifact is the file of the artifact that a run begins with.
@@ -35,31 +35,31 @@ func GivenArtifact(p *plan.Plan, path string) (given, newest string, err error) 
 
 // EmbeddedInput returns the file of the input artifact of the pipeline that a node embeds:
 // artifacts/NN-[NN-…]<id>.input.v<visit>.yaml.
-func EmbeddedInput(p *plan.Plan, at event.Location) (string, error) {
-	name, err := artifactName(p, at)
-	return name + ".input" + visitSuffix(at), err
+func EmbeddedInput(p *plan.Plan, loc event.Location) (string, error) {
+	name, err := artifactName(p, loc)
+	return name + ".input" + visitSuffix(loc), err
 }
 
 // artifactName returns the common beginning of the file names of a node's artifacts.
-func artifactName(p *plan.Plan, at event.Location) (string, error) {
-	n := p.Find(at.Node)
+func artifactName(p *plan.Plan, loc event.Location) (string, error) {
+	n := p.Find(loc.Node)
 	if n == nil {
-		return "", fmt.Errorf("the plan has no node %q", at.Node)
+		return "", fmt.Errorf("the plan has no node %q", loc.Node)
 	}
-	name := nodePositions(at.Node) + "-"
-	if at.Branch != "" {
-		name += pathElement(at.Branch) + "-"
+	name := nodePositions(loc.Node) + "-"
+	if loc.Branch != "" {
+		name += pathElement(loc.Branch) + "-"
 	}
 	return path.Join(ArtifactsDir, name+pathElement(n.ID)), nil
 }
 
 // visitSuffix returns the end of an artifact's file name: run and visit.
-func visitSuffix(at event.Location) string {
+func visitSuffix(loc event.Location) string {
 	run := ""
-	if at.Run > 1 {
-		run = fmt.Sprintf(".r%d", at.Run)
+	if loc.Run > 1 {
+		run = fmt.Sprintf(".r%d", loc.Run)
 	}
-	return fmt.Sprintf("%s.v%d.yaml", run, max(at.Visit, 1))
+	return fmt.Sprintf("%s.v%d.yaml", run, max(loc.Visit, 1))
 }
 
 // nodePositions returns the positions of a path with two digits each, joined by dashes.
@@ -73,10 +73,10 @@ func nodePositions(path string) string {
 
 // DeclaredOutput returns the name in the project of a node's output_path, "" without one. Each provider of a
 // parallel block has its own copy, because they would overwrite each other's file.
-func DeclaredOutput(p *plan.Plan, n *plan.Node, session string, at event.Location) string {
+func DeclaredOutput(p *plan.Plan, n *plan.Node, session string, loc event.Location) string {
 	name := strings.NewReplacer("${SESSION}", session, "${SESSION_NAME}", session).Replace(n.OutputPath)
-	scope, err := Provider(p, at)
-	if name == "" || at.Branch == "" || err != nil {
+	scope, err := Provider(p, loc)
+	if name == "" || loc.Branch == "" || err != nil {
 		return name
 	}
 	return path.Join(RunsDir, session, string(scope), path.Clean("/"+filepath.ToSlash(name)))

@@ -31,43 +31,43 @@ type dirCache struct {
 }
 
 // acquire returns a cached directory for use, nil if it is not in the cache.
-func (ps *dirCache) acquire(dir string) *cachedDir {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	i := slices.IndexFunc(ps.kept, func(p *cachedDir) bool { return p.dir == dir })
+func (c *dirCache) acquire(dir string) *cachedDir {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.kept, func(p *cachedDir) bool { return p.dir == dir })
 	if i < 0 {
 		return nil
 	}
-	p := ps.kept[i]
-	ps.kept = append(slices.Delete(ps.kept, i, i+1), p)
+	p := c.kept[i]
+	c.kept = append(slices.Delete(c.kept, i, i+1), p)
 	p.uses++
 	return p
 }
 
 // add caches a directory that was just opened and evicts the least recently used one.
-func (ps *dirCache) add(p *cachedDir) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+func (c *dirCache) add(p *cachedDir) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	p.kept = true
-	ps.kept = append(ps.kept, p)
-	if len(ps.kept) > maxOpenDirs {
-		ps.evictAt(0)
+	c.kept = append(c.kept, p)
+	if len(c.kept) > maxOpenDirs {
+		c.evictAt(0)
 	}
 }
 
 // evict removes a directory that is no longer the one at its path.
-func (ps *dirCache) evict(p *cachedDir) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	if i := slices.Index(ps.kept, p); i >= 0 {
-		ps.evictAt(i)
+func (c *dirCache) evict(p *cachedDir) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.kept, p); i >= 0 {
+		c.evictAt(i)
 	}
 }
 
 // evictAt removes the i-th directory; the caller holds the lock.
-func (ps *dirCache) evictAt(i int) {
-	p := ps.kept[i]
-	ps.kept = slices.Delete(ps.kept, i, i+1)
+func (c *dirCache) evictAt(i int) {
+	p := c.kept[i]
+	c.kept = slices.Delete(c.kept, i, i+1)
 	p.kept = false
 	if p.uses == 0 {
 		_ = p.root.Close()
@@ -75,23 +75,23 @@ func (ps *dirCache) evictAt(i int) {
 }
 
 // release ends one use of a directory.
-func (ps *dirCache) release(p *cachedDir) {
+func (c *dirCache) release(p *cachedDir) {
 	if p.info == nil {
 		return // the store's own
 	}
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if p.uses--; p.uses == 0 && !p.kept {
 		_ = p.root.Close()
 	}
 }
 
 // close evicts all directories.
-func (ps *dirCache) close() {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	for len(ps.kept) > 0 {
-		ps.evictAt(0)
+func (c *dirCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.kept) > 0 {
+		c.evictAt(0)
 	}
 }
 

@@ -44,24 +44,24 @@ func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 	defer cancel()
 	l := &Lock{project: p, info: ownLockInfo(session, o.Marker)}
 	for force := o.Force; ; {
-		g, err := openLock(ctx, p, session, os.O_CREATE|os.O_RDWR)
+		f, err := openLock(ctx, p, session, os.O_CREATE|os.O_RDWR)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case !g.isHeld():
-			err = l.claim(g)
+		case !f.isHeld():
+			err = l.claim(f)
 		case force:
 			force = false
-			err = l.override(g)
+			err = l.override(f)
 		default:
-			err = contentionError(session, g.info)
+			err = contentionError(session, f.info)
 		}
 		if l.file != nil {
 			return l, nil
 		}
-		if l.overridden != g.file {
-			_ = g.file.Close()
+		if l.overridden != f.file {
+			_ = f.file.Close()
 		}
 		if err != nil {
 			l.closeOverridden()
@@ -72,30 +72,30 @@ func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 
 // claim writes this process into a locked file and sets l.file. It leaves l.file nil if the Bash engine, which
 // checks only the content, removed the file meanwhile.
-func (l *Lock) claim(g *lockFile) error {
-	before := g.info
+func (l *Lock) claim(f *lockFile) error {
+	before := f.info
 	failpoint.Point("lock.acquire.before-write")
-	if err := g.write(l.info); err != nil {
+	if err := f.write(l.info); err != nil {
 		return err
 	}
 	failpoint.Point("lock.acquire.after-write")
-	current, err := g.isCurrent(l.project)
+	current, err := f.isCurrent(l.project)
 	if err != nil || !current {
 		return err
 	}
 	if before.PID > 0 {
 		l.stale = &StaleLock{Session: l.info.Session, PID: before.PID}
 	}
-	l.file = g
+	l.file = f
 	return nil
 }
 
 // override removes a file that another process holds, which ends that process's ownership.
-func (l *Lock) override(g *lockFile) error {
-	removed, err := g.remove(l.project)
+func (l *Lock) override(f *lockFile) error {
+	removed, err := f.remove(l.project)
 	if removed {
-		l.overridden = g.file
-		l.warning = fmt.Sprintf("overriding existing lock for session %q (%s)", l.info.Session, g.info.holderText())
+		l.overridden = f.file
+		l.warning = fmt.Sprintf("overriding existing lock for session %q (%s)", l.info.Session, f.info.holderText())
 	}
 	return err
 }

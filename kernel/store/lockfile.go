@@ -43,18 +43,18 @@ type lockFile struct {
 // create one.
 func openLock(ctx context.Context, p *Project, session string, flag int) (*lockFile, error) {
 	for {
-		g, err := openLockFile(p, session, flag)
+		f, err := openLockFile(p, session, flag)
 		if err != nil {
 			return nil, err
 		}
-		settled, err := g.findHolder(ctx, p)
-		if err == nil && !settled && ctx.Err() != nil {
-			err = fmt.Errorf("lock %s: %w", p.Abs(g.name), errLockChanging)
+		found, err := f.findHolder(ctx, p)
+		if err == nil && !found && ctx.Err() != nil {
+			err = fmt.Errorf("lock %s: %w", p.Abs(f.name), errLockChanging)
 		}
-		if err == nil && settled {
-			return g, nil
+		if err == nil && found {
+			return f, nil
 		}
-		_ = g.file.Close()
+		_ = f.file.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -81,20 +81,20 @@ func openLockFile(p *Project, session string, flag int) (*lockFile, error) {
 
 // findHolder determines the holder of the file; false means that the file must be opened again. A living
 // process named in the file counts without the flock, which the Bash engine cannot take everywhere.
-func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
-	if err := g.read(); err != nil {
+func (f *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
+	if err := f.read(); err != nil {
 		return false, err
 	}
-	if g.info.isAlive() && g.info.PID != os.Getpid() {
+	if f.info.isAlive() && f.info.PID != os.Getpid() {
 		return true, nil
 	}
-	err := TryFlock(g.file)
+	err := TryFlock(f.file)
 	if errors.Is(err, ErrFlocked) {
-		if g.info.isAlive() { // this process already holds it
+		if f.info.isAlive() { // this process already holds it
 			return true, nil
 		}
 		brief, cancel := context.WithTimeout(ctx, lockPause)
-		err = Flock(brief, g.file)
+		err = Flock(brief, f.file)
 		cancel()
 	}
 	if errors.Is(err, ErrFlocked) {
@@ -103,67 +103,67 @@ func (g *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	g.locked = true
-	current, err := g.isCurrent(p)
+	f.locked = true
+	current, err := f.isCurrent(p)
 	if err != nil || !current {
 		return false, err
 	}
-	return true, g.read() // it may have been written before it was let go
+	return true, f.read() // it may have been written before it was let go
 }
 
 // isHeld reports whether another process, or another lock of this one, holds the session. A recorded process
 // with this PID is not this one: otherwise the flock would have failed.
-func (g *lockFile) isHeld() bool {
-	return !g.locked || g.info.isAlive() && g.info.PID != os.Getpid()
+func (f *lockFile) isHeld() bool {
+	return !f.locked || f.info.isAlive() && f.info.PID != os.Getpid()
 }
 
-func (g *lockFile) read() error {
-	text, err := io.ReadAll(io.NewSectionReader(g.file, 0, maxLockFile))
+func (f *lockFile) read() error {
+	text, err := io.ReadAll(io.NewSectionReader(f.file, 0, maxLockFile))
 	if err != nil {
 		return fmt.Errorf("read lock: %w", err)
 	}
-	g.info, g.written = parseLock(text)
+	f.info, f.written = parseLock(text)
 	return nil
 }
 
 // write replaces the content of the file. The new text is complete before the rest of a longer old text is
 // cut.
-func (g *lockFile) write(info LockInfo) error {
+func (f *lockFile) write(info LockInfo) error {
 	text, err := info.render()
 	if err != nil {
 		return err
 	}
-	failpoint.BeforeWrite(g.file.Name())
-	if _, err := g.file.WriteAt(text, 0); err != nil {
+	failpoint.BeforeWrite(f.file.Name())
+	if _, err := f.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("write lock: %w", err)
 	}
 	failpoint.Point("lock.acquire.written")
-	if err := g.file.Truncate(int64(len(text))); err != nil {
+	if err := f.file.Truncate(int64(len(text))); err != nil {
 		return fmt.Errorf("write lock: %w", err)
 	}
-	g.info, g.written = info, true
+	f.info, f.written = info, true
 	return nil
 }
 
 // isCurrent reports whether the path still leads to the open file.
-func (g *lockFile) isCurrent(p *Project) (bool, error) {
-	there, err := p.Stat(g.name)
+func (f *lockFile) isCurrent(p *Project) (bool, error) {
+	there, err := p.Stat(f.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	ours, err := g.file.Stat()
+	ours, err := f.file.Stat()
 	if err != nil {
-		return false, fmt.Errorf("lock %s: %w", p.Abs(g.name), err)
+		return false, fmt.Errorf("lock %s: %w", p.Abs(f.name), err)
 	}
 	return os.SameFile(ours, there), nil
 }
 
 // remove removes the file if the path still leads to it. The guard excludes other removals in between.
-func (g *lockFile) remove(p *Project) (removed bool, err error) {
-	current, err := g.isCurrent(p)
+func (f *lockFile) remove(p *Project) (removed bool, err error) {
+	current, err := f.isCurrent(p)
 	if err != nil || !current {
 		return false, err // also when the whole directory is gone
 	}
@@ -172,10 +172,10 @@ func (g *lockFile) remove(p *Project) (removed bool, err error) {
 		return false, err
 	}
 	defer unguard()
-	if current, err = g.isCurrent(p); err != nil || !current {
+	if current, err = f.isCurrent(p); err != nil || !current {
 		return false, err
 	}
-	if err := p.Remove(g.name); err != nil {
+	if err := p.Remove(f.name); err != nil {
 		return false, err
 	}
 	return true, nil

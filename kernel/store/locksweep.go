@@ -26,9 +26,9 @@ func LockHolder(p *Project, session string) (holder LockInfo, held bool, err err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holderWait)
 	defer cancel()
-	g, err := openLock(ctx, p, session, os.O_RDWR) // what NFS asks for
+	f, err := openLock(ctx, p, session, os.O_RDWR) // what NFS asks for
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		g, err = openLock(ctx, p, session, os.O_RDONLY) // another user's project
+		f, err = openLock(ctx, p, session, os.O_RDONLY) // another user's project
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return LockInfo{}, false, nil
@@ -36,12 +36,12 @@ func LockHolder(p *Project, session string) (holder LockInfo, held bool, err err
 	if err != nil {
 		return LockInfo{}, false, err
 	}
-	defer g.file.Close()
-	if !g.isHeld() {
+	defer f.file.Close()
+	if !f.isHeld() {
 		return LockInfo{}, false, nil
 	}
-	g.info.Session = session
-	return g.info, true, nil
+	f.info.Session = session
+	return f.info, true, nil
 }
 
 // SweepLocks removes the locks of all dead processes and returns them in the order of names. Unreadable locks
@@ -79,35 +79,35 @@ func sweepLock(p *Project, session string) (pid int, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockPause)
 	defer cancel()
-	g, err := openLock(ctx, p, session, os.O_RDWR)
+	f, err := openLock(ctx, p, session, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLockChanging) {
 		return 0, nil // released or taken meanwhile
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer g.file.Close()
-	if g.isHeld() || !g.written {
+	defer f.file.Close()
+	if f.isHeld() || !f.written {
 		return 0, nil
 	}
 	failpoint.Point("lock.sweep.before-remove")
-	removed, err := g.remove(p)
+	removed, err := f.remove(p)
 	if !removed {
 		return 0, err
 	}
-	return g.info.PID, err
+	return f.info.PID, err
 }
 
 // isDeadLock reports whether a lock names a process that is not alive, or one that had this process's number.
 func isDeadLock(p *Project, session string) (bool, error) {
-	g, err := openLockFile(p, session, os.O_RDONLY)
+	f, err := openLockFile(p, session, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer g.file.Close()
-	err = g.read()
-	return g.written && (g.info.PID == os.Getpid() || !g.info.isAlive()), err
+	defer f.file.Close()
+	err = f.read()
+	return f.written && (f.info.PID == os.Getpid() || !f.info.isAlive()), err
 }

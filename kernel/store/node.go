@@ -28,20 +28,20 @@ type Node string
 // engine has only those; a nested pipeline always has its run, counted over all its visits. A location
 // with a branch and the block's own path is the branch's directory. The error says that the plan has
 // no such node.
-func At(p *plan.Plan, at event.Location) (Node, error) {
-	w := nodePath{location: at, path: at.Node}
+func At(p *plan.Plan, loc event.Location) (Node, error) {
+	w := nodePath{location: loc, path: loc.Node}
 	if err := w.descend(p.Nodes); err != nil {
 		return "", err
 	}
-	if at.Step != "" {
-		w.add("steps", pathElement(at.Step))
+	if loc.Step != "" {
+		w.add("steps", pathElement(loc.Step))
 	}
 	return Node(path.Join(w.elements...)), nil
 }
 
 // Provider returns the directory of the provider at the location in a parallel block.
-func Provider(p *plan.Plan, at event.Location) (Node, error) {
-	return At(p, event.Location{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
+func Provider(p *plan.Plan, loc event.Location) (Node, error) {
+	return At(p, event.Location{Node: loc.Outer(), Visit: loc.Visit, Run: loc.Run, Branch: loc.Branch})
 }
 
 // nodePath collects the path elements from the session's directory down to a node.

@@ -107,11 +107,11 @@ func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
 	candidates := c.cfg.Search.Plugins
 	plugins := make([]DescribedPlugin, len(candidates))
 	var wait sync.WaitGroup
-	places := make(chan struct{}, maxDescribers)
+	slots := make(chan struct{}, maxDescribers)
 	for i, candidate := range candidates {
 		wait.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			plugins[i] = c.describePlugin(ctx, candidate)
 		})
 	}

@@ -78,8 +78,8 @@ type SearchResult struct {
 func (s Search) Find() SearchResult {
 	f := SearchResult{Searched: s.Dirs}
 	first := map[string]string{}
-	for _, place := range s.Dirs {
-		for _, path := range s.list(place, &f) {
+	for _, d := range s.Dirs {
+		for _, path := range s.list(d, &f) {
 			name, reason := inspectFile(path)
 			if earlier, taken := first[name]; reason == "" && taken {
 				reason = "shadowed by " + earlier
@@ -89,7 +89,7 @@ func (s Search) Find() SearchResult {
 				continue
 			}
 			first[name] = path
-			f.Plugins = append(f.Plugins, Plugin{Name: name, Path: path, Source: place.Source})
+			f.Plugins = append(f.Plugins, Plugin{Name: name, Path: path, Source: d.Source})
 		}
 	}
 	s.addBundled(&f, first)
@@ -101,42 +101,42 @@ func (f *SearchResult) addIgnored(path, reason string) {
 }
 
 // list returns the files of a directory by name, none for one that does not exist or is refused.
-func (s Search) list(place SearchDir, f *SearchResult) []string {
-	info, err := os.Stat(place.Dir)
+func (s Search) list(d SearchDir, f *SearchResult) []string {
+	info, err := os.Stat(d.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if place.Source == FromFlag {
-			f.addIgnored(place.Dir, "a directory that does not exist")
+		if d.Source == FromFlag {
+			f.addIgnored(d.Dir, "a directory that does not exist")
 		}
 		return nil
 	case err != nil:
-		f.addIgnored(place.Dir, fmt.Sprintf("unreadable: %v", err))
+		f.addIgnored(d.Dir, fmt.Sprintf("unreadable: %v", err))
 		return nil
 	case !info.IsDir():
-		f.addIgnored(place.Dir, "not a directory")
+		f.addIgnored(d.Dir, "not a directory")
 		return nil
 	}
-	if reason := s.refusalReason(place, info); reason != "" {
-		f.addIgnored(place.Dir, reason)
+	if reason := s.refusalReason(d, info); reason != "" {
+		f.addIgnored(d.Dir, reason)
 		return nil
 	}
-	entries, err := os.ReadDir(place.Dir)
+	entries, err := os.ReadDir(d.Dir)
 	if err != nil {
-		f.addIgnored(place.Dir, fmt.Sprintf("unreadable: %v", err))
+		f.addIgnored(d.Dir, fmt.Sprintf("unreadable: %v", err))
 	}
 	paths := make([]string, 0, len(entries))
 	for _, e := range entries {
-		paths = append(paths, filepath.Join(place.Dir, e.Name()))
+		paths = append(paths, filepath.Join(d.Dir, e.Name()))
 	}
 	return paths
 }
 
 // refusalReason says why nothing of a directory may be used, "" if it may.
-func (s Search) refusalReason(place SearchDir, info fs.FileInfo) string {
+func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	if reason := Exposure(info); reason != "" {
 		return "a directory that is " + reason
 	}
-	if s.FromProject(place) {
+	if s.FromProject(d) {
 		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
 			"give it by --plugin-dir, or run `agent-pipelines trust %s` if you trust it", s.Project, s.Project)
 	}
@@ -145,12 +145,12 @@ func (s Search) refusalReason(place SearchDir, info fs.FileInfo) string {
 
 // FromProject reports whether a directory comes from the project and not from the user: it is inside the
 // project, no flag named it, and the user does not trust it.
-func (s Search) FromProject(place SearchDir) bool {
+func (s Search) FromProject(d SearchDir) bool {
 	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
-	if s.Project == "" || place.Source == FromFlag || place.Source == FromExecutable {
+	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
 		return false
 	}
-	dir, err := trust.RealPath(place.Dir)
+	dir, err := trust.RealPath(d.Dir)
 	if err != nil {
 		return true
 	}
@@ -158,7 +158,7 @@ func (s Search) FromProject(place SearchDir) bool {
 	if err != nil || !trust.Within(dir, project) {
 		return err != nil
 	}
-	if place.Source == FromConfig && s.homeWithin(project) {
+	if d.Source == FromConfig && s.homeWithin(project) {
 		return false
 	}
 	if s.Trusted == nil {

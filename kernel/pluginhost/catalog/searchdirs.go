@@ -49,7 +49,7 @@ type SearchOrigin struct {
 
 // SearchDirs returns the directories in the order of the search, without repetitions.
 func SearchDirs(o SearchOrigin) []SearchDir {
-	var places []SearchDir
+	var result []SearchDir
 	seen := map[string]bool{}
 	add := func(source Source, dirs ...string) {
 		for _, dir := range dirs {
@@ -61,7 +61,7 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 			}
 			if !seen[dir] {
 				seen[dir] = true
-				places = append(places, SearchDir{Dir: dir, Source: source})
+				result = append(result, SearchDir{Dir: dir, Source: source})
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 		dir := filepath.Dir(exe)
 		add(FromExecutable, filepath.Join(dir, "plugins"), filepath.Join(dir, "..", "lib", "agent-pipelines", "plugins"))
 	}
-	return places
+	return result
 }
 
 // ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if

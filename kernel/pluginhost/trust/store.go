@@ -103,26 +103,26 @@ func (s Store) Trusted() ([]string, error) {
 
 // Trust records that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	place, err := RealPath(dir)
+	real, err := RealPath(dir)
 	if err != nil {
 		return err
 	}
-	return s.changeTrusted(func(dirs []string) []string { return append(dirs, place) })
+	return s.changeTrusted(func(dirs []string) []string { return append(dirs, real) })
 }
 
 // Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
 // directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
-	place, err := RealPath(dir)
+	real, err := RealPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		place, err = filepath.Abs(dir)
+		real, err = filepath.Abs(dir)
 	}
 	if err != nil {
 		return false, err
 	}
 	err = s.changeTrusted(func(dirs []string) []string {
-		was = slices.Contains(dirs, place)
-		return slices.DeleteFunc(dirs, func(d string) bool { return d == place })
+		was = slices.Contains(dirs, real)
+		return slices.DeleteFunc(dirs, func(d string) bool { return d == real })
 	})
 	return was, err
 }
@@ -133,11 +133,11 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	place, err := RealPath(dir)
+	real, err := RealPath(dir)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(dirs, func(d string) bool { return Within(place, d) }), nil
+	return slices.ContainsFunc(dirs, func(d string) bool { return Within(real, d) }), nil
 }
 
 func (s Store) changeTrusted(change func(dirs []string) []string) error {
