@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -19,8 +18,8 @@ const survivorGrace = 2 * time.Second
 
 // removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
 // being opened. A lock that cannot be removed is only logged.
-func (e *Engine) removeStaleLocks() []lock.Swept {
-	swept, err := lock.Sweep(e.project, e.isRunning)
+func (e *Engine) removeStaleLocks() []store.StaleLock {
+	swept, err := store.SweepLocks(e.project, e.isRunning)
 	if err != nil {
 		e.log.Warn("could not remove all stale locks", "error", err)
 	}
@@ -154,7 +153,7 @@ func (s *session) remove(ctx context.Context, unfinished bool) error {
 	}
 	s.closers = append(s.closers, s.closeHost)
 	s.releaseStale(ctx)
-	if _, dead := s.lock.Swept(); unfinished && !dead {
+	if _, dead := s.lock.StaleLock(); unfinished && !dead {
 		if err := s.releaseStrategies(ctx, s.name); err != nil {
 			s.log.Warn("could not release the session's resources", "error", err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -72,7 +71,7 @@ func (c components) strategy(ctx context.Context, name string, node *plan.Node) 
 	if err != nil {
 		return nil, err
 	}
-	use.Env = environ.Policy{}
+	use.Env = pluginhost.EnvPolicy{}
 	return c.host.Termination(ctx, name, use)
 }
 
@@ -86,7 +85,7 @@ func (c components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Nod
 	if err != nil {
 		return nil, err
 	}
-	use.Names = environ.Named(h.Config)
+	use.Names = pluginhost.ReferencedEnv(h.Config)
 	return c.host.HookAction(ctx, h.Action, use)
 }
 
@@ -119,19 +118,19 @@ func (c components) use(ctx context.Context, kind sdk.Kind, name string, node *p
 }
 
 // parseEnvPolicy decodes policy.env: one word or a list of names.
-func parseEnvPolicy(env json.RawMessage) (environ.Policy, error) {
+func parseEnvPolicy(env json.RawMessage) (pluginhost.EnvPolicy, error) {
 	if len(env) == 0 {
-		return environ.Policy{}, nil
+		return pluginhost.EnvPolicy{}, nil
 	}
 	var words []string
 	if json.Unmarshal(env, &words) != nil {
 		var word string
 		if err := json.Unmarshal(env, &word); err != nil {
-			return environ.Policy{}, fmt.Errorf("read policy.env: %w", err)
+			return pluginhost.EnvPolicy{}, fmt.Errorf("read policy.env: %w", err)
 		}
 		words = []string{word}
 	}
-	return environ.Parse(words)
+	return pluginhost.ParseEnv(words)
 }
 
 // nodeComponents finds the components for one node. It implements attempt.Providers, termination.Providers

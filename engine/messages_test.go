@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -86,7 +85,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	}
 
 	// The kernel has ended the session and still holds the lock.
-	l, err := lock.Acquire(p, "demo", lock.Options{})
+	l, err := store.AcquireLock(p, "demo", store.LockOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -33,7 +32,7 @@ func (s *session) notifications() []settings.Notification {
 // notifyAction finds the action of an entry. The action gets the environment variables that the entry names;
 // the pipeline's policies do not apply.
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
-	use := pluginhost.Use{Names: environ.Named(n.Config)}
+	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
 	var err error
 	if use.Sandbox, err = s.sandboxSettings().resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -216,7 +215,7 @@ func (e *Engine) checkUnlocked(name string, force bool) error {
 	if err := store.CheckSession(name); err != nil {
 		return err
 	}
-	holder, held, err := lock.Holder(e.project, name)
+	holder, held, err := store.LockHolder(e.project, name)
 	if err == nil && held {
 		return alreadyRunningError(name, holder.PID)
 	}

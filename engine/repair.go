@@ -9,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -98,7 +97,7 @@ func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 	}
 	s.dir = dir
 	s.closers = append(s.closers, dir.Close)
-	holder, held, err := lock.Holder(s.engine.project, s.name)
+	holder, held, err := store.LockHolder(s.engine.project, s.name)
 	if err == nil && held {
 		err = alreadyRunningError(s.name, holder.PID)
 	}

@@ -230,7 +230,7 @@ func (s *session) refuseEnded(o ResumeOptions) error {
 func (s *session) awaitFencedOwner(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, fencedOwnerWait)
 	defer cancel()
-	if err := s.lock.AwaitOverridden(ctx); err != nil {
+	if err := s.lock.AwaitPreviousHolder(ctx); err != nil {
 		s.log.Warn("the previous kernel may still be running", "error", err)
 		s.possiblyFenced = s.state.Epoch > 1 // otherwise no earlier kernel has run it
 	}

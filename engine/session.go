@@ -16,7 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -78,8 +77,8 @@ type session struct {
 	metrics   *metrics.Collector
 	closers   []func() error // in the order of opening
 
-	lock       *lock.Lock
-	staleLocks []lock.Swept       // locks of dead kernels, removed when the session was opened
+	lock       *store.Lock
+	staleLocks []store.StaleLock  // locks of dead kernels, removed when the session was opened
 	survivors  []process.Survivor // of an earlier run, ended when the session was opened
 
 	plan *plan.Plan
@@ -168,13 +167,13 @@ func (s *session) acquire(force, create bool) error {
 		}
 	}
 	s.staleLocks = s.engine.removeStaleLocks()
-	l, err := lock.Acquire(s.engine.project, s.name, lock.Options{Force: force, Marker: s.processMarker()})
+	l, err := store.AcquireLock(s.engine.project, s.name, store.LockOptions{Force: force, Marker: s.processMarker()})
 	if err != nil {
 		return wrapLocked(err)
 	}
 	s.lock = l
 	s.closers = append(s.closers, l.Release)
-	if dead, ok := l.Swept(); ok {
+	if dead, ok := l.StaleLock(); ok {
 		s.staleLocks = append(s.staleLocks, dead)
 	}
 	if w := l.Warning(); w != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	plugincatalog "github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -48,15 +48,15 @@ func (c *config) readSettings() (allSettings, error) {
 	dir := c.configDir
 	if dir == "" {
 		var err error
-		if dir, err = discovery.ConfigDir(); err != nil {
+		if dir, err = plugincatalog.ConfigDir(); err != nil {
 			return allSettings{}, err
 		}
 	}
 	home := c.variable("HOME")
 	s := allSettings{userFile: filepath.Join(dir, settings.FileName), overrides: c.providerConfigs}
-	s.inProject = discovery.Owned(dir, c.workDir, home)
+	s.inProject = plugincatalog.ConfigInProject(dir, c.workDir, home)
 	s.user.Settings, s.user.diagnostics = settings.Read(dir, s.inProject)
-	trusts := discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home)
+	trusts := plugincatalog.TrustFunc(trust.Store{Dir: dir}, c.workDir, home)
 	s.project.Settings, s.project.diagnostics = settings.ReadProject(c.workDir, trusts)
 	if ok, err := trusts(c.workDir); err == nil { // settings.ReadProject reports a damaged trust file
 		s.trusted = ok

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -122,7 +121,7 @@ func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fol
 	s.Health = fold.health.withScore()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
 	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
-	holder, held, err := lock.Holder(e.project, session)
+	holder, held, err := store.LockHolder(e.project, session)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +190,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 		if h.Err != nil {
 			e.log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
 		}
-		_, held, err := lock.Holder(e.project, h.Session)
+		_, held, err := store.LockHolder(e.project, h.Session)
 		if err != nil {
 			return nil, err
 		}

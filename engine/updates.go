@@ -11,7 +11,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -288,7 +287,7 @@ func (e *Engine) awaitUnlocked(ctx context.Context, session string) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		if _, held, err := lock.Holder(e.project, session); err != nil || !held {
+		if _, held, err := store.LockHolder(e.project, session); err != nil || !held {
 			return err
 		}
 		select {

@@ -19,24 +19,23 @@ import (
 )
 
 const (
-	ours = "github.com/dodo-digital/agent-pipelines/"
+	modulePrefix = "github.com/dodo-digital/agent-pipelines/"
 )
 
-// outside are the packages that write nothing in a session, and what they write instead.
-var outside = map[string]string{
+// exemptPackages are the packages that write nothing in a session, with the files that they write instead.
+var exemptPackages = map[string]string{
 	"engine/crashtest":          "scratch copies of a project, by a program that runs no engine",
 	"engine/internal/settings":  "config.yaml of the user and the project, by config set",
-	"kernel/pluginhost/catalog": "a cache of what plugins say of themselves; it is made again",
-	"kernel/pluginhost/install": "the user's directory of plugins, by plugins install",
+	"kernel/pluginhost/catalog": "a cache of plugin descriptions, which is rebuilt, and the user's directory of plugins, by plugins install",
 	"kernel/pluginhost/launch":  "the directory of a plugin's socket, which ends with its process",
-	"kernel/pluginhost/process": "the same; what a dead kernel left is swept (TestCrashedSocketDir)",
+	"kernel/pluginhost/process": "the same; the remains of a dead kernel are swept (TestCrashedSocketDir)",
 	"kernel/pluginhost/trust":   "the user's trusted.json and plugins.lock, by trust and plugins lock",
 	"engine/internal/sandbox":   "the process that it confines, and control groups",
 	"engine/enginetest":         "the project of a test",
 }
 
-// writing are the functions that change a file system.
-var writing = set(
+// writeFuncs are the functions that change a file system.
+var writeFuncs = set(
 	"os.WriteFile", "os.Create", "os.CreateTemp", "os.Rename", "os.Remove", "os.RemoveAll", "os.Mkdir", "os.MkdirAll", "os.MkdirTemp",
 	"os.Link", "os.Symlink", "os.Truncate", "os.CopyFS",
 	"(*os.Root).WriteFile", "(*os.Root).Create", "(*os.Root).Rename", "(*os.Root).Remove", "(*os.Root).RemoveAll",
@@ -46,16 +45,18 @@ var writing = set(
 	"golang.org/x/sys/unix.Mkdir", "golang.org/x/sys/unix.Ftruncate", "syscall.Write", "syscall.Rename", "syscall.Unlink", "syscall.Mkdir",
 )
 
-// opening are those that do so if their flags, the second argument, say so.
-var opening = set("os.OpenFile", "(*os.Root).OpenFile")
+// openFuncs are functions that change a file system if their flags, the second argument, say so.
+var openFuncs = set("os.OpenFile", "(*os.Root).OpenFile")
 
-// calling are the calls that go to a plugin, where its host makes them.
-var calling = set(
+// pluginCalls are the calls of the plugin host to a plugin.
+var pluginCalls = set(
 	sdk("Provider", "Execute"), sdk("Termination", "Decide"), sdk("HookAction", "Run"), sdk("Releaser", "Release"),
 	sdk("Validator", "Validate"), sdk("Initializer", "Init"),
 )
 
-func sdk(kind, method string) string { return "(" + ours + "plugin-sdk." + kind + ")." + method }
+func sdk(kind, method string) string {
+	return "(" + modulePrefix + "plugin-sdk." + kind + ")." + method
+}
 
 func set(names ...string) map[string]bool {
 	all := map[string]bool{}
@@ -65,21 +66,21 @@ func set(names ...string) map[string]bool {
 	return all
 }
 
-// D2: every function of the kernel that writes in a session, and every one that calls a plugin, has a crash point, or
-// tells package crash what it does to the disk: the matrix knows of no others.
+// D2: every function that writes in a session or calls a plugin has a crash point, or announces its change of
+// the disk to package failpoint.
 func TestEveryWriteHasAPoint(t *testing.T) {
 	packages, exports := list(t)
 	files := token.NewFileSet()
 	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	used, points := map[string]bool{}, 0
 	for _, p := range packages {
-		room := strings.TrimPrefix(p.ImportPath, ours)
-		h := house{files: files, uses: map[*ast.Ident]types.Object{}, types: map[ast.Expr]types.TypeAndValue{}, host: strings.HasPrefix(room, "kernel/pluginhost")}
+		pkg := strings.TrimPrefix(p.ImportPath, modulePrefix)
+		h := inspector{files: files, uses: map[*ast.Ident]types.Object{}, types: map[ast.Expr]types.TypeAndValue{}, host: strings.HasPrefix(pkg, "kernel/pluginhost")}
 		for _, f := range h.functions(t, p, imports) {
 			points += f.points
-			switch _, free := outside[room]; {
+			switch _, free := exemptPackages[pkg]; {
 			case free && f.writes != "":
-				used[room] = true
+				used[pkg] = true
 			case f.writes != "" && f.points == 0:
 				t.Errorf("%s: %s in %s has no crash point", files.Position(f.at), f.writes, f.name)
 			case f.calls != "" && f.points < 2:
@@ -87,9 +88,9 @@ func TestEveryWriteHasAPoint(t *testing.T) {
 			}
 		}
 	}
-	for room, why := range outside {
-		if !used[room] {
-			t.Errorf("%s writes nothing, and is left out because of %s", room, why)
+	for pkg, why := range exemptPackages {
+		if !used[pkg] {
+			t.Errorf("%s writes nothing, and is left out because of %s", pkg, why)
 		}
 	}
 	if points < 40 {
@@ -97,14 +98,14 @@ func TestEveryWriteHasAPoint(t *testing.T) {
 	}
 }
 
-type listed struct {
+type goPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 	DepOnly                 bool
 }
 
-// list are the packages of the kernel, and where the compiler has put what all of them and their imports export.
-func list(t *testing.T) (packages []listed, exports map[string]string) {
+// list returns the packages of kernel and engine, and the export data of all packages.
+func list(t *testing.T) (packages []goPackage, exports map[string]string) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "./kernel/...", "./engine/...")
 	cmd.Dir = filepath.Join("..", "..")
@@ -116,7 +117,7 @@ func list(t *testing.T) (packages []listed, exports map[string]string) {
 	}
 	exports = map[string]string{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, exports
 		} else if err != nil {
@@ -129,15 +130,15 @@ func list(t *testing.T) (packages []listed, exports map[string]string) {
 	}
 }
 
-// house looks at the functions of one package.
-type house struct {
+// inspector inspects the functions of one package.
+type inspector struct {
 	files *token.FileSet
 	uses  map[*ast.Ident]types.Object
 	types map[ast.Expr]types.TypeAndValue
 	host  bool // the package hosts plugins
 }
 
-// function is what a function does: the first thing that it writes with, the first call of a plugin, and its points.
+// function is a summary of a function: its first write, its first call of a plugin, and its number of points.
 type function struct {
 	name          string
 	at            token.Pos
@@ -145,7 +146,7 @@ type function struct {
 	points        int
 }
 
-func (h *house) functions(t *testing.T, p listed, imports types.Importer) []function {
+func (h *inspector) functions(t *testing.T, p goPackage, imports types.Importer) []function {
 	t.Helper()
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
@@ -163,14 +164,14 @@ func (h *house) functions(t *testing.T, p listed, imports types.Importer) []func
 	for _, f := range parsed {
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-				all = append(all, h.look(d))
+				all = append(all, h.summarize(d))
 			}
 		}
 	}
 	return all
 }
 
-func (h *house) look(d *ast.FuncDecl) function {
+func (h *inspector) summarize(d *ast.FuncDecl) function {
 	f := function{name: d.Name.Name, at: d.Pos()}
 	ast.Inspect(d.Body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -179,11 +180,11 @@ func (h *house) look(d *ast.FuncDecl) function {
 		}
 		name := h.callee(call)
 		switch {
-		case strings.HasPrefix(name, ours+"kernel/failpoint."):
+		case strings.HasPrefix(name, modulePrefix+"kernel/failpoint."):
 			f.points++
-		case writing[name], opening[name] && h.opensToWrite(call), h.writesInto(name, call):
+		case writeFuncs[name], openFuncs[name] && h.opensToWrite(call), h.writesInto(name, call):
 			f.writes = name
-		case h.host && calling[name]:
+		case h.host && pluginCalls[name]:
 			f.calls = name
 		}
 		return true
@@ -191,8 +192,8 @@ func (h *house) look(d *ast.FuncDecl) function {
 	return f
 }
 
-// callee is the full name of the function that is called, "" where it has none.
-func (h *house) callee(call *ast.CallExpr) string {
+// callee returns the full name of the called function, "" if it has none.
+func (h *inspector) callee(call *ast.CallExpr) string {
 	var id *ast.Ident
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -208,8 +209,8 @@ func (h *house) callee(call *ast.CallExpr) string {
 	return ""
 }
 
-// opensToWrite reports whether the flags are other than those of a reader, or not known.
-func (h *house) opensToWrite(call *ast.CallExpr) bool {
+// opensToWrite reports whether the flags are unknown or those of a writer.
+func (h *inspector) opensToWrite(call *ast.CallExpr) bool {
 	flags, known := constant.Int64Val(constant.ToInt(value(h.types[call.Args[1]].Value)))
 	return !known || flags&int64(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND) != 0
 }
@@ -221,8 +222,8 @@ func value(v constant.Value) constant.Value {
 	return v
 }
 
-// writesInto reports whether a function of fmt or io is given an open file to write to.
-func (h *house) writesInto(name string, call *ast.CallExpr) bool {
+// writesInto reports whether a function of fmt or io writes to an open file.
+func (h *inspector) writesInto(name string, call *ast.CallExpr) bool {
 	if !strings.HasPrefix(name, "fmt.Fp") && !strings.HasPrefix(name, "io.Copy") && name != "io.WriteString" {
 		return false
 	}

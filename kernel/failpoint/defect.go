@@ -1,11 +1,11 @@
 package failpoint
 
-// The ways in which an armed kernel can be wrong ([Defect]).
+// The faults that an armed kernel can have, see [Defect].
 const (
-	// SkipCommit acts on events that are not written yet.
+	// SkipCommit acts on events before they are written.
 	SkipCommit = "skip-commit"
 	// SkipSync writes the line that names a file before the file is on the disk.
 	SkipSync = "skip-sync"
-	// SkipDedupe makes calls of tools again that were made before the crash.
+	// SkipDedupe repeats tool calls that were made before the crash.
 	SkipDedupe = "skip-dedupe"
 )

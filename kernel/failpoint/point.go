@@ -2,28 +2,28 @@
 
 package failpoint
 
-// Point is where the process may die. Names are "<room>.<act>.<moment>".
+// Point marks a moment at which the process may die. Names are "<package>.<action>.<moment>".
 func Point(string) {}
 
-// Writing tells that the content of the file at this path is about to change, or that the file is about to be
-// made. The elements are joined as by [path/filepath.Join].
-func Writing(...string) {}
+// BeforeWrite announces a change of the file at this path, or its creation. The elements are joined as by
+// [path/filepath.Join].
+func BeforeWrite(...string) {}
 
-// Synced tells that the content of the file at this path is on the disk.
-func Synced(...string) {}
+// AfterSync records that the content of the file at this path is on the disk.
+func AfterSync(...string) {}
 
-// Renaming tells that a file is about to get another name in a directory: the directory, the old name, the new one.
-func Renaming(_, _, _ string) {}
+// BeforeRename announces the renaming of a file in a directory: the directory, the old name, the new name.
+func BeforeRename(_, _, _ string) {}
 
-// Removing tells that the file at this path, or the empty directory, is about to be removed.
-func Removing(...string) {}
+// BeforeRemove announces the removal of the file or empty directory at this path.
+func BeforeRemove(...string) {}
 
-// Made tells that the directory at this path was made.
-func Made(...string) {}
+// AfterMkdir records that the directory at this path was made.
+func AfterMkdir(...string) {}
 
-// SyncedDir tells that the names in the directory at this path are on the disk.
-func SyncedDir(...string) {}
+// AfterSyncDir records that the names in the directory at this path are on the disk.
+func AfterSyncDir(...string) {}
 
-// Defect reports whether the kernel is to be wrong in this way, so that a test can show that it is found out:
-// never, in a normal build.
+// Defect reports whether the kernel has the fault, so that a test can prove that it is detected. It is always
+// false in a normal build.
 func Defect(string) bool { return false }

@@ -12,37 +12,37 @@ import (
 	"syscall"
 )
 
-// armed is made once from the environment; what changes lives inside it.
-var armed = &process{
-	trap:  arm(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
-	power: newDisk(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),
+// armed is built once from the environment.
+var armed = &armedProcess{
+	trap:  newTrap(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
+	power: newDiskState(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),
 }
 
-// process is one that may be told to die. Who reaches a point or tells of the disk holds mu, also while dying: nobody gets
-// past the point that was asked for.
-type process struct {
+// armedProcess is a process that may die at a point. mu is held at a point and while dying, so that no
+// goroutine passes the chosen point.
+type armedProcess struct {
 	defect string
 
 	mu    sync.Mutex // guards:
 	trap  *trap
-	power *disk
+	power *diskState
 }
 
-// Point is where the process may die. Names are "<room>.<act>.<moment>".
+// Point marks a moment at which the process may die. Names are "<package>.<action>.<moment>".
 func Point(name string) {
 	armed.mu.Lock()
 	defer armed.mu.Unlock()
 	if armed.trap.reach(name) {
-		armed.power.lose()
+		armed.power.losePower()
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way
 	}
 }
 
-// Defect reports whether the kernel is to be wrong in this way, so that a test can show that it is found out.
+// Defect reports whether the kernel has the fault, so that a test can prove that it is detected.
 func Defect(name string) bool { return armed.defect == name }
 
-// trap counts the points that were reached and knows at which one to die.
+// trap counts the points reached and decides at which one the process dies.
 type trap struct {
 	number int // 0: none
 	names  []string
@@ -50,7 +50,7 @@ type trap struct {
 	count  int
 }
 
-func arm(at, log string) *trap {
+func newTrap(at, log string) *trap {
 	t := &trap{log: log}
 	if n, err := strconv.Atoi(at); err == nil {
 		t.number = n

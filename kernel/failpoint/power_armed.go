@@ -10,34 +10,34 @@ import (
 	"path/filepath"
 )
 
-// Writing tells that the content of the file at this path is about to change, or that the file is about to be
-// made. The elements are joined as by [filepath.Join].
-func Writing(elem ...string) { armed.tell(writing, elem...) }
+// BeforeWrite announces a change of the file at this path, or its creation. The elements are joined as by
+// [path/filepath.Join].
+func BeforeWrite(elem ...string) { armed.record(recordWrite, elem...) }
 
-// Synced tells that the content of the file at this path is on the disk.
-func Synced(elem ...string) { armed.tell(synced, elem...) }
+// AfterSync records that the content of the file at this path is on the disk.
+func AfterSync(elem ...string) { armed.record(recordSync, elem...) }
 
-// Renaming tells that a file is about to get another name in the directory dir.
-func Renaming(dir, from, to string) {
-	armed.tell(func(d *disk, path string) {
-		target := d.at(filepath.Join(dir, to))
-		target.now, d.at(path).now = d.at(path).now, nil
+// BeforeRename announces the renaming of a file in a directory: the directory, the old name, the new name.
+func BeforeRename(dir, from, to string) {
+	armed.record(func(d *diskState, path string) {
+		target := d.state(filepath.Join(dir, to))
+		target.now, d.state(path).now = d.state(path).now, nil
 	}, dir, from)
 }
 
-// Removing tells that the file at this path, or the empty directory, is about to be removed.
-func Removing(elem ...string) {
-	armed.tell(func(d *disk, path string) { d.at(path).now = nil }, elem...)
+// BeforeRemove announces the removal of the file or empty directory at this path.
+func BeforeRemove(elem ...string) {
+	armed.record(func(d *diskState, path string) { d.state(path).now = nil }, elem...)
 }
 
-// Made tells that the directory at this path was made.
-func Made(elem ...string) {
-	armed.tell(func(d *disk, path string) { d.names[path] = &name{now: &node{dir: true}} }, elem...)
+// AfterMkdir records that the directory at this path was made.
+func AfterMkdir(elem ...string) {
+	armed.record(func(d *diskState, path string) { d.names[path] = &pathState{now: &node{dir: true}} }, elem...)
 }
 
-// SyncedDir tells that the names in the directory at this path are on the disk.
-func SyncedDir(elem ...string) {
-	armed.tell(func(d *disk, dir string) {
+// AfterSyncDir records that the names in the directory at this path are on the disk.
+func AfterSyncDir(elem ...string) {
+	armed.record(func(d *diskState, dir string) {
 		for path, n := range d.names {
 			if filepath.Dir(path) == dir {
 				n.kept = n.now
@@ -46,15 +46,15 @@ func SyncedDir(elem ...string) {
 	}, elem...)
 }
 
-// disk is what is known of the files that the process has changed. A nil disk knows nothing, for a process whose
-// power does not fail.
-type disk struct {
+// diskState is the state of the files that the process has changed. A nil diskState records nothing, for a
+// process without power loss.
+type diskState struct {
 	loss  string
-	names map[string]*name // by absolute path
+	names map[string]*pathState // by absolute path
 }
 
-// name is what a path leads to, now and after a power loss; nil: nothing.
-type name struct{ now, kept *node }
+// pathState is the file that a path leads to, now and after a power loss; nil: none.
+type pathState struct{ now, kept *node }
 
 // node is a file or a directory.
 type node struct {
@@ -62,34 +62,34 @@ type node struct {
 	synced []byte // the content that is on the disk
 }
 
-func newDisk(loss string) *disk {
+func newDiskState(loss string) *diskState {
 	switch loss {
 	case "":
 		return nil
 	case "undone", "empty", "torn":
-		return &disk{loss: loss, names: map[string]*name{}}
+		return &diskState{loss: loss, names: map[string]*pathState{}}
 	default:
 		panic("crash: AGENT_PIPELINES_CRASH_POWER is undone, empty or torn, not " + loss)
 	}
 }
 
-func (p *process) tell(what func(d *disk, path string), elem ...string) {
+func (p *armedProcess) record(change func(d *diskState, path string), elem ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.power != nil {
-		what(p.power, filepath.Join(elem...))
+		change(p.power, filepath.Join(elem...))
 	}
 }
 
-// at is the name of a path. What lies there when the path is first heard of was there before.
-func (d *disk) at(path string) *name {
+// state returns the state of a path. Content found at the first use of the path existed before.
+func (d *diskState) state(path string) *pathState {
 	n, known := d.names[path]
 	if !known {
-		n = &name{}
+		n = &pathState{}
 		if info, err := os.Lstat(path); err == nil {
 			n.now = &node{dir: !info.Mode().IsRegular()} // links and pipes are left alone as directories are
 			if !n.now.dir {
-				n.now.synced = read(path)
+				n.now.synced = readFile(path)
 			}
 			n.kept = n.now
 		}
@@ -98,16 +98,16 @@ func (d *disk) at(path string) *name {
 	return n
 }
 
-func writing(d *disk, path string) {
-	if n := d.at(path); n.now == nil {
+func recordWrite(d *diskState, path string) {
+	if n := d.state(path); n.now == nil {
 		n.now = &node{}
 	}
 }
 
-func synced(d *disk, path string) { d.at(path).now.synced = read(path) }
+func recordSync(d *diskState, path string) { d.state(path).now.synced = readFile(path) }
 
-// lose makes the disk what the power loss leaves of it.
-func (d *disk) lose() {
+// losePower changes the disk to the state after the power loss.
+func (d *diskState) losePower() {
 	if d == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (d *disk) lose() {
 		case n.now != nil && n.now.dir || n.kept != nil && n.kept.dir: // below
 		case d.loss != "undone":
 			if n.now != nil {
-				d.cut(path, n.now)
+				d.truncate(path, n.now)
 			}
 		case n.kept != nil:
 			must(os.WriteFile(path, n.kept.synced, 0o644))
@@ -131,23 +131,23 @@ func (d *disk) lose() {
 	}
 }
 
-// cut leaves of a file's content what was synced, and, torn, half of what was added to it since.
-func (d *disk) cut(path string, n *node) {
+// truncate keeps the synced content of a file and, if torn, half of the content added since.
+func (d *diskState) truncate(path string, n *node) {
 	left := n.synced
-	if there := read(path); d.loss == "torn" && len(there) > len(left) {
+	if there := readFile(path); d.loss == "torn" && len(there) > len(left) {
 		left = there[:len(left)+(len(there)-len(left))/2]
 	}
 	must(os.WriteFile(path, left, 0o644))
 }
 
-func read(path string) []byte {
+func readFile(path string) []byte {
 	b, err := os.ReadFile(path)
 	must(err)
 	return b
 }
 
-// must panics: a harness whose power loss loses nothing would prove nothing. What is gone already, with a directory
-// or by another process, is no error.
+// must panics, because a harness whose power loss does nothing proves nothing. A file that is already gone is
+// no error.
 func must(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		panic(fmt.Sprintf("crash: lose power: %v", err))

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is left of some changes of a directory that had the files old ("12") and gone ("3"), by each kind of loss.
+// Remaining content after changes of a directory with the files old ("12") and gone ("3"), by each kind of
+// loss.
 func TestCrashLosesPower(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -20,13 +21,13 @@ func TestCrashLosesPower(t *testing.T) {
 	}{
 		{"nothing", func(directory) {}, map[string]string{"undone": "gone=3 old=12", "empty": "gone=3 old=12", "torn": "gone=3 old=12"}},
 		{"a file grows", func(d directory) { d.write("old", "123456") }, map[string]string{"undone": "gone=3 old=12", "empty": "gone=3 old=12", "torn": "gone=3 old=1234"}},
-		{"and is synced", func(d directory) { d.write("old", "123456"); Synced(d.path, "old") }, map[string]string{
+		{"and is synced", func(d directory) { d.write("old", "123456"); AfterSync(d.path, "old") }, map[string]string{
 			"undone": "gone=3 old=123456", "empty": "gone=3 old=123456", "torn": "gone=3 old=123456",
 		}},
-		{"a new file, synced without its name", func(d directory) { d.write("new", "n"); Synced(d.path, "new") }, map[string]string{
+		{"a new file, synced without its name", func(d directory) { d.write("new", "n"); AfterSync(d.path, "new") }, map[string]string{
 			"undone": "gone=3 old=12", "empty": "gone=3 new=n old=12", "torn": "gone=3 new=n old=12",
 		}},
-		{"a new file, synced with its name", func(d directory) { d.write("new", "n"); Synced(d.path, "new"); SyncedDir(d.path) }, map[string]string{
+		{"a new file, synced with its name", func(d directory) { d.write("new", "n"); AfterSync(d.path, "new"); AfterSyncDir(d.path) }, map[string]string{
 			"undone": "gone=3 new=n old=12", "empty": "gone=3 new=n old=12", "torn": "gone=3 new=n old=12",
 		}},
 		{"a file replaced and not synced", func(d directory) { d.write("temp", "abcd"); d.rename("temp", "old") }, map[string]string{
@@ -34,20 +35,20 @@ func TestCrashLosesPower(t *testing.T) {
 		}},
 		{"a file replaced in the right order", func(d directory) {
 			d.write("temp", "abcd")
-			Synced(d.path, "temp")
+			AfterSync(d.path, "temp")
 			d.rename("temp", "old")
-			SyncedDir(d.path)
+			AfterSyncDir(d.path)
 		}, map[string]string{"undone": "gone=3 old=abcd", "empty": "gone=3 old=abcd", "torn": "gone=3 old=abcd"}},
-		{"a file replaced, the name alone synced", func(d directory) { d.write("temp", "abcd"); d.rename("temp", "old"); SyncedDir(d.path) }, map[string]string{
+		{"a file replaced, the name alone synced", func(d directory) { d.write("temp", "abcd"); d.rename("temp", "old"); AfterSyncDir(d.path) }, map[string]string{
 			"undone": "gone=3 old=", "empty": "gone=3 old=", "torn": "gone=3 old=ab",
 		}},
 		{"a file removed", func(d directory) { d.remove("gone") }, map[string]string{"undone": "gone=3 old=12", "empty": "old=12", "torn": "old=12"}},
 		{"a directory and what is in it", func(d directory) {
 			d.do(os.Mkdir(filepath.Join(d.path, "dir"), 0o700))
-			Made(d.path, "dir")
+			AfterMkdir(d.path, "dir")
 			d.write("dir/f", "f")
-			Synced(d.path, "dir/f")
-			SyncedDir(d.path, "dir")
+			AfterSync(d.path, "dir/f")
+			AfterSyncDir(d.path, "dir")
 		}, map[string]string{"undone": "gone=3 old=12", "empty": "dir/f=f gone=3 old=12", "torn": "dir/f=f gone=3 old=12"}},
 	}
 	for _, test := range tests {
@@ -56,10 +57,10 @@ func TestCrashLosesPower(t *testing.T) {
 				d := directory{t, t.TempDir()}
 				d.put("old", "12")
 				d.put("gone", "3")
-				armed.power = newDisk(loss)
+				armed.power = newDiskState(loss)
 				defer func() { armed.power = nil }()
 				test.change(d)
-				armed.power.lose()
+				armed.power.losePower()
 				if diff := cmp.Diff(want, d.content()); diff != "" {
 					t.Error(diff)
 				}
@@ -68,7 +69,7 @@ func TestCrashLosesPower(t *testing.T) {
 	}
 }
 
-// directory is changed as the kernel does it: what is done is told.
+// directory is changed as the kernel does it, with announcements.
 type directory struct {
 	t    *testing.T
 	path string
@@ -88,19 +89,19 @@ func (d directory) put(name, text string) {
 
 func (d directory) write(name, text string) {
 	d.t.Helper()
-	Writing(d.path, name)
+	BeforeWrite(d.path, name)
 	d.put(name, text)
 }
 
 func (d directory) rename(from, to string) {
 	d.t.Helper()
-	Renaming(d.path, from, to)
+	BeforeRename(d.path, from, to)
 	d.do(os.Rename(filepath.Join(d.path, from), filepath.Join(d.path, to)))
 }
 
 func (d directory) remove(name string) {
 	d.t.Helper()
-	Removing(d.path, name)
+	BeforeRemove(d.path, name)
 	d.do(os.Remove(filepath.Join(d.path, name)))
 }
 

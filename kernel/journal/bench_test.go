@@ -27,7 +27,7 @@ func BenchmarkAppend(b *testing.B) {
 
 	appendMany := func(n int) {
 		for range n {
-			if _, err := j.Append(b.Context(), change("x")); err != nil {
+			if _, err := j.Append(b.Context(), stateEvent("x")); err != nil {
 				b.Error(err)
 			}
 		}
@@ -65,12 +65,12 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(per(each)/per(plain), "each/raw")
 }
 
-// BenchmarkInformative is an event that nobody waits for.
+// BenchmarkInformative appends events without waiting for the disk.
 func BenchmarkInformative(b *testing.B) {
 	d := openDir(b)
 	j := begin(b, d, journal.Options{})
 	for b.Loop() {
-		if _, err := j.Append(b.Context(), inform("x")); err != nil {
+		if _, err := j.Append(b.Context(), infoEvent("x")); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func BenchmarkInformative(b *testing.B) {
 
 func BenchmarkRead(b *testing.B) {
 	d := openDir(b)
-	text, _ := sample(10)
+	text, _ := sampleJournal(10)
 	put(b, d, text)
 	for b.Loop() {
 		if _, err := journal.Read(d, func(event.Event) error { return nil }); err != nil {

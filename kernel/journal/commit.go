@@ -11,22 +11,22 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 const (
-	// lockWait is how long a commit waits for the file's lock. Others hold it for one write each, so
-	// whoever has it longer hangs.
+	// lockWait is how long a commit waits for the file's lock. Other processes hold it for one write, so a
+	// longer wait means a hang.
 	lockWait = 10 * time.Second
-	// slowCommit is worth a warning (REQUIREMENTS U223).
+	// slowCommit is the duration from which a commit is logged as a warning (REQUIREMENTS U223).
 	slowCommit = 100 * time.Millisecond
 )
 
-// commit writes the queue, tells those who wait, and returns the error that ended the journal, be it
-// now or earlier. writing is held.
+// commit writes the queue, notifies the waiting appenders, and returns the error that ended the journal, now
+// or earlier. The caller holds writing.
 func (j *Journal) commit() error {
-	batch := j.take()
+	batch := j.takeQueue()
 	begun := time.Now()
 	err := j.failure()
 	if err == nil && len(batch) > 0 {
@@ -35,7 +35,7 @@ func (j *Journal) commit() error {
 		}
 	}
 	if took := time.Since(begun); took > slowCommit {
-		j.log.Warn("slow write of the journal", "duration_ms", took.Milliseconds())
+		j.log.Warn("slow journal write", "duration_ms", took.Milliseconds())
 	}
 	for _, e := range batch {
 		e.done <- err
@@ -43,11 +43,11 @@ func (j *Journal) commit() error {
 	return err
 }
 
-// write appends a batch under the file's lock, behind whatever others have appended meanwhile.
+// write appends a batch under the file's lock, after the events that other processes have appended meanwhile.
 func (j *Journal) write(batch []*entry) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,38 +56,37 @@ func (j *Journal) write(batch []*entry) error {
 	if err != nil {
 		return err
 	}
-	if err := j.admit(batch, foreign); err != nil {
+	if err := j.checkEpoch(batch, foreign); err != nil {
 		return err
 	}
 	durable := slices.ContainsFunc(batch, func(e *entry) bool { return e.durable })
-	return j.flush(batch, durable)
+	return j.appendBatch(batch, durable)
 }
 
-// admit lets the batch be written unless a later epoch has begun. Events that somebody else appended
-// in this one push the batch's numbers up.
-func (j *Journal) admit(batch []*entry, foreign []event.Event) error {
+// checkEpoch returns an error if a later epoch has begun. Foreign events of this epoch renumber the batch.
+func (j *Journal) checkEpoch(batch []*entry, foreign []event.Event) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.scan.epoch > j.next.epoch {
-		return j.fenced(j.scan.epoch, j.next.epoch)
+	if j.scan.epoch > j.last.epoch {
+		return j.fencedError(j.scan.epoch, j.last.epoch)
 	}
 	if len(foreign) == 0 {
 		return nil
 	}
 	j.log.Warn("another process appended to the journal", "events", len(foreign))
-	return j.restamp(batch, stamp{seq: j.scan.seq, epoch: j.next.epoch, runID: j.next.runID, at: j.scan.at})
+	return j.restamp(batch, stamp{seq: j.scan.seq, epoch: j.last.epoch, runID: j.last.runID, at: j.scan.at})
 }
 
-// flush appends entries that are stamped to follow the scanner and moves that behind them. The file's
-// lock is held.
-func (j *Journal) flush(batch []*entry, durable bool) error {
+// appendBatch appends entries stamped to follow the scanner and advances the scanner. The caller holds the
+// file's lock.
+func (j *Journal) appendBatch(batch []*entry, durable bool) error {
 	info, err := j.file.Stat()
 	if err != nil {
-		return j.diskFailure(err)
+		return j.diskError(err)
 	}
 	size := info.Size()
 	var text []byte
-	if j.scan.open || size > j.scan.offset {
+	if j.scan.unterminated || size > j.scan.offset {
 		text = append(text, '\n') // ends what a crash cut off, so that nothing glues to it
 	}
 	events := 0
@@ -95,12 +94,12 @@ func (j *Journal) flush(batch []*entry, durable bool) error {
 		text = append(text, e.text...)
 		events += len(e.events)
 	}
-	if err := j.put(size, text, durable); err != nil {
+	if err := j.writeDurably(size, text, durable); err != nil {
 		return err
 	}
 	last := batch[len(batch)-1]
 	end := last.events[len(last.events)-1]
-	j.scan.offset, j.scan.open = size+int64(len(text)), false
+	j.scan.offset, j.scan.unterminated = size+int64(len(text)), false
 	j.scan.seq, j.scan.epoch, j.scan.runID, j.scan.at = end.Seq, end.Epoch, end.RunID, end.Time
 	j.scan.line += events
 	if text[0] == '\n' {
@@ -113,34 +112,35 @@ func (j *Journal) flush(batch []*entry, durable bool) error {
 	return nil
 }
 
-// hold takes the lock that all appenders share, the Bash engine among them.
-func (j *Journal) hold(ctx context.Context) (unlock func(), err error) {
-	if err := filelock.Acquire(ctx, j.lock); err != nil {
+// lockFile takes the lock shared by all appenders, including the Bash engine.
+func (j *Journal) lockFile(ctx context.Context) (unlock func(), err error) {
+	if err := store.Flock(ctx, j.lock); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "lock journal %s: %w", j.path, err).
-			WithHint("another process holds the lock and does not go on; find it with fuser %s.lock", j.path)
+			WithHint("another process holds the lock and hangs; find it with `fuser %s.lock`", j.path)
 	}
-	return func() { _ = filelock.Release(j.lock) }, nil
+	return func() { _ = store.Unflock(j.lock) }, nil
 }
 
-// catchUp returns what others appended since the scanner's place. The file's lock is held.
+// catchUp returns the events appended by others since the scanner's offset. The caller holds the file's lock.
 func (j *Journal) catchUp() ([]event.Event, error) {
 	var events []event.Event
 	err := j.catchUpWith(func(e event.Event) { events = append(events, e) })
 	return events, err
 }
 
-// catchUpWith hands what others appended since the scanner's place to each. The file's lock is held.
+// catchUpWith calls each with the events appended by others since the scanner's offset. The caller holds the
+// file's lock.
 func (j *Journal) catchUpWith(each func(event.Event)) error {
 	info, err := j.file.Stat()
 	if err != nil {
-		return j.diskFailure(err)
+		return j.diskError(err)
 	}
-	if err := j.inPlace(info); err != nil {
+	if err := j.checkPath(info); err != nil {
 		return err
 	}
 	size := info.Size()
 	if size < j.scan.offset {
-		return damaged(j.path, fmt.Sprintf("it shrank from %d to %d bytes while in use", j.scan.offset, size))
+		return damagedError(j.path, fmt.Sprintf("it shrank from %d to %d bytes while in use", j.scan.offset, size))
 	}
 	if size == j.scan.offset {
 		return nil
@@ -150,28 +150,28 @@ func (j *Journal) catchUpWith(each func(event.Event)) error {
 		return true
 	})
 	if err != nil {
-		return unread(j.path, err)
+		return readError(j.path, err)
 	}
 	return nil
 }
 
-// inPlace fails unless others find the open file at its path, as whoever resumes the session will: a directory that was
-// renamed takes its files along.
-func (j *Journal) inPlace(info fs.FileInfo) error {
+// checkPath returns an error unless the open file is still at its path, where the next resume reads it. A
+// renamed directory takes its files along.
+func (j *Journal) checkPath(info fs.FileInfo) error {
 	there, err := os.Stat(j.path)
 	switch {
 	case err == nil && os.SameFile(info, there):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return j.diskFailure(err)
+		return j.diskError(err)
 	}
 	if err := j.dir.Intact(); err != nil {
 		return err
 	}
-	return damaged(j.path, "it was removed or replaced while in use")
+	return damagedError(j.path, "it was removed or replaced while in use")
 }
 
-func damaged(path, why string) error {
+func damagedError(path, why string) error {
 	return failure.New(failure.StateCorrupt, "journal %s: %s", path, why).
-		WithHint("something other than the engine changed it; resume the session to go on from what is left")
+		WithHint("another program changed it; resume the session to continue from the remaining events")
 }

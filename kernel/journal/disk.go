@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// disk is the journal's file, opened for appending. Tests put a failing one in its place.
+// disk is the journal's file, opened for appending. Tests replace it by a failing one.
 type disk interface {
 	io.ReaderAt
 	io.WriteCloser
@@ -21,28 +21,28 @@ type disk interface {
 	Sync() error // the data and the length, not the times
 }
 
-// file is the real disk.
+// file is a disk on an [os.File].
 type file struct{ *os.File }
 
 func (f file) Write(text []byte) (int, error) {
-	failpoint.Writing(f.Name())
+	failpoint.BeforeWrite(f.Name())
 	return f.File.Write(text)
 }
 
 func (f file) Sync() error {
 	err := datasync(f.File)
-	failpoint.Synced(f.Name())
+	failpoint.AfterSync(f.Name())
 	return err
 }
 
-// retryPauses are the pauses between attempts to write: long enough for a hiccup, short enough for
-// somebody who waits.
+// retryPauses are the pauses between attempts to write: long enough for a brief failure, short enough for an
+// interactive user.
 var retryPauses = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
-// put appends text behind the first size bytes and, if durable, waits until it is on the disk. What
-// fails is taken back and tried again as a whole, the write included: after a failed sync the disk's
-// own memory of what it still has to write is worth nothing.
-func (j *Journal) put(size int64, text []byte, durable bool) error {
+// writeDurably appends text after the first size bytes and, if durable, waits until it is on the disk. A
+// failed attempt is cut off and repeated with the write, because after a failed sync the state of the page
+// cache is unknown.
+func (j *Journal) writeDurably(size int64, text []byte, durable bool) error {
 	for attempt := 0; ; attempt++ {
 		err := writeOnce(j.file, text, durable)
 		if err == nil {
@@ -51,9 +51,9 @@ func (j *Journal) put(size int64, text []byte, durable bool) error {
 		if cut := j.file.Truncate(size); cut != nil {
 			err = errors.Join(err, cut)
 		}
-		j.log.Warn("journal not written", "attempt", attempt+1, "error", err)
+		j.log.Warn("cannot write journal", "attempt", attempt+1, "error", err)
 		if attempt == len(retryPauses) {
-			return j.diskFailure(err)
+			return j.diskError(err)
 		}
 		timer := time.NewTimer(retryPauses[attempt])
 		<-timer.C
@@ -76,8 +76,8 @@ func writeOnce(f disk, text []byte, durable bool) error {
 	return nil
 }
 
-func (j *Journal) diskFailure(err error) error {
-	hint := "see to the disk, then resume the session"
+func (j *Journal) diskError(err error) error {
+	hint := "check the disk, then resume the session"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		hint = "free some space, then resume the session"
 	}

@@ -48,8 +48,8 @@ func TestDiskFailures(t *testing.T) {
 		"write works the last time":   {len(retryPauses), 0, syscall.ENOSPC, ""},
 		"no space left":               {ever, 0, syscall.ENOSPC, "free some space"},
 		"quota used up":               {ever, 0, syscall.EDQUOT, "free some space"},
-		"sync never works":            {0, ever, syscall.EIO, "see to the disk"},
-		"write, then sync never work": {2, ever, syscall.EIO, "see to the disk"},
+		"sync never works":            {0, ever, syscall.EIO, "check the disk"},
+		"write, then sync never work": {2, ever, syscall.EIO, "check the disk"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -19,7 +18,7 @@ import (
 
 func holdLock(t *testing.T, f *os.File) (release func()) {
 	t.Helper()
-	if err := filelock.Acquire(t.Context(), f); err != nil {
+	if err := store.Flock(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	return func() { _ = f.Close() }
@@ -56,7 +55,7 @@ func fullDisk(t *testing.T) {
 	written := 0
 	var failed error
 	for ; failed == nil && written < 100; written++ {
-		_, failed = j.Append(t.Context(), change(fmt.Sprint(written)))
+		_, failed = j.Append(t.Context(), stateEvent(fmt.Sprint(written)))
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
@@ -69,7 +68,7 @@ func fullDisk(t *testing.T) {
 	if len(log.Events) != written-1+2 || log.Report.TornTail || !strings.HasSuffix(content(t, d), "}\n") {
 		t.Errorf("%d events after %d good appends, %+v", len(log.Events), written-1, log.Report)
 	}
-	if _, err := j.Append(t.Context(), change("there is room again")); !errors.Is(err, failed) {
+	if _, err := j.Append(t.Context(), stateEvent("there is room again")); !errors.Is(err, failed) {
 		t.Errorf("the journal goes on: %v", err)
 	}
 	if err := j.Close(); !errors.Is(err, failed) {

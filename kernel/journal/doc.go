@@ -1,16 +1,13 @@
-// Package journal reads and writes events.jsonl, the truth about a session. It appends and never
-// rewrites; state is a fold over what is read (package schedule).
+// Package journal reads and writes events.jsonl, the only record of a session. It appends and never
+// rewrites; the state is a fold over the events (package schedule).
 //
-// Three promises:
-//
-//   - An event that changes what happens next is on the disk when [Journal.Append] returns. Many
-//     appenders share one write and one sync. Events that only inform ride with the next commit, or
-//     are written within the flush interval. Nothing is dropped; a full buffer makes callers wait.
-//   - The order of the file is the order of the sequence numbers, without gaps.
+//   - An event that changes the state is on the disk when [Journal.Append] returns. Many appenders
+//     share one write and one sync. Informative events are written with the next commit or within
+//     the flush interval. None is dropped; a full buffer blocks the caller.
+//   - The order in the file is the order of the sequence numbers, without gaps.
 //   - Two kernels cannot both write: [Journal.Begin] and [Journal.Start] open an epoch under the
-//     file's lock, and whoever finds a later epoch in the file than its own writes nothing any more
-//     ([ErrFenced]).
+//     file's lock, and a journal that finds a later epoch in the file fails with [ErrFenced].
 //
-// [Read] tolerates everything that crashes, full disks and the Bash engine leave behind and reports
-// it; [Follow] is for watching a session live. Start with [Open] and [Read].
+// [Read] tolerates and reports the damage by crashes, full disks and the Bash engine; [Follow]
+// watches a session live. Start with [Open] and [Read].
 package journal

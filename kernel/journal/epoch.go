@@ -7,31 +7,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and
-// returns these two: what others appended before them belongs to the run that they end.
+// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and returns
+// these two. Events that others appended before them belong to the previous run.
 func (j *Journal) Begin(ctx context.Context, runID string, session event.SessionStartData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{
 		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
 		event.New(event.KernelStart, nil, "", kernel),
 	}
-	claimed, err := j.claim(ctx, runID, events...)
+	appended, err := j.beginEpoch(ctx, runID, events...)
 	if err != nil {
 		return nil, err
 	}
-	return claimed[len(claimed)-len(events):], nil
+	return appended[len(appended)-len(events):], nil
 }
 
-// Start takes hold of the session for a kernel that goes on with its run: it appends kernel_start in
-// a new epoch, which ends the journals of all earlier kernels. No two kernels ever get the same
-// epoch. The result holds the events that others appended since the journal was read, which the
-// caller has not applied yet, and at its end the new ones.
+// Start takes over the session for a kernel that continues its run: it appends kernel_start in a new epoch,
+// which ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by
+// others since the journal was read, which the caller has not applied yet, followed by the new ones.
 func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
-	return j.claim(ctx, "", event.New(event.KernelStart, nil, "", kernel))
+	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
 
-// Check looks whether another kernel has taken the session over and ends the journal if so, with an
-// error that is [ErrFenced]; appends find out by themselves. It returns the error that ended the
-// journal before, too.
+// Check ends the journal with an [ErrFenced] error if another kernel has taken over the session; appends check
+// this themselves. It also returns an earlier error that ended the journal.
 func (j *Journal) Check(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -43,14 +41,14 @@ func (j *Journal) Check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return nil // nothing is known; an append says what is wrong
 	}
 	defer unlock()
 	foreign, err := j.catchUp()
 	if err == nil {
-		err = j.admit(nil, foreign)
+		err = j.checkEpoch(nil, foreign)
 	}
 	if err != nil {
 		return j.fail(err)
@@ -58,10 +56,10 @@ func (j *Journal) Check(ctx context.Context) error {
 	return nil
 }
 
-// claim appends events in the epoch after the last one of the file. An empty runID keeps the run.
-func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
+// beginEpoch appends events in the epoch after the last one of the file. An empty runID keeps the run.
+func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("take hold of the session: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("take over the session: %w", context.Cause(ctx))
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -69,9 +67,9 @@ func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event
 		return nil, err
 	}
 	if j.isClosed() {
-		return nil, fmt.Errorf("take hold of the session: %w", ErrClosed)
+		return nil, fmt.Errorf("take over the session: %w", ErrClosed)
 	}
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return nil, err // nothing happened, it may be tried again
 	}
@@ -80,18 +78,18 @@ func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event
 	if err != nil {
 		return nil, j.fail(err)
 	}
-	e := &entry{events: j.redacted(events), durable: true}
-	if err := j.enter(e, runID); err != nil {
+	e := &entry{events: j.redact(events), durable: true}
+	if err := j.stampEpoch(e, runID); err != nil {
 		return nil, err
 	}
-	if err := j.flush([]*entry{e}, true); err != nil {
+	if err := j.appendBatch([]*entry{e}, true); err != nil {
 		return nil, j.fail(err)
 	}
 	return append(foreign, e.events...), nil
 }
 
-// enter stamps e as the beginning of the next epoch, and what was queued meanwhile behind it.
-func (j *Journal) enter(e *entry, runID string) error {
+// stampEpoch stamps e as the beginning of the next epoch and renumbers the queue behind it.
+func (j *Journal) stampEpoch(e *entry, runID string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := stamp{seq: j.scan.seq, epoch: j.scan.epoch + 1, runID: j.scan.runID, at: j.scan.at}

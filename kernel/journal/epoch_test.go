@@ -19,10 +19,10 @@ import (
 func TestOlderKernelIsFenced(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if _, err := older.Append(t.Context(), change("before")); err != nil {
+	if _, err := older.Append(t.Context(), stateEvent("before")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := older.Append(t.Context(), inform("never written")); err != nil {
+	if _, err := older.Append(t.Context(), infoEvent("never written")); err != nil {
 		t.Fatal(err)
 	}
 	newer := open(t, d, journal.Options{})
@@ -35,18 +35,18 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	}
 
 	for range 2 {
-		_, err := older.Append(t.Context(), change("late"))
+		_, err := older.Append(t.Context(), stateEvent("late"))
 		if !errors.Is(err, journal.ErrFenced) || failure.KindOf(err) != failure.LockContention {
 			t.Errorf("the older one got %v", err)
 		}
 	}
-	if _, err := older.Append(t.Context(), inform("late")); !errors.Is(err, journal.ErrFenced) {
+	if _, err := older.Append(t.Context(), infoEvent("late")); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the older one got %v", err)
 	}
 	if _, err := older.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the older one starts again: %v", err)
 	}
-	if _, err := newer.Append(t.Context(), change("after")); err != nil {
+	if _, err := newer.Append(t.Context(), stateEvent("after")); err != nil {
 		t.Fatal(err)
 	}
 	if err := older.Close(); !errors.Is(err, journal.ErrFenced) {
@@ -61,7 +61,7 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	}
 }
 
-// A kernel that has nothing to write finds out by asking.
+// A kernel without anything to write notices a later epoch by Check.
 func TestCheckFindsTheLaterKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
@@ -69,13 +69,13 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 		t.Fatalf("alone: %v", err)
 	}
 	beside := open(t, d, journal.Options{}) // adds an event and takes no epoch
-	if _, err := beside.Append(t.Context(), change("beside")); err != nil {
+	if _, err := beside.Append(t.Context(), stateEvent("beside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := older.Check(t.Context()); err != nil {
 		t.Fatalf("after an event of the same epoch: %v", err)
 	}
-	added, err := older.Append(t.Context(), change("behind it"))
+	added, err := older.Append(t.Context(), stateEvent("behind it"))
 	if err != nil || added[0].Seq != 4 {
 		t.Fatalf("appended %+v, %v, want number 4", added, err)
 	}
@@ -99,12 +99,12 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	}
 }
 
-// A new run begins with its own events: those of the kernel that it overtakes would not fit.
+// A new run begins with its own events, without those of the kernel that it replaces.
 func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
 	newer := open(t, d, journal.Options{})
-	if _, err := older.Append(t.Context(), change("meanwhile")); err != nil {
+	if _, err := older.Append(t.Context(), stateEvent("meanwhile")); err != nil {
 		t.Fatal(err)
 	}
 	got, err := newer.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{PID: 2})
@@ -131,7 +131,7 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				if _, err := older.Append(t.Context(), change("older")); err != nil {
+				if _, err := older.Append(t.Context(), stateEvent("older")); err != nil {
 					if !errors.Is(err, journal.ErrFenced) {
 						t.Error(err)
 					}
@@ -146,7 +146,7 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	if _, err := newer.Append(t.Context(), change("newer")); err != nil {
+	if _, err := newer.Append(t.Context(), stateEvent("newer")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -189,8 +189,8 @@ func TestNoTwoKernelsShareAnEpoch(t *testing.T) {
 	}
 }
 
-// Somebody without a kernel adds a control event; the kernel that read the journal before learns of
-// it when it starts.
+// A process without a kernel appends a control event; the kernel that read the journal before gets it at its
+// start.
 func TestAppendWithoutAnEpoch(t *testing.T) {
 	d := openDir(t)
 	_ = begin(t, d, journal.Options{}).Close()
@@ -213,7 +213,7 @@ func TestAppendWithoutAnEpoch(t *testing.T) {
 	}
 }
 
-// Two writers of one epoch, which only happens without a kernel, still number densely.
+// Two writers of one epoch, possible only without a kernel, still number without gaps.
 func TestTwoWritersOfOneEpoch(t *testing.T) {
 	d := openDir(t)
 	_ = begin(t, d, journal.Options{}).Close()
@@ -223,9 +223,9 @@ func TestTwoWritersOfOneEpoch(t *testing.T) {
 		j := open(t, d, journal.Options{FlushInterval: time.Millisecond})
 		wg.Go(func() {
 			for i := range each {
-				e := change(fmt.Sprintf("%d/%d", w, i))
+				e := stateEvent(fmt.Sprintf("%d/%d", w, i))
 				if i%3 == 0 {
-					e = inform(fmt.Sprintf("%d/%d", w, i))
+					e = infoEvent(fmt.Sprintf("%d/%d", w, i))
 				}
 				if _, err := j.Append(t.Context(), e); err != nil {
 					t.Error(err)

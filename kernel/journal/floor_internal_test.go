@@ -20,7 +20,7 @@ import (
 func BenchmarkBesideFloor(b *testing.B) {
 	const appenders, each = 16, 16
 	paused := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: "x"})
-	j := begun(b)
+	j := newBegunJournal(b)
 	stamped, err := j.Append(b.Context(), paused)
 	if err != nil {
 		b.Fatal(err)
@@ -82,8 +82,8 @@ func BenchmarkBesideFloor(b *testing.B) {
 	}
 }
 
-// begun is a journal in which a run has begun.
-func begun(b *testing.B) *Journal {
+// newBegunJournal returns a journal in which a run has begun.
+func newBegunJournal(b *testing.B) *Journal {
 	b.Helper()
 	p, err := store.OpenProject(b.TempDir())
 	if err != nil {

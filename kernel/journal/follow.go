@@ -14,13 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// pollInterval is how often Follow looks for new lines.
+// pollInterval is the pause between two reads of Follow.
 const pollInterval = 100 * time.Millisecond
 
-// Follow yields the events numbered above from, first those that are there and then new ones as they
-// are appended, each once and in order. It ends when ctx ends, or with an error: the session's
-// directory is gone, or a newer version writes the journal. A journal that does not exist yet is
-// waited for; one that is cut or replaced is read again from its beginning.
+// Follow yields the events with numbers above from, the existing ones and then new ones, each once and in
+// order. It ends when ctx ends, or with an error: the session's directory is gone, or a newer version writes
+// the journal. It waits for a missing journal and reads one that was cut or replaced again from its beginning.
 func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		f := follower{dir: dir}
@@ -29,7 +28,7 @@ func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Eve
 		defer timer.Stop()
 		for {
 			ended := false
-			err := f.more(func(e event.Event) bool {
+			err := f.readNew(func(e event.Event) bool {
 				if e.Seq <= from {
 					return true
 				}
@@ -54,6 +53,7 @@ func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Eve
 	}
 }
 
+// follower is the position of one [Follow] in a journal.
 type follower struct {
 	dir  *store.Dir
 	file *os.File
@@ -66,8 +66,8 @@ func (f *follower) close() {
 	}
 }
 
-// more yields what was appended since the last call.
-func (f *follower) more(yield func(event.Event) bool) error {
+// readNew yields the events appended since the last call.
+func (f *follower) readNew(yield func(event.Event) bool) error {
 	there, err := f.dir.Stat(store.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.dir.Intact()

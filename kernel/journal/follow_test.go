@@ -14,15 +14,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// following collects what Follow yields, in a bubble.
-type following struct {
+// followReader collects the events of Follow in a synctest bubble.
+type followReader struct {
 	seqs []int64
 	err  error
 	over chan struct{}
 }
 
-func follow(ctx context.Context, d *store.Dir, from int64) *following {
-	f := &following{over: make(chan struct{})}
+func follow(ctx context.Context, d *store.Dir, from int64) *followReader {
+	f := &followReader{over: make(chan struct{})}
 	go func() {
 		defer close(f.over)
 		for e, err := range journal.Follow(ctx, d, from) {
@@ -36,8 +36,8 @@ func follow(ctx context.Context, d *store.Dir, from int64) *following {
 	return f
 }
 
-// saw waits until the follower has polled and returns what it has yielded so far.
-func (f *following) saw() []int64 {
+// events waits for a poll of the follower and returns the events so far.
+func (f *followReader) events() []int64 {
 	time.Sleep(200 * time.Millisecond)
 	synctest.Wait()
 	return f.seqs
@@ -72,27 +72,27 @@ func TestFollow(t *testing.T) {
 		d := openDir(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		f := follow(ctx, d, 1)
-		equal(t, "no journal yet", f.saw())
+		equal(t, "no journal yet", f.events())
 
 		one, two, three := line(1, 1, "session_start"), line(2, 1, "kernel_start"), line(3, 1, "node_start")
 		appendText(t, d, one+two)
-		equal(t, "behind the first", f.saw(), 2)
+		equal(t, "behind the first", f.events(), 2)
 		appendText(t, d, three[:30])
-		equal(t, "half a line", f.saw(), 2)
+		equal(t, "half a line", f.events(), 2)
 		appendText(t, d, three[30:])
-		equal(t, "the other half", f.saw(), 2, 3)
+		equal(t, "the other half", f.events(), 2, 3)
 
 		if err := os.Truncate(d.Abs(store.EventsFile), int64(len(one)+10)); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "cut", f.saw(), 2, 3)
+		equal(t, "cut", f.events(), 2, 3)
 		appendText(t, d, "\n"+two+three+line(4, 1, "error"))
-		equal(t, "after the cut", f.saw(), 2, 3, 4)
+		equal(t, "after the cut", f.events(), 2, 3, 4)
 
 		if err := d.Replace(store.EventsFile, []byte(one+two+three+line(4, 1, "error")+line(5, 1, "error"))); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "replaced", f.saw(), 2, 3, 4, 5)
+		equal(t, "replaced", f.events(), 2, 3, 4, 5)
 		cancel()
 		<-f.over
 		if f.err != nil {
@@ -107,13 +107,13 @@ func TestFollowALiveJournal(t *testing.T) {
 		j := begin(t, d, journal.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		f := follow(ctx, d, 0)
-		equal(t, "begun", f.saw(), 1, 2)
+		equal(t, "begun", f.events(), 1, 2)
 		for range 20 {
-			if _, err := j.Append(t.Context(), inform("a"), change("b")); err != nil {
+			if _, err := j.Append(t.Context(), infoEvent("a"), stateEvent("b")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got := f.saw()
+		got := f.events()
 		for i, seq := range got {
 			if seq != int64(i+1) {
 				t.Fatalf("saw %v", got)
@@ -144,7 +144,7 @@ func TestFollowEndsWithAnError(t *testing.T) {
 				d := openDir(t)
 				appendText(t, d, line(1, 1, "session_start"))
 				f := follow(t.Context(), d, 0)
-				equal(t, "at first", f.saw(), 1)
+				equal(t, "at first", f.events(), 1)
 				act(t, d)
 				<-f.over
 				equal(t, "at the end", f.seqs, 1)

@@ -21,23 +21,23 @@ const (
 )
 
 var (
-	// ErrFenced says that another kernel has taken the session over: this one writes nothing any more
-	// and has to stop.
+	// ErrFenced says that another kernel has taken over the session; this one must stop and writes nothing any
+	// more.
 	ErrFenced = errors.New("another kernel has taken the session over")
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")
 )
 
-// Options set up a [Journal]. The zero value is usable.
+// Options configures a [Journal]. The zero value is usable.
 type Options struct {
-	// Logger gets what is wrong with the disk and the file. Default: none.
+	// Logger gets problems of the disk and the file. Default: none.
 	Logger hclog.Logger
-	// FlushInterval is the longest time that an informative event waits to be written. Default one second.
+	// FlushInterval is the longest time before an informative event is written. Default one second.
 	FlushInterval time.Duration
-	// Buffer is the number of events that may wait; appenders of more are held up. Default 100.
+	// Buffer is the number of events that may wait; an append beyond it blocks. Default 100.
 	Buffer int
-	// Redact takes the secrets out of an event before it is written, and so before anybody applies it. It may be
-	// called from several goroutines. Default: none.
+	// Redact removes the secrets from an event before it is written or applied. It must be safe for concurrent
+	// use. Default: none.
 	Redact func(event.Event) event.Event
 }
 
@@ -61,52 +61,51 @@ type Stats struct {
 	Commits  int64 // writes that they took
 }
 
-// Journal appends to a session's journal. Its methods may be called from several goroutines. One
-// failure of the disk or a later epoch in the file ends it: from then on all appends fail the same way.
+// Journal appends to a session's journal. It is safe for concurrent use. A failure of the disk or a later
+// epoch in the file ends it: all later appends fail with the same error.
 type Journal struct {
 	dir  *store.Dir
 	path string
 	opts Options
 	log  hclog.Logger
 
-	kick chan struct{} // something waits for a commit that whoever writes may have missed
-	soon chan struct{} // something waits for one within the flush interval
-	quit chan struct{}
-	wg   sync.WaitGroup
+	commitNow  chan struct{} // requests a commit that the current writer may have missed
+	commitSoon chan struct{} // requests a commit within the flush interval
+	quit       chan struct{}
+	wg         sync.WaitGroup
 
 	writing sync.Mutex // held while committing; taken before mu. Guards:
 	file    disk
 	lock    *os.File
-	scan    scanner // what the file holds
+	scan    scanner // content of the file
 
 	mu      sync.Mutex // guards:
 	queue   []*entry
 	waiting int           // events in queue
-	room    chan struct{} // closed and replaced when the queue is taken
-	next    stamp
+	space   chan struct{} // closed and replaced when the queue is emptied
+	last    stamp
 	failed  error
 	closed  bool
 	stats   Stats
 }
 
-// entry is the events of one append; they stay together.
+// entry holds the events of one append, which stay together.
 type entry struct {
 	events  []event.Event
 	text    []byte
 	durable bool
-	done    chan error // buffered; gets the outcome of the commit
+	done    chan error // buffered; gets the result of the commit
 }
 
-// Open reads a session's journal, hands its live events to each, in order, as [Read] does, and makes it if there is
-// none. It takes no epoch: that is
-// [Journal.Begin] or [Journal.Start]. An append without one continues in the epoch that was found, as
-// somebody does who adds a single event to a session that no kernel holds. The caller closes the
-// journal, before the directory.
+// Open reads a session's journal, calls each with its live events in order, as [Read] does, and makes the file
+// if there is none. It begins no epoch: [Journal.Begin] and [Journal.Start] do. An append without one
+// continues the epoch in the file, for a single event in a session that no kernel holds. The caller closes the
+// journal before the directory.
 func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Log, error) {
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, path: dir.Abs(store.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
-		kick: make(chan struct{}, 1), soon: make(chan struct{}, 1), quit: make(chan struct{}), room: make(chan struct{}),
+		commitNow: make(chan struct{}, 1), commitSoon: make(chan struct{}, 1), quit: make(chan struct{}), space: make(chan struct{}),
 	}
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -123,14 +122,14 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
 	}
-	j.next = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
+	j.last = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
 	j.wg.Go(j.run)
 	return j, log, nil
 }
 
-// load reads the file under its lock, so that no line is seen half written.
+// load reads the file under its lock, so that no line is half written.
 func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error) {
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return Log{}, err
 	}
@@ -144,33 +143,31 @@ func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error)
 	return log, err
 }
 
-// Append adds events in one piece: they stand together in the file, or none of them does. It returns
-// them with session, time, sequence number, run and epoch as they were written. If one of them
-// changes state, all are on the disk then. If all only inform, they are written within the flush
-// interval.
+// Append adds events in one piece: all of them are in the file, one after the other, or none. It returns them
+// as written, with session, time, sequence number, run and epoch. If one of them changes state, all are on the
+// disk when it returns. If all are informative, they are written within the flush interval.
 //
-// ctx ends the wait for room in the buffer. Once the events are accepted Append waits for the disk
-// whatever ctx says, because an event that may or may not exist helps nobody. Errors: [ErrFenced];
-// [ErrClosed]; kind internal for an event that is too long (nothing is written, the journal goes on);
-// kind state_corrupt for a disk that fails for good.
+// ctx ends the wait for space in the buffer. After that Append waits for the disk whatever ctx says, so that
+// the result is certain. Errors: [ErrFenced]; [ErrClosed]; kind internal for an event that is too long
+// (nothing is written, the journal stays usable); kind state_corrupt for a permanent failure of the disk.
 func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	e, err := j.enqueue(ctx, j.redacted(events))
+	e, err := j.enqueue(ctx, j.redact(events))
 	if err != nil {
 		return nil, err
 	}
 	if !e.durable {
 		return e.events, nil
 	}
-	if err := j.await(e); err != nil {
+	if err := j.awaitCommit(e); err != nil {
 		return nil, err
 	}
 	return e.events, nil
 }
 
-// Sync waits until everything accepted so far is on the disk.
+// Sync waits until all accepted events are on the disk.
 func (j *Journal) Sync() error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -178,12 +175,12 @@ func (j *Journal) Sync() error {
 		return err
 	}
 	if err := j.file.Sync(); err != nil {
-		return j.fail(j.diskFailure(err))
+		return j.fail(j.diskError(err))
 	}
 	return nil
 }
 
-// Close writes what waits, ends the journal and returns the error that ended it earlier, if any. A
+// Close writes the queued events, ends the journal and returns the error that ended it earlier, if any. A
 // second call returns the same.
 func (j *Journal) Close() error {
 	j.mu.Lock()
@@ -209,7 +206,7 @@ func (j *Journal) Stats() Stats {
 	return j.stats
 }
 
-// run commits whenever somebody waits who could not write, or the flush interval is over.
+// run commits on request and after each flush interval.
 func (j *Journal) run() {
 	flush := time.NewTimer(j.opts.FlushInterval) // an empty queue is no work
 	defer flush.Stop()
@@ -217,14 +214,14 @@ func (j *Journal) run() {
 		select {
 		case <-j.quit:
 			return
-		case <-j.soon:
+		case <-j.commitSoon:
 			flush.Reset(j.opts.FlushInterval)
 			continue
-		case <-j.kick:
+		case <-j.commitNow:
 		case <-flush.C:
 		}
 		j.writing.Lock()
-		_ = j.commit() // those who wait are told, and the error is kept
+		_ = j.commit() // the waiting appenders get the error, and it is kept
 		j.writing.Unlock()
 	}
 }
@@ -240,15 +237,15 @@ func (j *Journal) fail(err error) error {
 	return j.failed
 }
 
-// failure is the error that ended the journal, nil while it lives.
+// failure returns the error that ended the journal, nil while it is usable.
 func (j *Journal) failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.failed
 }
 
-// fenced is the error of a kernel that another one has outlived.
-func (j *Journal) fenced(theirs, ours int) error {
+// fencedError is the error of a kernel that another one has replaced.
+func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
-		WithHint("the other kernel goes on; watch it with `agent-pipelines status %s`", j.dir.Session())
+		WithHint("the other kernel continues; watch it with `agent-pipelines status %s`", j.dir.Session())
 }

@@ -33,7 +33,7 @@ func TestBeginAndAppend(t *testing.T) {
 		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 		e := event.New(event.IterationStart, place.Cursor(), place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "tick"})
 		e.Attempt = 1
-		got, err := j.Append(t.Context(), e, change("why"))
+		got, err := j.Append(t.Context(), e, stateEvent("why"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestBeginAndAppend(t *testing.T) {
 	})
 }
 
-// The lines of a loop are those of the Bash engine with our keys behind.
+// The lines of a loop are those of the Bash engine, followed by our keys.
 func TestLinesBeginAsBashWritesThem(t *testing.T) {
 	d := openDir(t)
 	j := open(t, d, journal.Options{})
@@ -93,7 +93,7 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := openDir(t)
 		j := begin(t, d, journal.Options{FlushInterval: 3 * time.Second})
-		got, err := j.Append(t.Context(), inform("a"))
+		got, err := j.Append(t.Context(), infoEvent("a"))
 		if err != nil || got[0].Seq != 3 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -107,10 +107,10 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 		if n := len(read(t, d).Events); n != 3 {
 			t.Errorf("%d events after the interval, want 3", n)
 		}
-		if _, err := j.Append(t.Context(), inform("b")); err != nil {
+		if _, err := j.Append(t.Context(), infoEvent("b")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Append(t.Context(), change("c")); err != nil {
+		if _, err := j.Append(t.Context(), stateEvent("c")); err != nil {
 			t.Fatal(err)
 		}
 		if got := types(read(t, d).Events[3:]); got != "progress session_paused" {
@@ -146,7 +146,7 @@ func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 	j := begin(t, d, journal.Options{Buffer: 10, FlushInterval: time.Hour})
 	const n = 10_000
 	for i := range n {
-		if _, err := j.Append(t.Context(), inform(fmt.Sprint(i))); err != nil {
+		if _, err := j.Append(t.Context(), infoEvent(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
 	var fillers sync.WaitGroup
 	for range 3 { // one is taken by the commit that waits, one fills the buffer, one waits for room
 		fillers.Go(func() {
-			if _, err := j.Append(t.Context(), inform("x")); err != nil {
+			if _, err := j.Append(t.Context(), infoEvent("x")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -178,7 +178,7 @@ func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("shutting down")
 	cancel(why)
-	if _, err := j.Append(ctx, inform("late")); !errors.Is(err, why) {
+	if _, err := j.Append(ctx, infoEvent("late")); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
 	release()
@@ -194,11 +194,11 @@ func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
 func TestTooLongEvent(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{})
-	_, err := j.Append(t.Context(), change("fine"), change(strings.Repeat("x", event.MaxLine)))
+	_, err := j.Append(t.Context(), stateEvent("fine"), stateEvent(strings.Repeat("x", event.MaxLine)))
 	if failure.KindOf(err) != failure.Internal || !strings.Contains(err.Error(), "session_paused") || !strings.Contains(err.Error(), "65") {
 		t.Errorf("got %v, want type and size", err)
 	}
-	if _, err := j.Append(t.Context(), change("next")); err != nil {
+	if _, err := j.Append(t.Context(), stateEvent("next")); err != nil {
 		t.Fatal(err)
 	}
 	log := read(t, d)
@@ -230,7 +230,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	}
 	put(t, d, string(line))
 	j := open(t, d, journal.Options{})
-	got, err := j.Append(t.Context(), change("x"))
+	got, err := j.Append(t.Context(), stateEvent("x"))
 	if err != nil || got[0].Time.Before(future) {
 		t.Errorf("%v, %v", got[0].Time, err)
 	}
@@ -239,7 +239,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 func TestClosed(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if _, err := j.Append(t.Context(), inform("waits")); err != nil {
+	if _, err := j.Append(t.Context(), infoEvent("waits")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -250,7 +250,7 @@ func TestClosed(t *testing.T) {
 	if got := types(read(t, d).Events); got != "session_start kernel_start progress" {
 		t.Errorf("Close left out: %s", got)
 	}
-	if _, err := j.Append(t.Context(), change("x")); !errors.Is(err, journal.ErrClosed) {
+	if _, err := j.Append(t.Context(), stateEvent("x")); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("append: %v", err)
 	}
 	if _, err := j.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrClosed) {
@@ -273,7 +273,7 @@ func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if _, err := j.Append(t.Context(), change("x")); failure.KindOf(err) != failure.StateCorrupt {
+				if _, err := j.Append(t.Context(), stateEvent("x")); failure.KindOf(err) != failure.StateCorrupt {
 					t.Errorf("got %v, want state_corrupt", err)
 				}
 			}
@@ -281,7 +281,8 @@ func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
 	}
 }
 
-// What is written has no secrets, and what Append and Begin return is what was written: live state and replay agree.
+// The file has no secrets, and Append and Begin return the written events, so that live state and replay
+// agree.
 func TestEventsAreRedactedFirst(t *testing.T) {
 	d := openDir(t)
 	clean := func(e event.Event) event.Event {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Line is one line of a journal as it stands in the file, for whoever has to make sense of a damaged one.
+// Line is one line of a journal file, for the repair of a damaged one.
 type Line struct {
 	Number int    // from 1
 	Offset int64  // bytes from the beginning of the file
@@ -22,9 +22,9 @@ type Line struct {
 	Event  event.Event
 }
 
-// Lines reads a session's journal line by line and judges no line by the others: neither order nor
-// numbers nor epochs. Empty lines are left out. A session without a journal has none. The error is the
-// disk's, or says that a newer version wrote the journal.
+// Lines reads a session's journal line by line and checks each on its own: neither order nor numbers nor
+// epochs. Empty lines are left out. A session without a journal has none. The error is the disk's, or says
+// that a newer version wrote the journal.
 func Lines(dir *store.Dir) ([]Line, error) {
 	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
@@ -36,7 +36,7 @@ func Lines(dir *store.Dir) ([]Line, error) {
 	defer f.Close()
 	lines, err := readLines(f)
 	if err != nil {
-		err = unread(dir.Abs(store.EventsFile), err)
+		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return lines, err
 }
@@ -55,7 +55,7 @@ func readLines(r io.Reader) ([]Line, error) {
 			l := Line{Number: number, Offset: offset, Size: n, Torn: end}
 			l.Event, l.Fault = parse(text)
 			if l.Fault == "" {
-				if err := understood(l.Event); err != nil {
+				if err := checkVersion(l.Event); err != nil {
 					return lines, err
 				}
 			}

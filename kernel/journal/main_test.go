@@ -50,13 +50,13 @@ func begin(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
 	return j
 }
 
-// whole is a journal with all its events.
-type whole struct {
+// wholeJournal is a journal with all its events.
+type wholeJournal struct {
 	journal.Log
 	Events []event.Event
 }
 
-func read(t testing.TB, d *store.Dir) whole {
+func read(t testing.TB, d *store.Dir) wholeJournal {
 	t.Helper()
 	log, err := readAll(d)
 	if err != nil {
@@ -65,7 +65,7 @@ func read(t testing.TB, d *store.Dir) whole {
 	return log
 }
 
-func readAll(d *store.Dir) (log whole, err error) {
+func readAll(d *store.Dir) (log wholeJournal, err error) {
 	log.Log, err = journal.Read(d, func(e event.Event) error {
 		log.Events = append(log.Events, e)
 		return nil
@@ -98,11 +98,11 @@ func types(events []event.Event) string {
 	return strings.TrimSpace(b.String())
 }
 
-// change is an event that changes state, inform one that does not.
-func change(reason string) event.Event {
+// stateEvent is an event that changes state, inform one that does not.
+func stateEvent(reason string) event.Event {
 	return event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: reason})
 }
 
-func inform(text string) event.Event {
+func infoEvent(text string) event.Event {
 	return event.New(event.Progress, nil, "", map[string]string{"text": text})
 }

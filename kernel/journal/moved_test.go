@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A directory that was renamed takes the open journal along; what others find at the path is then another one or none,
-// so that nothing may be written any more, and nothing is made in its place.
+// A renamed directory takes the open journal along, so that its path leads to another one or none. Nothing may
+// then be written or created.
 func TestRenamedDirectory(t *testing.T) {
 	for name, replace := range map[string]bool{"away": false, "and replaced": true} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRenamedDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for what, err := range map[string]error{"append": last(j.Append(t.Context(), change("late"))), "check": j.Check(t.Context())} {
+			for what, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.Check(t.Context())} {
 				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "put it back") {
 					t.Errorf("%s: %v", what, err)
 				}

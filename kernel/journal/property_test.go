@@ -34,22 +34,21 @@ func TestConcurrentAppendersOfAllKinds(t *testing.T) {
 	})
 }
 
-// appenders says who appends what. Each writer appends Each events, every DurableEvery-th of which
-// changes state.
+// appenders describes the writers. Each appends Each events, every DurableEvery-th of which changes state.
 type appenders struct {
 	Writers, Each, Buffer, DurableEvery, Padding int
 	Interval                                     time.Duration
 }
 
-// reporter is what a test and a drawn check have in common.
+// reporter is the common interface of a test and a property check.
 type reporter interface {
 	Errorf(string, ...any)
 	Fatalf(string, ...any)
 	Context() context.Context
 }
 
-// checkAppenders lets them append and checks that every line is there and whole, the numbers are
-// dense and each writer's own order is kept.
+// checkAppenders runs the writers and checks that every line is complete, the numbers have no gaps and each
+// writer's order is kept.
 func checkAppenders(t reporter, d *store.Dir, a appenders) {
 	j, _, err := journal.Open(t.Context(), d, journal.Options{Buffer: a.Buffer, FlushInterval: a.Interval}, func(event.Event) {})
 	if err != nil {
@@ -59,7 +58,7 @@ func checkAppenders(t reporter, d *store.Dir, a appenders) {
 	for w := range a.Writers {
 		wg.Go(func() {
 			for i := range a.Each {
-				e := inform(fmt.Sprintf("%d/%d%s", w, i, strings.Repeat("x", a.Padding)))
+				e := infoEvent(fmt.Sprintf("%d/%d%s", w, i, strings.Repeat("x", a.Padding)))
 				if i%a.DurableEvery == 0 {
 					e.Type = event.Control
 				}
@@ -96,8 +95,8 @@ func checkAppenders(t reporter, d *store.Dir, a appenders) {
 	}
 }
 
-// sample is a journal of ours with lines of different lengths.
-func sample(n int) (text string, ends []int) {
+// sampleJournal returns a journal of ours with lines of different lengths.
+func sampleJournal(n int) (text string, ends []int) {
 	for i := range n {
 		e := event.Event{Type: event.Control, Session: "s", Seq: int64(i + 1), RunID: "r", Epoch: 1 + i/5, Time: time.Unix(int64(i), 0)}
 		e.Data = fmt.Appendf(nil, `{"id":%q}`, strings.Repeat("ü\n", i))
@@ -113,7 +112,7 @@ func sample(n int) (text string, ends []int) {
 
 // A journal cut at any byte reads as its whole lines. (A line whose newline alone is missing is whole.)
 func TestCutAnywhere(t *testing.T) {
-	text, ends := sample(8)
+	text, ends := sampleJournal(8)
 	d := openDir(t)
 	for cut := range len(text) + 1 {
 		put(t, d, text[:cut])
@@ -129,9 +128,9 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// Garbage put in anywhere costs at most the line it hits; everything else is read.
+// Inserted garbage costs at most the line that it hits.
 func TestGarbageAnywhere(t *testing.T) {
-	text, ends := sample(8)
+	text, ends := sampleJournal(8)
 	d := openDir(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		at := rapid.IntRange(0, len(text)).Draw(rt, "at")
@@ -149,7 +148,7 @@ func TestGarbageAnywhere(t *testing.T) {
 		}
 		begin := 0
 		for i, end := range ends {
-			// A line is untouched if the garbage lies before it and ends a line, or lies behind its text.
+			// A line is untouched if the garbage is before it and ends a line, or is behind its text.
 			untouched := at >= end-1 && (at >= end || strings.HasPrefix(garbage, "\n")) || at < begin || at == begin && strings.HasSuffix(garbage, "\n")
 			if untouched && !read[int64(i+1)] {
 				rt.Errorf("event %d is missing after garbage at %d", i+1, at)

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// stamp is what the journal itself puts on events: the values of the last one.
+// stamp holds the values that the journal puts on events, as of the last event.
 type stamp struct {
 	seq   int64
 	epoch int
@@ -38,8 +38,8 @@ func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err err
 	return text, nil
 }
 
-// redacted is a copy of the events without secrets.
-func (j *Journal) redacted(events []event.Event) []event.Event {
+// redact returns a copy of the events without secrets.
+func (j *Journal) redact(events []event.Event) []event.Event {
 	clean := slices.Clone(events)
 	if j.opts.Redact != nil {
 		for i := range clean {
@@ -49,7 +49,7 @@ func (j *Journal) redacted(events []event.Event) []event.Event {
 	return clean
 }
 
-// enqueue stamps events and puts them into the queue, waiting for room first.
+// enqueue waits for space, then stamps events and adds them to the queue.
 func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, error) {
 	for {
 		if ctx.Err() != nil {
@@ -59,7 +59,7 @@ func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, er
 		if e != nil || err != nil {
 			return e, err
 		}
-		wake(j.kick)
+		wake(j.commitNow)
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -67,7 +67,7 @@ func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, er
 	}
 }
 
-// tryEnqueue returns the channel to wait on if there is no room.
+// tryEnqueue adds events to the queue, or returns the channel to wait on if there is no space.
 func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -77,16 +77,16 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	case j.closed:
 		return nil, nil, fmt.Errorf("append to journal: %w", ErrClosed)
 	case j.waiting >= j.opts.Buffer:
-		return nil, j.room, nil
+		return nil, j.space, nil
 	}
-	next := j.next
+	next := j.last
 	e := &entry{events: slices.Clone(events), done: make(chan error, 1)}
 	var err error
 	if e.text, err = j.stampAll(&next, e.events); err != nil {
 		return nil, nil, err
 	}
 	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() }) && !failpoint.Defect(failpoint.SkipCommit)
-	j.next = next
+	j.last = next
 	j.queue = append(j.queue, e)
 	j.waiting += len(events)
 	j.stats.Buffered += int64(len(events))
@@ -94,26 +94,26 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 		return e, nil, nil
 	}
 	if len(j.queue) == 1 {
-		wake(j.soon)
+		wake(j.commitSoon)
 	}
-	given := *e
-	given.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
-	return &given, nil, nil
+	reply := *e
+	reply.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
+	return &reply, nil, nil
 }
 
-// await returns once a durable entry is on the disk. Who finds nobody writing writes by itself, which spares a lone appender the
-// way to another goroutine and back; what comes meanwhile shares the next commit.
-func (j *Journal) await(e *entry) error {
+// awaitCommit returns when a durable entry is on the disk. If no commit is running, the caller commits itself
+// and avoids a goroutine switch.
+func (j *Journal) awaitCommit(e *entry) error {
 	if j.writing.TryLock() {
-		_ = j.commit() // the entry is told
+		_ = j.commit() // the entry gets the error
 		j.writing.Unlock()
 	} else {
-		wake(j.kick)
+		wake(j.commitNow)
 	}
 	return <-e.done
 }
 
-// wake leaves a message unless one is already there.
+// wake sends a signal unless one is already pending.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -121,19 +121,18 @@ func wake(c chan struct{}) {
 	}
 }
 
-// take empties the queue and lets those in who wait for room.
-func (j *Journal) take() []*entry {
+// takeQueue empties the queue and wakes the appenders that wait for space.
+func (j *Journal) takeQueue() []*entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	batch := j.queue
 	j.queue, j.waiting = nil, 0
-	close(j.room)
-	j.room = make(chan struct{})
+	close(j.space)
+	j.space = make(chan struct{})
 	return batch
 }
 
-// restamp numbers the events of batch, and those in the queue, anew behind what the file holds. mu is
-// held.
+// restamp renumbers the events of batch and of the queue to follow the file. The caller holds mu.
 func (j *Journal) restamp(batch []*entry, s stamp) error {
 	for _, e := range slices.Concat(batch, j.queue) {
 		var err error
@@ -141,6 +140,6 @@ func (j *Journal) restamp(batch []*entry, s stamp) error {
 			return err
 		}
 	}
-	j.next = s
+	j.last = s
 	return nil
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Read reads a session's journal without locking it and hands its live events to each, in order; it keeps
-// none of them, so that its memory does not grow with the journal. Lines of the Bash engine, which have no
-// number, are given the one that follows the event before them. A line that is being written meanwhile is a
-// torn tail. A session without a journal has no events. The error is that of each, which ends the reading, or the
-// disk's, or says that a newer version wrote the journal; the log then tells of what came before.
+// Read reads a session's journal without its lock and calls each with its live events in order. It keeps none
+// of them, so that memory does not grow with the journal. Lines of the Bash engine get the number after the
+// event before them. A line that is being written is a torn tail. A session without a journal has no events.
+//
+// The error is that of each, which ends the reading, or the disk's, or says that a newer version wrote the
+// journal; the log then covers the events before it.
 func Read(dir *store.Dir, each func(event.Event) error) (Log, error) {
 	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
@@ -38,19 +39,19 @@ func Read(dir *store.Dir, each func(event.Event) error) (Log, error) {
 		return log, refused
 	}
 	if err != nil {
-		err = unread(dir.Abs(store.EventsFile), err)
+		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return log, err
 }
 
-// unread is the error of a journal that the system does not let be read.
-func unread(path string, err error) error {
+// readError returns the error of an unreadable journal.
+func readError(path string, err error) error {
 	var system *fs.PathError
 	if errors.As(err, &system) {
 		err = system.Err // the path that it names is the same, or only the end of it
 	}
 	if errors.Is(err, syscall.EISDIR) {
-		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory lies where the file belongs; move it away")
+		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory is in the place of the file; move it away")
 	}
 	return fmt.Errorf("read journal %s: %w", path, err)
 }

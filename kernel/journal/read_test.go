@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// line is a line of ours, bash one of the Bash engine.
+// line returns a line of ours, bash one of the Bash engine.
 func line(seq int64, epoch int, kind event.Type) string {
 	return fmt.Sprintf(`{"ts":"2026-01-01T00:00:00Z","type":%q,"session":"s","cursor":null,"data":{},"seq":%d,"run_id":"r","epoch":%d}`+"\n", kind, seq, epoch)
 }
@@ -148,8 +148,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// What the next appender writes behind a torn tail is readable, and so is what a torn tail without
-// its newline says.
+// Lines appended after a torn tail are readable, and so is a tail without its newline.
 func TestAppendBehindATornTail(t *testing.T) {
 	one, two := line(1, 1, "session_start"), line(2, 1, "kernel_start")
 	tests := map[string]struct {
@@ -167,7 +166,7 @@ func TestAppendBehindATornTail(t *testing.T) {
 			put(t, d, tt.text)
 			j := open(t, d, journal.Options{})
 			for range 2 {
-				if _, err := j.Append(t.Context(), change("x")); err != nil {
+				if _, err := j.Append(t.Context(), stateEvent("x")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -182,7 +181,7 @@ func TestAppendBehindATornTail(t *testing.T) {
 	}
 }
 
-// Whoever reads may stop, and is told why with the error that they gave.
+// A reader may stop with an error and gets that error.
 func TestReadEndsWhereItIsToldTo(t *testing.T) {
 	d := openDir(t)
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+line(3, 1, "node_start"))
@@ -199,7 +198,7 @@ func TestReadEndsWhereItIsToldTo(t *testing.T) {
 	}
 }
 
-// Opening hands out what reading does.
+// Open yields the same events as Read.
 func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
 	d := openDir(t)
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+`{"torn`)

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// render appends the event's line, with the absolute path in its data that readers of the Bash
-// engine's journals expect. A fold never reads it.
+// render appends the event's line. It adds to the data the absolute path that readers of the Bash engine's
+// journals expect; no fold reads it.
 func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 	if e.Type == event.IterationComplete || e.Type == event.WorkerComplete {
 		e.Data = j.withResultFile(e.Data)
@@ -19,7 +19,7 @@ func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 
 const resultFile = "result_file"
 
-// withResultFile puts result_file first, as Bash has it, made of the reference under result.
+// withResultFile puts result_file first, as Bash does, with the path of the reference under result.
 func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	var known struct {
 		ResultFile string    `json:"result_file"`
@@ -28,9 +28,9 @@ func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	if json.Unmarshal(data, &known) != nil || known.ResultFile != "" || known.Result.Path == "" {
 		return data
 	}
-	return edit(data, func(m []member) []member {
+	return editObject(data, func(m []member) []member {
 		m = slices.DeleteFunc(m, func(m member) bool { return m.key == resultFile }) // an empty one
-		return slices.Insert(m, 0, text(resultFile, j.dir.Abs(known.Result.Path)))
+		return slices.Insert(m, 0, stringMember(resultFile, j.dir.Abs(known.Result.Path)))
 	})
 }
 
@@ -40,13 +40,13 @@ type member struct {
 	value json.RawMessage
 }
 
-func text(key, value string) member {
+func stringMember(key, value string) member {
 	raw, _ := json.Marshal(value) // strings always marshal
 	return member{key, raw}
 }
 
-// edit changes the members of what is known to be a JSON object.
-func edit(object json.RawMessage, change func([]member) []member) json.RawMessage {
+// editObject changes the members of a valid JSON object.
+func editObject(object json.RawMessage, change func([]member) []member) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for i, m := range change(membersOf(object)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// FuzzResultFile puts the path that readers of the Bash engine's journals expect into any data: nothing else of it
-// changes, what is no object stays as it is, and a second time adds nothing.
+// FuzzResultFile adds the path for readers of the Bash engine's journals to any data: the rest stays
+// unchanged, data without an object too, and a second time adds nothing.
 func FuzzResultFile(f *testing.F) {
 	for _, seed := range []string{
 		`{"decision":"stop","result":{"path":"stage-00-a/iterations/001/result.json","sha256":"","size":2}}`, `{"result":{"path":"x"},"result_file":"/y"}`,
@@ -50,13 +50,13 @@ func FuzzResultFile(f *testing.F) {
 		}
 		delete(before, "result_file")
 		delete(after, "result_file")
-		if diff := cmp.Diff(plainly(t, before), plainly(t, after)); diff != "" {
+		if diff := cmp.Diff(writePlain(t, before), writePlain(t, after)); diff != "" {
 			t.Errorf("more has changed:\n%s", diff)
 		}
 	})
 }
 
-func plainly(t *testing.T, v map[string]json.RawMessage) string {
+func writePlain(t *testing.T, v map[string]json.RawMessage) string {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -12,24 +12,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxKept bounds a journal that is put aside, in bytes.
-const maxKept = 1 << 30
+// maxArchived is the largest journal that is archived, in bytes.
+const maxArchived = 1 << 30
 
-// Import lets a session go on from a state that was made from its files: it appends session_imported and
-// kernel_start in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
+// Import continues a session from a state built from its files: it appends session_imported and kernel_start
+// in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
 func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
 	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
-	claimed, err := j.claim(ctx, runID, events...)
+	appended, err := j.beginEpoch(ctx, runID, events...)
 	if err != nil {
 		return nil, err
 	}
-	return claimed[len(claimed)-len(events):], nil
+	return appended[len(appended)-len(events):], nil
 }
 
-// Renew puts a session's journal aside as events.jsonl.damaged-<n> and replaces it in one step by one of a
-// single event, which gets the session, the time and the given run, number and epoch. It returns the
-// event and the name of the file put aside, "" if there was no journal. Only who holds the session's lock
-// may call it, and no [Journal] may be open.
+// Renew copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the
+// single event e, which gets the session and the time. It returns the event and the name of the copy, "" if
+// there was no journal. Only the holder of the session's lock may call it, and no [Journal] may be open.
 func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
 	lock, err := dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -37,7 +36,7 @@ func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, k
 	}
 	defer lock.Close()
 	j := Journal{lock: lock, path: dir.Abs(store.EventsFile)}
-	unlock, err := j.hold(ctx)
+	unlock, err := j.lockFile(ctx)
 	if err != nil {
 		return e, "", err
 	}
@@ -47,16 +46,16 @@ func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, k
 	if err != nil {
 		return e, "", err
 	}
-	if kept, err = putAside(dir); err != nil {
+	if kept, err = archive(dir); err != nil {
 		return e, "", err
 	}
 	_, err = dir.Write(store.EventsFile, text)
 	return e, kept, err
 }
 
-// putAside copies the journal, so that there is one at every moment.
-func putAside(dir *store.Dir) (string, error) {
-	text, err := dir.Read(store.EventsFile, maxKept)
+// archive copies the journal, so that the original exists until it is replaced.
+func archive(dir *store.Dir) (string, error) {
+	text, err := dir.Read(store.EventsFile, maxArchived)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

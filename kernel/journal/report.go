@@ -6,34 +6,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Log is what a journal holds beside its events.
+// Log describes a journal without its events.
 type Log struct {
-	// Count is how many live events there are, Last the newest of them; the zero event if there are none.
+	// Count is the number of live events, Last the newest of them; the zero event if there are none.
 	Count int
 	Last  event.Event
-	// Report says what was found beside them.
+	// Report lists the irregularities of the file.
 	Report Report
 }
 
-// Report says what was found beside live events since the last run began; of earlier runs it says only
-// which lines came too late. The zero value is an undamaged journal.
+// Report lists the irregularities since the last run began; of earlier runs only the stale lines. The zero
+// value means an undamaged journal.
 type Report struct {
-	// TornTail: the last line was cut off by a crash. It was never acted upon.
+	// TornTail: the last line was cut off by a crash. No kernel has acted on it.
 	TornTail bool
-	// SuspectTail: the last whole line cannot be read, and nothing after it tells whether that was a
-	// torn line or an event that somebody acted upon.
+	// SuspectTail: the last whole line is unreadable, and it is unknown whether a kernel acted on it.
 	SuspectTail bool
-	// Unnumbered counts the events that the Bash engine wrote.
+	// Unnumbered counts the events of the Bash engine.
 	Unnumbered int
-	// BadLines cannot be read. Where no gap goes with them they are torn lines of earlier crashes.
+	// BadLines are unreadable. Without a gap they are torn lines of earlier crashes.
 	BadLines []BadLine
-	// Gaps are places where numbered events are missing.
+	// Gaps are missing ranges of numbered events.
 	Gaps []Gap
 	// Stale are lines that came too late: of an outdated kernel, or with a number already used.
 	Stale []Stale
 }
 
-// Damaged reports whether events that somebody acted upon are missing, or may be.
+// Damaged reports whether events are missing, or may be, that a kernel has acted on.
 func (r Report) Damaged() bool {
 	return len(r.Gaps) > 0 || r.SuspectTail || r.Unnumbered > 0 && len(r.BadLines) > 0
 }
@@ -45,7 +44,7 @@ type BadLine struct {
 	Reason string
 }
 
-// Gap lies between two events that both exist.
+// Gap is a range of missing events between two existing ones.
 type Gap struct {
 	Line   int   // of the event after the gap
 	After  int64 // the number before the gap, 0 at the beginning

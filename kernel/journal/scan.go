@@ -12,18 +12,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxRead is the longest line that is read. Ours are at most [event.MaxLine]; the Bash engine had no
+// maxRead is the longest line that is read, in bytes. Ours are at most [event.MaxLine]; the Bash engine had no
 // limit.
 const maxRead = 1 << 20
 
-// maxNumber is the largest number believed; a damaged digit must not use up all numbers there are.
+// maxNumber is the largest valid number, so that a damaged digit cannot use up the number range.
 const maxNumber = 1 << 40
 
-// scanner reads a journal piece by piece and remembers where it stands.
+// scanner reads a journal piece by piece and keeps its position.
 type scanner struct {
-	offset int64 // bytes read for good; a torn last line is read again with what follows it
-	line   int   // newlines read
-	open   bool  // the last event read has no newline yet
+	offset       int64 // bytes read; a torn last line is read again with the text after it
+	line         int   // newlines read
+	unterminated bool  // the last event read has no newline yet
 
 	seq   int64
 	epoch int
@@ -33,9 +33,8 @@ type scanner struct {
 	report Report
 }
 
-// read takes in r, which begins at the scanner's offset, and yields its live events until yield says no. An error
-// other than r's own means that the journal cannot be understood by this version; the events before the
-// place are yielded.
+// read reads r, which begins at the scanner's offset, and yields its live events until yield returns false. An
+// error other than r's means that this version cannot read the journal; the events before it are yielded.
 func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 	s.report.TornTail = false
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -45,7 +44,7 @@ func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 		if err != nil && !end {
 			return err
 		}
-		e, live, err := s.take(text, n, !end)
+		e, live, err := s.addLine(text, n, !end)
 		if err != nil {
 			return err
 		}
@@ -55,8 +54,8 @@ func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 	}
 }
 
-// nextLine returns a line without its newline and its length in the file. Of a line longer than
-// maxRead the text is nil. At the end of the file the error is io.EOF.
+// nextLine returns a line without its newline, and its length in the file. The text of a line longer than
+// maxRead is nil. At the end of the file the error is io.EOF.
 func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	part, err := r.ReadSlice('\n')
 	for errors.Is(err, bufio.ErrBufferFull) {
@@ -76,11 +75,11 @@ func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
 }
 
-// take judges one line of n bytes; whole says that its newline is there. A last line without one
-// counts if it is a complete event: only the newline was lost.
-func (s *scanner) take(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
+// addLine processes one line of n bytes; whole says that it has its newline. A last line without one counts if
+// it is a complete event, since only the newline was lost.
+func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
-		s.pass(n, whole)
+		s.advance(n, whole)
 		return event.Event{}, false, nil
 	}
 	e, reason := parse(text)
@@ -89,17 +88,17 @@ func (s *scanner) take(text []byte, n int64, whole bool) (e event.Event, live bo
 		return event.Event{}, false, nil
 	}
 	offset := s.offset
-	s.pass(n, whole)
-	s.open = !whole
+	s.advance(n, whole)
+	s.unterminated = !whole
 	if reason != "" {
 		s.report.SuspectTail = true
 		s.report.BadLines = append(s.report.BadLines, BadLine{s.lineNumber(whole), offset, reason})
 		return event.Event{}, false, nil
 	}
-	if err := understood(e); err != nil {
+	if err := checkVersion(e); err != nil {
 		return event.Event{}, false, err
 	}
-	if why := s.outdated(e); why != "" {
+	if why := s.staleReason(e); why != "" {
 		s.report.Stale = append(s.report.Stale, Stale{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
 		return event.Event{}, false, nil
 	}
@@ -120,16 +119,16 @@ func parse(text []byte) (e event.Event, reason string) {
 	return e, ""
 }
 
-// pass moves the scanner behind a line.
-func (s *scanner) pass(n int64, whole bool) {
+// advance moves the scanner past a line.
+func (s *scanner) advance(n int64, whole bool) {
 	s.offset += n
 	if whole {
 		s.line++
-		s.open = false
+		s.unterminated = false
 	}
 }
 
-// lineNumber is the number of the line just passed.
+// lineNumber returns the number of the line before the scanner.
 func (s *scanner) lineNumber(whole bool) int {
 	if whole {
 		return s.line
@@ -137,26 +136,26 @@ func (s *scanner) lineNumber(whole bool) int {
 	return s.line + 1
 }
 
-// understood refuses what this version must not read over.
-func understood(e event.Event) error {
+// checkVersion returns an error for an event that this version must not skip.
+func checkVersion(e event.Event) error {
 	if e.Critical && !e.Type.Known() {
-		return tooNew(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
+		return tooNewError(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
 	}
 	if e.Type == event.SessionStart {
 		if d, err := event.Decode[event.SessionStartData](e); err == nil && d.JournalVersion > event.JournalVersion {
-			return tooNew(fmt.Sprintf("it has version %d, this version reads up to %d", d.JournalVersion, event.JournalVersion))
+			return tooNewError(fmt.Sprintf("it has version %d, this version reads up to %d", d.JournalVersion, event.JournalVersion))
 		}
 	}
 	return nil
 }
 
-func tooNew(why string) error {
+func tooNewError(why string) error {
 	return failure.New(failure.StateCorrupt, "the journal was written by a newer version: %s", why).
 		WithHint("use the version of agent-pipelines that wrote the session, or a later one")
 }
 
-// outdated says why a numbered event comes too late, "" if it does not.
-func (s *scanner) outdated(e event.Event) string {
+// staleReason says why a numbered event is stale, "" if it is not.
+func (s *scanner) staleReason(e event.Event) string {
 	switch {
 	case e.Seq == 0:
 		return ""
@@ -176,7 +175,7 @@ func (s *scanner) accept(e event.Event, whole bool) event.Event {
 		e.Seq = s.seq + 1
 	}
 	if e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported) {
-		s.report = Report{Stale: s.report.Stale} // a fold begins anew here: what lies before is history
+		s.report = Report{Stale: s.report.Stale} // a fold begins here; earlier events are history
 	} else if e.Seq != s.seq+1 {
 		s.report.Gaps = append(s.report.Gaps, Gap{s.lineNumber(whole), s.seq, e.Seq})
 	}

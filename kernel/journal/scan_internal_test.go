@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Whatever a journal holds, reading never fails in another way than by an error, numbers rise, and
-// reading it in two pieces that end with lines tells the same as reading it at once.
+// Reading any content fails only with an error, numbers rise, and reading in two pieces that end with lines
+// gives the same as reading at once.
 func FuzzRead(f *testing.F) {
 	one := `{"ts":"2026-01-01T00:00:00Z","type":"session_start","session":"s","cursor":null,"data":{},"seq":1,"run_id":"r","epoch":1}` + "\n"
 	two := `{"ts":"2026-01-01T00:00:00Z","type":"kernel_start","session":"s","cursor":{},"data":null,"seq":2,"epoch":2}` + "\n"

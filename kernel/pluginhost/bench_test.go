@@ -16,11 +16,11 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// limit is far more than anything here takes, so that only a hang reaches it.
-const limit = 60 * time.Second
+// testTimeout is far above the time of every operation here, so that only a hang exceeds it.
+const testTimeout = 60 * time.Second
 
-// shelf makes a plugin directory in which the one program has the given names.
-func shelf(t testing.TB, names ...string) string {
+// newPluginDir makes a plugin directory in which one program has the given names.
+func newPluginDir(t testing.TB, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, n := range names {
@@ -31,8 +31,8 @@ func shelf(t testing.TB, names ...string) string {
 	return dir
 }
 
-// bench is a Host with its own surroundings, which is closed at the end of the test. No process of
-// its run may be left then.
+// bench is a Host with its own environment, closed at the end of the test, when no process of its run may
+// exist.
 type bench struct {
 	*Host
 	t       testing.TB
@@ -43,9 +43,9 @@ type bench struct {
 
 func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: shelf(t, names...)}
+	b := &bench{t: t, dir: newPluginDir(t, names...)}
 	cfg := Config{
-		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: none, Executable: none, WorkDir: t.TempDir(),
+		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, WorkDir: t.TempDir(),
 		RunMarker: fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()),
 		Environ:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SECRET_KEY=s3cret", "PLUGIN_MIN_PORT=9"},
 		Client:    []client.Option{client.IdleLimit(10 * time.Second), client.CancelSlack(200 * time.Millisecond)},
@@ -64,7 +64,7 @@ func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	}
 	b.Host = h
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := h.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
@@ -78,7 +78,7 @@ func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 
 func (b *bench) ctx() context.Context {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	b.t.Cleanup(cancel)
 	return ctx
 }
@@ -94,7 +94,7 @@ func (b *bench) provider(name string, use Use) sdk.Provider {
 
 // execute makes one attempt.
 func (b *bench) execute(ctx context.Context, p sdk.Provider, prompt string) (string, error) {
-	return attempt(ctx, p, prompt, quiet{})
+	return attempt(ctx, p, prompt, quietExchange{})
 }
 
 func attempt(ctx context.Context, p sdk.Provider, prompt string, x sdk.Exchange) (string, error) {
@@ -102,8 +102,8 @@ func attempt(ctx context.Context, p sdk.Provider, prompt string, x sdk.Exchange)
 	return r.Output, err
 }
 
-// must is the output of an attempt that succeeds.
-func (b *bench) must(p sdk.Provider, prompt string) string {
+// output returns the output of a successful attempt.
+func (b *bench) output(p sdk.Provider, prompt string) string {
 	b.t.Helper()
 	out, err := b.execute(b.ctx(), p, prompt)
 	if err != nil {
@@ -124,23 +124,23 @@ func (b *bench) seen(e Event) []Notice {
 	return found
 }
 
-// quiet is an exchange that nobody listens to.
-type quiet struct{}
+// quietExchange is an exchange that discards everything.
+type quietExchange struct{}
 
-func (quiet) Output(sdk.OutputChunk)       {}
-func (quiet) Progress(sdk.Progress)        {}
-func (quiet) Observe(sdk.ToolCall)         {}
-func (quiet) ObserveResult(sdk.ToolResult) {}
-func (quiet) Result(sdk.ToolResult)        {}
-func (quiet) Usage(sdk.Usage)              {}
-func (quiet) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
+func (quietExchange) Output(sdk.OutputChunk)       {}
+func (quietExchange) Progress(sdk.Progress)        {}
+func (quietExchange) Observe(sdk.ToolCall)         {}
+func (quietExchange) ObserveResult(sdk.ToolResult) {}
+func (quietExchange) Result(sdk.ToolResult)        {}
+func (quietExchange) Usage(sdk.Usage)              {}
+func (quietExchange) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
 	return sdk.Verdict{Action: sdk.VerdictRun}, nil
 }
-func (quiet) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
+func (quietExchange) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
 
-// alarm tells when the attempt reports its first progress.
+// alarm signals the attempt's first progress.
 type alarm struct {
-	quiet
+	quietExchange
 	once sync.Once
 	rung chan struct{}
 }
@@ -153,15 +153,15 @@ func (a *alarm) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-a.rung:
-	case <-time.After(limit):
+	case <-time.After(testTimeout):
 		t.Fatal("the attempt reports nothing")
 	}
 }
 
-// eventually waits for what other processes do.
+// eventually waits until a condition holds that depends on other processes.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if ok() {
 			return
 		}

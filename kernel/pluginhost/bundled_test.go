@@ -11,43 +11,43 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// The words with which the test program serves a plugin, or forgets to.
+// The arguments with which the test program serves a plugin, or fails to.
 const (
 	serveWord  = "serve-bundled"
 	forgetWord = "forget-to-serve"
 )
 
-// carried is the plugin that the test program serves under any name.
-func carried(name string) sdk.Plugin {
-	return sdk.Plugin{Name: name, Version: "1.0.0", Providers: []sdk.Provider{teller{name}}}
+// bundledPlugin is the plugin that the test program serves under any name.
+func bundledPlugin(name string) sdk.Plugin {
+	return sdk.Plugin{Name: name, Version: "1.0.0", Providers: []sdk.Provider{pidProvider{name}}}
 }
 
-// teller answers with its process id.
-type teller struct{ name string }
+// pidProvider answers with its process id.
+type pidProvider struct{ name string }
 
-func (t teller) Describe() sdk.Component {
+func (t pidProvider) Describe() sdk.Component {
 	return sdk.Component{Name: t.name, Aliases: []string{t.name + "-alias"}}
 }
 
-func (teller) Execute(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
+func (pidProvider) Execute(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
 	return sdk.ExecuteResult{Output: fmt.Sprint(os.Getpid())}, nil
 }
 
-// beBundled serves a bundled plugin if the test program was started for that.
-func beBundled() (code int, asked bool) {
+// serveBundled serves a bundled plugin if the test program was started for that.
+func serveBundled() (code int, asked bool) {
 	if len(os.Args) < 3 {
 		return 0, false
 	}
 	switch os.Args[1] {
 	case serveWord:
-		return serve.Run(carried(os.Args[2]), os.Args[3:]), true
+		return serve.Run(bundledPlugin(os.Args[2]), os.Args[3:]), true
 	case forgetWord:
 		_, err := New(Config{Bundled: []Bundled{{Name: os.Args[2], Args: os.Args[1:3]}}})
 		fmt.Fprintln(os.Stderr, err)
@@ -56,15 +56,15 @@ func beBundled() (code int, asked bool) {
 	return 0, false
 }
 
-// bundle lists plugins that are described in this process; asked counts how often.
-func bundle(asked *atomic.Int32, names ...string) []Bundled {
+// bundledPlugins returns plugins that are described in this process; asked counts the descriptions.
+func bundledPlugins(asked *atomic.Int32, names ...string) []Bundled {
 	var list []Bundled
 	for _, name := range names {
 		list = append(list, Bundled{
 			Name: name, Args: []string{serveWord, name},
 			Describe: func() (sdk.Description, error) {
 				asked.Add(1)
-				return serve.Describe(carried(name))
+				return serve.Describe(bundledPlugin(name))
 			},
 		})
 	}
@@ -73,11 +73,11 @@ func bundle(asked *atomic.Int32, names ...string) []Bundled {
 
 func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 	var asked atomic.Int32
-	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "one", "two") })
+	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "one", "two") })
 	pids := map[string]string{}
 	for _, name := range []string{"one", "two"} {
-		pids[name] = b.must(b.provider(name, Use{}), "")
-		if again := b.must(b.provider(name+"-alias", Use{}), ""); again != pids[name] {
+		pids[name] = b.output(b.provider(name, Use{}), "")
+		if again := b.output(b.provider(name+"-alias", Use{}), ""); again != pids[name] {
 			t.Errorf("%s got processes %s and %s for equal uses", name, pids[name], again)
 		}
 	}
@@ -99,12 +99,12 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 		t.Errorf("described %d times, want each once", asked.Load())
 	}
 	l, err := b.List(b.ctx())
-	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != discovery.FromBundle || l.Plugins[0].SHA256 == "" {
+	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != catalog.FromBundle || l.Plugins[0].SHA256 == "" {
 		t.Errorf("List = %+v, %v", l.Plugins, err)
 	}
 }
 
-// Without a description the program is started and asked; what it said is remembered for its arguments.
+// Without a description the program is started, and its description is cached by its arguments.
 func TestBundledPluginsWithoutDescription(t *testing.T) {
 	cache := t.TempDir()
 	for range 2 {
@@ -127,12 +127,12 @@ func TestBundledPluginsWithoutDescription(t *testing.T) {
 
 func TestFoundBinaryWinsOverBundled(t *testing.T) {
 	var asked atomic.Int32
-	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "good", "one") }, "good")
+	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "good", "one") }, "good")
 	l, err := b.List(b.ctx())
 	if err != nil || len(l.Plugins) != 2 || len(l.Ignored) != 1 {
 		t.Fatalf("List = %+v, %v", l, err)
 	}
-	if got := l.Plugins[0]; got.Name != "good" || got.Source != discovery.FromFlag {
+	if got := l.Plugins[0]; got.Name != "good" || got.Source != catalog.FromFlag {
 		t.Errorf("good is %+v, want the binary", got.Plugin)
 	}
 	contains(t, l.Ignored[0].Path, serveWord+" good")
@@ -142,7 +142,7 @@ func TestFoundBinaryWinsOverBundled(t *testing.T) {
 func TestBundledOff(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) {
-		c.Bundled, c.BundledOff = bundle(&asked, "one"), "--no-bundled"
+		c.Bundled, c.BundledOff = bundledPlugins(&asked, "one"), "--no-bundled"
 	})
 	_, err := b.Provider(b.ctx(), "one-alias", Use{})
 	f := failure.From(err)
@@ -159,11 +159,11 @@ func TestBundledOff(t *testing.T) {
 	}
 }
 
-// Whoever locks agent-plugin-one gets that file and nothing in its place.
+// A lock of agent-plugin-one accepts only that file.
 func TestLockHoldsForBundled(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) {
-		c.Bundled = bundle(&asked, "one", "two")
+		c.Bundled = bundledPlugins(&asked, "one", "two")
 		err := trust.Store{Dir: c.ConfigDir}.ChangeLock(func(l trust.Lock) trust.Lock {
 			return l.With("agent-plugin-one", trust.Platform(), strings.Repeat("0", 64))
 		})
@@ -174,7 +174,7 @@ func TestLockHoldsForBundled(t *testing.T) {
 	if _, err := b.Provider(b.ctx(), "one", Use{}); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("error %v, want %s", err, failure.PluginUntrusted)
 	}
-	b.must(b.provider("two", Use{}), "")
+	b.output(b.provider("two", Use{}), "")
 }
 
 func TestBundledListsThatCannotBe(t *testing.T) {
@@ -183,7 +183,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 		"has no arguments":              {{Name: "one"}},
 		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
 	} {
-		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: none, Executable: none, Bundled: list})
+		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list})
 		if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 			t.Fatalf("New(%+v): %v", list, err)
 		}
@@ -191,7 +191,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A program that does not look at its arguments would start itself without end.
+// A program that does not check its arguments would start itself without end.
 func TestProgramThatForgetsToServe(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = []Bundled{{Name: "one", Args: []string{forgetWord, "one"}}} })
 	_, err := b.Provider(b.ctx(), "one", Use{})

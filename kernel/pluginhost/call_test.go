@@ -20,7 +20,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -29,19 +28,19 @@ import (
 
 func TestProcessIsAnotherAndShared(t *testing.T) {
 	b := newBench(t, nil, "good")
-	pid := b.must(b.provider("good", Use{}), "pid")
+	pid := b.output(b.provider("good", Use{}), "pid")
 	if pid == fmt.Sprint(os.Getpid()) {
 		t.Error("the plugin runs inside the kernel")
 	}
-	if again := b.must(b.provider("good-alias", Use{}), "pid"); again != pid {
+	if again := b.output(b.provider("good-alias", Use{}), "pid"); again != pid {
 		t.Errorf("an equal use got process %s, want %s", again, pid)
 	}
 	elsewhere := t.TempDir()
 	other := b.provider("good", Use{WorkDir: elsewhere})
-	if b.must(other, "pid") == pid {
+	if b.output(other, "pid") == pid {
 		t.Error("another directory got the same process")
 	}
-	if got := b.must(other, "dir"); filepath.Base(got) != filepath.Base(elsewhere) {
+	if got := b.output(other, "dir"); filepath.Base(got) != filepath.Base(elsewhere) {
 		t.Errorf("the process works in %s, want %s", got, elsewhere)
 	}
 	if n := len(b.seen(Started)); n != 2 {
@@ -68,9 +67,9 @@ func TestReplacedBinaryIsStartedAnew(t *testing.T) {
 	install(content)
 	b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 	p := b.provider("good", Use{})
-	before := b.must(p, "pid")
+	before := b.output(p, "pid")
 	install(append(content, 0)) // the same program with another digest
-	if after := b.must(p, "pid"); after == before {
+	if after := b.output(p, "pid"); after == before {
 		t.Error("the old process serves the new binary")
 	}
 }
@@ -78,9 +77,9 @@ func TestReplacedBinaryIsStartedAnew(t *testing.T) {
 func TestIdleProcessEnds(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Idle = 20 * time.Millisecond }, "good")
 	p := b.provider("good", Use{})
-	pid := b.must(p, "pid")
+	pid := b.output(p, "pid")
 	eventually(t, "the idle process ends", func() bool { return !runs(pid) })
-	if b.must(p, "pid") == pid {
+	if b.output(p, "pid") == pid {
 		t.Error("the process of before answers")
 	}
 	if n := len(b.seen(Crashed)); n != 0 {
@@ -112,7 +111,7 @@ func TestFallsInTheMiddleOfACall(t *testing.T) {
 			}
 			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-good"))...)
 			contains(t, f.Detail, tt.detail)
-			if got := b.must(p, "hello"); got != "hello" {
+			if got := b.output(p, "hello"); got != "hello" {
 				t.Errorf("the next call says %q", got)
 			}
 			eventually(t, "the fall is told", func() bool { return len(b.seen(Crashed)) == 1 })
@@ -145,11 +144,11 @@ func TestOthersFallCollaterally(t *testing.T) {
 func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
-	pid := b.must(p, "pid")
+	pid := b.output(p, "pid")
 	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), "the agent's own process crashed") {
 		t.Errorf("error %v, want the agent's", err)
 	}
-	if b.must(p, "pid") != pid {
+	if b.output(p, "pid") != pid {
 		t.Error("a sound process was replaced")
 	}
 }
@@ -159,8 +158,8 @@ func TestFloodsBlockNobody(t *testing.T) {
 		t.Run(prompt, func(t *testing.T) {
 			b := newBench(t, nil, "good")
 			p := b.provider("good", Use{})
-			b.must(p, prompt)
-			if got := b.must(p, "still there"); got != "still there" {
+			b.output(p, prompt)
+			if got := b.output(p, "still there"); got != "still there" {
 				t.Errorf("afterwards %q", got)
 			}
 		})
@@ -170,7 +169,7 @@ func TestFloodsBlockNobody(t *testing.T) {
 func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
 	t.Run("after the host is closed", func(t *testing.T) {
 		b := newBench(t, nil, "good")
-		pids := strings.Fields(b.must(b.provider("good", Use{}), "children"))
+		pids := strings.Fields(b.output(b.provider("good", Use{}), "children"))
 		if err := b.Close(b.ctx()); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +202,7 @@ func assertEnded(t *testing.T, pids []string) {
 func TestCloseIsBounded(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
-	pid, err := strconv.Atoi(b.must(p, "pid"))
+	pid, err := strconv.Atoi(b.output(p, "pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,13 +227,13 @@ func TestCloseIsBounded(t *testing.T) {
 }
 
 func TestCancelledCalls(t *testing.T) {
-	// Also one that ends when it is told to takes its process with it: what it left running there would be at work
-	// beside the next call.
+	// A process with a cancelled call ends even if it obeyed, because its remains would run beside the next
+	// call.
 	for _, prompt := range []string{"wait", "deaf"} {
 		t.Run(prompt, func(t *testing.T) {
 			b := newBench(t, nil, "good")
 			p := b.provider("good", Use{})
-			pid := b.must(p, "pid")
+			pid := b.output(p, "pid")
 			ctx, cancel := context.WithCancel(b.ctx())
 			a := newAlarm()
 			var wait sync.WaitGroup
@@ -249,7 +248,7 @@ func TestCancelledCalls(t *testing.T) {
 			if runs(pid) {
 				t.Error("the call returned before its process was gone")
 			}
-			if b.must(p, "pid") == pid {
+			if b.output(p, "pid") == pid {
 				t.Error("the next call was made in the same process")
 			}
 		})
@@ -261,10 +260,10 @@ func TestEnvironment(t *testing.T) {
 	names := func(use Use) []string {
 		t.Helper()
 		var env []string
-		if err := json.Unmarshal([]byte(b.must(b.provider("good", use), "env")), &env); err != nil {
+		if err := json.Unmarshal([]byte(b.output(b.provider("good", use), "env")), &env); err != nil {
 			t.Fatal(err)
 		}
-		return environ.Names(env)
+		return EnvNames(env)
 	}
 	marks := []string{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
 	tests := []struct {
@@ -273,7 +272,7 @@ func TestEnvironment(t *testing.T) {
 		want []string
 	}{
 		{"inherit", Use{}, append(slices.Clone(marks), "HOME", "PATH", "SECRET_KEY")},
-		{"minimal", Use{Env: environ.Policy{Mode: environ.Only}}, append(slices.Clone(marks), "HOME", "PATH")},
+		{"minimal", Use{Env: EnvPolicy{Mode: EnvMinimal}}, append(slices.Clone(marks), "HOME", "PATH")},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, names(tt.use)); diff != "" {
@@ -294,10 +293,10 @@ func TestStrategyStartsMinimal(t *testing.T) {
 		secret bool
 	}{
 		{Use{}, false},
-		{Use{Env: environ.Policy{Mode: environ.Inherit}}, false},
-		{Use{Env: environ.Policy{Mode: environ.Only, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
+		{Use{Env: EnvPolicy{Mode: EnvInherit}}, false},
+		{Use{Env: EnvPolicy{Mode: EnvMinimal, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
 		{Use{Names: []string{"SECRET_KEY"}}, true},
-		{Use{Names: []string{"SECRET_KEY"}, Env: environ.Policy{Mode: environ.Only}}, false},
+		{Use{Names: []string{"SECRET_KEY"}, Env: EnvPolicy{Mode: EnvMinimal}}, false},
 	} {
 		s, err := b.Termination(b.ctx(), "good-stop", tt.use)
 		if err != nil {
@@ -337,12 +336,12 @@ func TestStrategyAndHook(t *testing.T) {
 func TestInitAndValidateComeFirst(t *testing.T) {
 	b := newBench(t, nil, "good", "uninitialized")
 	p := b.provider("good", Use{})
-	b.must(p, "hello") // the plugin checks that Init came once and first
+	b.output(p, "hello") // the plugin checks that Init came once and first
 	wrong := sdk.ValidateRequest{Config: []byte(`{"wrong":1}`)}
 	if err := p.(sdk.Validator).Validate(b.ctx(), wrong); err == nil || !strings.Contains(err.Error(), "wrong is not a setting") {
 		t.Errorf("Validate = %v", err)
 	}
-	_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "hello", Config: wrong.Config}, quiet{})
+	_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "hello", Config: wrong.Config}, quietExchange{})
 	if err == nil || !strings.Contains(err.Error(), "wrong is not a setting") {
 		t.Errorf("Execute with a wrong configuration = %v", err)
 	}
@@ -377,8 +376,8 @@ func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
 	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "configuring client automatic mTLS")
 }
 
-// U180: nothing of what a plugin says on stderr or in a failure tells a secret, in the log, in the failure, or in
-// what is told of the fall.
+// U180: no output or failure of a plugin reveals a secret, in the log, in the failure, or in the notice of a
+// crash.
 func TestWhatAPluginSaysIsRedacted(t *testing.T) {
 	var log lockedBuffer
 	b := newBench(t, func(c *Config) {
@@ -410,25 +409,25 @@ func TestSandboxThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// local is a provider inside this process.
-type local struct {
+// localProvider is a provider of this process.
+type localProvider struct {
 	name string
 	log  *[]string
 }
 
-func (l local) Describe() sdk.Component { return sdk.Component{Name: l.name} }
+func (l localProvider) Describe() sdk.Component { return sdk.Component{Name: l.name} }
 
-func (l local) Init(_ context.Context, req sdk.InitRequest) error {
+func (l localProvider) Init(_ context.Context, req sdk.InitRequest) error {
 	*l.log = append(*l.log, "init "+req.WorkDir)
 	return nil
 }
 
-func (l local) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+func (l localProvider) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	*l.log = append(*l.log, "execute")
 	return sdk.ExecuteResult{Output: req.Prompt}, nil
 }
 
-func (l local) Shutdown(context.Context) error {
+func (l localProvider) Shutdown(context.Context) error {
 	*l.log = append(*l.log, "shutdown")
 	return nil
 }
@@ -436,15 +435,15 @@ func (l local) Shutdown(context.Context) error {
 func TestRegisteredComponent(t *testing.T) {
 	b := newBench(t, nil, "good")
 	var log []string
-	if err := b.RegisterProvider(local{"mine", &log}); err != nil {
+	if err := b.RegisterProvider(localProvider{"mine", &log}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.RegisterProvider(local{"mine", &log}); err == nil {
+	if err := b.RegisterProvider(localProvider{"mine", &log}); err == nil {
 		t.Error("the name was registered twice")
 	}
 	p := b.provider("mine", Use{})
 	for range 2 {
-		if got := b.must(p, "hello"); got != "hello" {
+		if got := b.output(p, "hello"); got != "hello" {
 			t.Errorf("output %q", got)
 		}
 	}

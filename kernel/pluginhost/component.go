@@ -6,106 +6,104 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Component describes what a name or alias stands for. An unknown one is a failure of kind
-// provider_missing that lists what exists.
+// Component describes the component with a name or alias. An unknown one is a failure of kind provider_missing
+// that lists the existing ones.
 func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
 	e, err := h.catalog.Find(ctx, kind, name)
 	return e.Component, err
 }
 
-// Broken is why the plugin of this very name cannot be used, nil if it can, there is none, or nobody has asked for any
-// description yet.
-func (h *Host) Broken(name string) *failure.Error { return h.catalog.Broken(name) }
+// Broken returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
+// or before the plugins are described.
+func (h *Host) Broken(name string) *failure.Error { return h.catalog.LoadError(name) }
 
-// TurnedOff says by what a component is turned off that a bundled plugin would serve.
+// TurnedOff returns the setting that disables a component of a bundled plugin.
 func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
-	return h.catalog.TurnedOff(kind, name)
+	return h.catalog.DisabledBy(kind, name)
 }
 
-// Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
-// work begins, and sdk.Examiner. Init and Validate are called by themselves, as the contract promises.
+// Provider returns the provider with the name or alias. It also implements sdk.Validator, for a check before
+// the work begins, and sdk.Examiner. Init and Validate are called automatically, as the contract promises.
 func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
-	r, err := h.route(ctx, sdk.KindProvider, name, use)
+	r, err := h.findComponent(ctx, sdk.KindProvider, name, use)
 	if err != nil {
 		return nil, err
 	}
 	return &provider{r}, nil
 }
 
-// Termination is the termination strategy with the name or alias, see [Host.Provider]. It also
-// implements sdk.Releaser, which does nothing for strategies that hold nothing.
+// Termination returns the termination strategy with the name or alias, see [Host.Provider]. It also implements
+// sdk.Releaser, which does nothing for strategies without resources.
 func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termination, error) {
-	r, err := h.route(ctx, sdk.KindTermination, name, use)
+	r, err := h.findComponent(ctx, sdk.KindTermination, name, use)
 	if err != nil {
 		return nil, err
 	}
 	return &termination{r}, nil
 }
 
-// HookAction is the hook action with the name or alias, see [Host.Provider].
+// HookAction returns the hook action with the name or alias, see [Host.Provider].
 func (h *Host) HookAction(ctx context.Context, name string, use Use) (sdk.HookAction, error) {
-	r, err := h.route(ctx, sdk.KindHookAction, name, use)
+	r, err := h.findComponent(ctx, sdk.KindHookAction, name, use)
 	if err != nil {
 		return nil, err
 	}
 	return &hookAction{r}, nil
 }
 
-func (h *Host) route(ctx context.Context, kind sdk.Kind, name string, use Use) (route, error) {
+func (h *Host) findComponent(ctx context.Context, kind sdk.Kind, name string, use Use) (componentRef, error) {
 	e, err := h.catalog.Find(ctx, kind, name)
 	if err != nil {
-		return route{}, err
+		return componentRef{}, err
 	}
-	return route{host: h, entry: e, use: use}, nil
+	return componentRef{host: h, entry: e, use: use}, nil
 }
 
-// call is what a route makes on the component at its end. The target implements the interface of the
-// component's kind.
+// call makes a call on a component. The target implements the interface of the component's kind.
 type call func(ctx context.Context, target any) error
 
-// passage leads a call through a gate; g is the component's.
-type passage func(ctx context.Context, g *gate.Gate) error
+// invocation makes a call through the component's guard.
+type invocation func(ctx context.Context, g *callGuard) error
 
-// route leads to a component, in this process or in a plugin's.
-type route struct {
+// componentRef refers to a component of this process or of a plugin.
+type componentRef struct {
 	host  *Host
 	entry catalog.Entry
 	use   Use
 }
 
-// Describe gives the catalog's description.
-func (r route) Describe() sdk.Component { return r.entry.Component }
+// Describe returns the catalog's description.
+func (r componentRef) Describe() sdk.Component { return r.entry.Component }
 
-// Validate asks the component whether it would accept the configuration.
-func (r route) Validate(ctx context.Context, req sdk.ValidateRequest) error {
-	return r.pass(ctx, req, func(context.Context, any) error { return nil })
+// Validate asks the component whether it accepts the configuration.
+func (r componentRef) Validate(ctx context.Context, req sdk.ValidateRequest) error {
+	return r.call(ctx, req, func(context.Context, any) error { return nil })
 }
 
-// pass makes a call with a configuration.
-func (r route) pass(ctx context.Context, with sdk.ValidateRequest, c call) error {
-	return r.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
-		return g.Pass(ctx, with, func(ctx context.Context) error { return c(ctx, g.Target()) })
+// call makes a call with a configuration.
+func (r componentRef) call(ctx context.Context, with sdk.ValidateRequest, c call) error {
+	return r.invoke(ctx, func(ctx context.Context, g *callGuard) error {
+		return g.Call(ctx, with, func(ctx context.Context) error { return c(ctx, g.Target()) })
 	})
 }
 
-// reach makes the passage on the component's gate. What comes back tells no secret.
-func (r route) reach(ctx context.Context, p passage) error {
-	if g, ok := r.entry.Target.(*gate.Gate); ok {
-		if err := r.host.confinable(r.entry.Component, r.use); err != nil {
+// invoke makes the invocation on the component's guard. The error contains no secret.
+func (r componentRef) invoke(ctx context.Context, p invocation) error {
+	if g, ok := r.entry.Target.(*callGuard); ok {
+		if err := r.host.checkConfinable(r.entry.Component, r.use); err != nil {
 			return err
 		}
-		return r.host.redacted(p(ctx, g))
+		return r.host.redactError(p(ctx, g))
 	}
-	return r.host.redacted(r.host.remote(ctx, r.entry, r.use, p))
+	return r.host.redactError(r.host.invokeRemote(ctx, r.entry, r.use, p))
 }
 
-// redacted takes the secrets out of what a component says of its failure.
-func (h *Host) redacted(err error) error {
+// redactError removes the secrets from a component's failure.
+func (h *Host) redactError(err error) error {
 	var f *failure.Error
 	if !errors.As(err, &f) {
 		return err
@@ -119,7 +117,7 @@ func (h *Host) redacted(err error) error {
 	return &clean
 }
 
-type provider struct{ route }
+type provider struct{ componentRef }
 
 var (
 	_ sdk.Validator = (*provider)(nil)
@@ -128,7 +126,7 @@ var (
 
 // Execute implements sdk.Provider.
 func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
-	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config, Mode: req.Mode}, func(ctx context.Context, target any) (err error) {
+	err = p.call(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config, Mode: req.Mode}, func(ctx context.Context, target any) (err error) {
 		failpoint.Point("plugin.execute.before")
 		result, err = target.(sdk.Provider).Execute(ctx, req, x)
 		failpoint.Point("plugin.execute.after")
@@ -136,14 +134,14 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	})
 	var f *failure.Error
 	if errors.As(err, &f) {
-		result.Error = f // the process's fate may have changed it
+		result.Error = f // the end of the process may have changed it
 	}
 	return result, err
 }
 
-// Examine implements sdk.Examiner: what the provider can tell once it has accepted the configuration.
+// Examine implements sdk.Examiner; the provider must have accepted the configuration.
 func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
-	err = p.pass(ctx, req, func(ctx context.Context, target any) (err error) {
+	err = p.call(ctx, req, func(ctx context.Context, target any) (err error) {
 		if x, ok := target.(sdk.Examiner); ok {
 			findings, err = x.Examine(ctx, req)
 		}
@@ -155,13 +153,13 @@ func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findin
 	return findings, err
 }
 
-type termination struct{ route }
+type termination struct{ componentRef }
 
 var _ sdk.Releaser = (*termination)(nil)
 
 // Decide implements sdk.Termination.
 func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.Decision, err error) {
-	err = t.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+	err = t.call(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
 		failpoint.Point("plugin.decide.before")
 		d, err = target.(sdk.Termination).Decide(ctx, req)
 		failpoint.Point("plugin.decide.after")
@@ -170,14 +168,14 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.
 	return d, err
 }
 
-// Release implements sdk.Releaser. It comes without a configuration, so that none is validated.
+// Release implements sdk.Releaser. It has no configuration, so none is validated.
 func (t *termination) Release(ctx context.Context, session string) error {
-	return t.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
+	return t.invoke(ctx, func(ctx context.Context, g *callGuard) error {
 		r, ok := g.Target().(sdk.Releaser)
 		if !ok {
 			return nil
 		}
-		if err := g.Ready(ctx); err != nil {
+		if err := g.Init(ctx); err != nil {
 			return err
 		}
 		failpoint.Point("plugin.release.before")
@@ -187,11 +185,11 @@ func (t *termination) Release(ctx context.Context, session string) error {
 	})
 }
 
-type hookAction struct{ route }
+type hookAction struct{ componentRef }
 
 // Run implements sdk.HookAction.
 func (a *hookAction) Run(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
-	err = a.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+	err = a.call(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
 		failpoint.Point("plugin.run.before")
 		answer, err = target.(sdk.HookAction).Run(ctx, req)
 		failpoint.Point("plugin.run.after")

@@ -3,126 +3,127 @@ package pluginhost
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Config is what a Host needs. Every zero value has a default.
+// Config configures a Host. Every zero value has a default.
 type Config struct {
-	// PluginDirs are the user's own words on the command line (--plugin-dir), searched first.
+	// PluginDirs are the directories of --plugin-dir, searched first.
 	PluginDirs []string
-	// ConfigDir is the user's configuration directory. Default: [discovery.ConfigDir].
+	// ConfigDir is the user's configuration directory. Default: [catalog.ConfigDir].
 	ConfigDir string
-	// CacheDir is where descriptions are remembered. Default: agent-pipelines in os.UserCacheDir; "-"
-	// remembers nothing.
+	// CacheDir is the directory of cached descriptions. Default: agent-pipelines in os.UserCacheDir; "-"
+	// caches nothing.
 	CacheDir string
-	// Executable is the running program, beside which plugins are looked for. Default: os.Executable;
-	// "-" looks nowhere.
+	// Executable is the running program, beside which plugins are searched. Default: os.Executable; "-"
+	// disables that.
 	Executable string
-	// Bundled are plugins that this very program serves when it is started with their arguments. They
-	// come last in the search. Default: none.
+	// Bundled are plugins that this program serves when it is started with their arguments. They come last in
+	// the search. Default: none.
 	Bundled []Bundled
-	// BundledOff turns them off and completes the sentence "turned off by ...". Default: they are on.
+	// BundledOff disables them and completes the sentence "turned off by ...". Default: they are enabled.
 	BundledOff string
-	// Shared is a Host whose registered components are this one's too, those that are registered later
-	// included: they are set up once, take turns over all hosts, and end with it. So are the processes of plugins that
-	// declare [sdk.CapabilityShared]: its RunMarker names them, and they end with the last Host that used them. It has been
-	// made with the same settings, but for RunMarker and Notify. What it started ends when it and all Hosts that share it
-	// are closed. Default: none.
+	// Shared is a Host whose registered components this one also has, including those registered later: they
+	// are set up once, take turns over all hosts, and end with it. The same holds for the processes of plugins
+	// that declare [sdk.CapabilityShared]: its RunMarker marks them, and they end with the last Host that used
+	// them. It must have the same settings, except RunMarker and Notify. Default: none.
 	Shared *Host
-	// Reattach is the value of [client.ReattachVariable]: plugin processes that run already and are used as they
-	// are. It is for the user's own word. Default: none.
+	// Reattach is the value of [client.ReattachVariable]: running plugin processes that are used as they are.
+	// It must come from the user. Default: none.
 	Reattach string
 	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
 	ProjectLock string
-	// WorkDir is the project, absolute. Plugins work in it, and bring-your-own plugin directories in it
-	// are refused. Default: the current directory.
+	// WorkDir is the project, absolute. Plugins work in it, and plugin directories in it are refused. Default:
+	// the current directory.
 	WorkDir string
-	// RunMarker names the run in the environment of all its processes. Let it begin with what [Sweep]
-	// will look for, the session's directory say. Default: the empty name.
+	// RunMarker names the run in the environment of all its processes. It should begin with the prefix given
+	// to [Host.Sweep], such as the session's directory. Default: the empty name.
 	RunMarker string
 	// Environ is the user's environment. Default: os.Environ.
 	Environ []string
-	// Logger is for what the Host itself has to say. Default: none.
+	// Logger is the Host's own log. Default: none.
 	Logger hclog.Logger
-	// PluginLogger gets the plugins' stderr under the plugins' names, without secrets; its level is handed to
+	// PluginLogger gets the plugins' stderr under the plugins' names, without secrets; its level is passed to
 	// the plugins ([client.LogLevelVariable]). Default: Logger.
 	PluginLogger hclog.Logger
-	// Redactor takes the secrets out of what plugins log and of their failures. Default: one that knows those of
-	// Environ.
+	// Redactor removes the secrets from plugins' logs and failures. Default: one that knows those of Environ.
 	Redactor *redact.Redactor
-	// Notify is told when plugin processes start, fall and leave others behind, from any goroutine; it must not call the Host.
+	// Notify is called when plugin processes start, crash and leave survivors, from any goroutine; it must not
+	// call the Host.
 	Notify func(Notice)
 	// StartTimeout bounds a plugin's handshake. Default 10 s.
 	StartTimeout time.Duration
 	// Idle is how long a process without calls is kept. Default 60 s.
 	Idle time.Duration
-	// Client are limits of the protocol's client, such as client.IdleLimit.
+	// Client are options of the protocol's client, such as client.IdleLimit.
 	Client []client.Option
 	// Confiner confines plugin processes. Default: [sandboxpolicy.Unavailable].
 	Confiner sandboxpolicy.Confiner
-	// SocketBases are the directories below which sockets are made. Default: see launch.Config.
+	// SocketBases are the directories in which sockets are made. Default: see launch.Config.
 	SocketBases []string
 }
 
-// Event says what happened to a plugin process.
+// Event is the kind of a notice about a plugin process.
 type Event string
 
-// The events of processes. One that ends because it was told to makes none, but for what it left behind.
+// The events of processes. A requested end has no event, except for its survivors.
 const (
 	Started Event = "plugin_started"
 	Crashed Event = "plugin_crashed"
 	Left    Event = "survivor_ended"
 )
 
-// Notice tells of a plugin process.
+// Notice describes an event of a plugin process.
 type Notice struct {
 	Event Event
-	// Command is how the process was started: the binary's path, and the arguments of a bundled plugin.
+	// Command is the command line of the process: the binary's path, and the arguments of a bundled plugin.
 	Command string
 	// SHA256 is the binary's digest, PID the process's id.
 	SHA256 string
 	PID    int
-	// Environment are the names of all variables that the process was given; values are never told.
+	// Environment are the names of all variables of the process, never the values.
 	Environment []string
-	// Detail are the last words of a process that fell.
+	// Detail is the end of the stderr of a crashed process.
 	Detail string
-	// Shared: the process ran already for another Host, see [Config].Shared.
+	// Shared: the process already ran for another Host, see [Config].Shared.
 	Shared bool
-	// Reattached: the process ran already, and whoever started it ends it.
+	// Reattached: the process already ran, and its owner ends it.
 	Reattached bool
-	// Survivor is the process that was left, for [Left], which says nothing else.
+	// Survivor is the surviving process, for [Left]; no other field is set then.
 	Survivor process.Survivor
-	// Asked is the isolation that the process was to have, Sandbox the one that it has; nil for none asked for.
+	// Asked is the requested isolation of the process, Sandbox the effective one; nil if none was requested.
 	Asked   *sandboxpolicy.Policy
 	Sandbox *sandboxpolicy.Capabilities
 }
 
-// none says that a directory is not wanted, where the empty string means the default.
-const none = "-"
+// disabledDir disables a directory whose empty string means the default.
+const disabledDir = "-"
 
 func (c Config) withDefaults() (Config, error) {
 	var err error
 	if c.ConfigDir == "" {
-		if c.ConfigDir, err = discovery.ConfigDir(); err != nil {
+		if c.ConfigDir, err = catalog.ConfigDir(); err != nil {
 			return c, err
 		}
 	}
 	if c.CacheDir == "" {
-		c.CacheDir = none
+		c.CacheDir = disabledDir
 		if dir, err := os.UserCacheDir(); err == nil {
 			c.CacheDir = filepath.Join(dir, "agent-pipelines")
 		}
 	}
 	if c.Executable == "" {
-		c.Executable = none
+		c.Executable = disabledDir
 		if exe, err := os.Executable(); err == nil {
 			c.Executable = exe
 		}
@@ -150,17 +151,42 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// cachePath is "" when nothing is to be remembered.
+// cachePath returns the cache file, "" if nothing is cached.
 func (c Config) cachePath() string {
-	if c.CacheDir == none {
+	if c.CacheDir == disabledDir {
 		return ""
 	}
 	return filepath.Join(c.CacheDir, "describe.json")
 }
 
 func (c Config) executable() string {
-	if c.Executable == none {
+	if c.Executable == disabledDir {
 		return ""
 	}
 	return c.Executable
+}
+
+// Bundled is a plugin served by the running program, see [catalog.Bundled].
+type Bundled = catalog.Bundled
+
+// FromBundle is the source of a bundled plugin in a [Listing].
+const FromBundle = catalog.FromBundle
+
+// checkBundled refuses an invalid list. A process started to serve a bundled plugin that hosts plugins instead
+// would start itself again, without end.
+func checkBundled(bundled []Bundled) error {
+	if err := catalog.CheckBundled(bundled); err != nil {
+		return failure.New(failure.ConfigInvalid, "%w", err).WithHint("repair the list of bundled plugins in the program")
+	}
+	cookie := client.Handshake()
+	if os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue || len(os.Args) == 0 {
+		return nil
+	}
+	for _, b := range bundled {
+		if given := os.Args[1:]; len(given) >= len(b.Args) && slices.Equal(given[:len(b.Args)], b.Args) {
+			return failure.New(failure.ConfigInvalid, "this process was started to serve plugin %s and hosts plugins instead", b.Name).
+				WithHint("a program with bundled plugins must check its arguments first, and call serve.Run if they are those of a plugin")
+		}
+	}
+	return nil
 }

@@ -1,14 +1,12 @@
-// Package pluginhost finds, checks, starts, watches and ends plugins, and hands out what they serve
-// as plain sdk.Provider, sdk.Termination and sdk.HookAction. Components inside this process are
-// registered with the same [Host] and used in the same way.
+// Package pluginhost finds, verifies, starts, watches and ends plugins, and returns their components
+// as sdk.Provider, sdk.Termination and sdk.HookAction. Components of this process are registered with
+// the same [Host] and used in the same form.
 //
-// Start with [New] and [Host.Provider]. What comes back is cheap: the plugin's process starts at the
-// first call, is shared with all calls that need the same binary, environment and directory, and ends
-// when it is idle or the Host is closed. A call that fails because its process fell has a failure of
-// kind provider_crashed with the plugin's last words in Detail; if another call is to blame,
-// errors.Is(err, [ErrCollateral]) says so.
+// Start with [New] and [Host.Provider]. The plugin's process starts at the first call, is shared by
+// all calls with the same binary, environment and directory, and ends when it is idle or the Host is
+// closed. If the process crashes, its calls fail with kind provider_crashed and the end of the
+// plugin's stderr in Detail; errors.Is(err, [ErrCollateralFailure]) if another call is blamed.
 //
-// The rooms, from the outside in: discovery (where plugins lie), trust (which may run), environ (what
-// they see), catalog (what they serve), pool (which process serves a call), gate (Init, Validate and
-// turns), launch (handshake and connection), process (fork, signals, pipes, survivors).
+// Packages below: catalog (find, describe and install plugins), trust (verify binaries), launch
+// (handshake and connection), process (fork, signals, pipes, survivors).
 package pluginhost

@@ -9,11 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -21,47 +17,40 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// ErrCollateral is in the chain of the failure of a call whose process fell during another call.
-// Making the call again uses up no try.
-var ErrCollateralFailure = pool.ErrCollateralFailure
-
-// ErrClosed is in the chain of what a closed Host answers.
-var ErrClosed = pool.ErrClosed
-
-// Host is safe for concurrent use.
+// Host finds plugins, runs their processes and calls their components. It is safe for concurrent use.
 type Host struct {
-	cfg      Config
-	marker   process.Marker
-	system   *system
-	verifier *trust.Verifier
-	cache    *catalog.Cache
-	launcher *launch.Launcher
-	catalog  *catalog.Catalog
-	pool     *pool.Pool[*instance]
-	finding  discovery.Result
-	sandbox  sandboxpolicy.Confiner
-	visits   visits // of the processes that it shares
+	cfg         Config
+	marker      process.Marker
+	system      *system
+	verifier    *trust.Verifier
+	cache       *catalog.Cache
+	launcher    *launch.Launcher
+	catalog     *catalog.Catalog
+	pool        *processPool[*instance]
+	search      catalog.SearchResult
+	sandbox     sandboxpolicy.Confiner
+	sharedCalls callTracker // calls on processes of the root Host
 
-	mu    sync.Mutex // guards:
-	local []*gate.Gate
-	told  map[string]bool // what was said once
-	users int             // this Host, if it has no Shared one, and those that share it, while they are open
+	mu     sync.Mutex // guards:
+	local  []*callGuard
+	logged map[string]bool // messages that are logged once
+	users  int             // open Hosts that share this one, including itself
 
 	closing sync.Once
 	closed  error
 }
 
-// New makes a Host. It looks through the plugin directories and reads the user's trust, and starts
-// nothing. The caller closes it.
+// New returns a Host. It searches the plugin directories and reads the user's trust, and starts nothing. The
+// caller closes it.
 func New(cfg Config) (*Host, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := mayBundle(cfg.Bundled); err != nil {
+	if err := checkBundled(cfg.Bundled); err != nil {
 		return nil, err
 	}
-	attached, err := discovery.ParseRunning(cfg.Reattach)
+	attached, err := catalog.ParseRunning(cfg.Reattach)
 	if err != nil {
 		return nil, err
 	}
@@ -70,17 +59,17 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), told: map[string]bool{}}
-	if err := h.found(locks); err != nil {
+	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), logged: map[string]bool{}}
+	if err := h.initShared(locks); err != nil {
 		return nil, err
 	}
-	h.finding = withRunning(find(cfg, store, h.verifier.Self()), attached)
+	h.search = addRunning(findPlugins(cfg, store, h.verifier.Self()), attached)
 	h.launcher = launch.New(launch.Config{
 		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
-	h.pool = pool.New(cfg.Idle, h.fell)
-	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
+	h.pool = newProcessPool(cfg.Idle, h.reportCrash)
+	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
 	}
@@ -88,9 +77,9 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// found lays what the Host stands on, or takes what the Host that it shares stands on.
-func (h *Host) found(locks []trust.Lock) error {
-	first := h.first()
+// initShared creates the host's shared parts, or borrows them from its root Host.
+func (h *Host) initShared(locks []trust.Lock) error {
+	first := h.root()
 	if first == h {
 		var err error
 		if h.system, err = newSystem(); err != nil {
@@ -99,7 +88,7 @@ func (h *Host) found(locks []trust.Lock) error {
 		h.verifier, h.cache, h.sandbox = trust.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), cmp.Or[sandboxpolicy.Confiner](h.cfg.Confiner, sandboxpolicy.Unavailable{})
 	} else {
 		h.system, h.cache, h.sandbox = first.system, first.cache, first.sandbox
-		h.verifier = first.verifier.Against(locks...)
+		h.verifier = first.verifier.WithLocks(locks...)
 	}
 	first.mu.Lock()
 	defer first.mu.Unlock()
@@ -107,17 +96,17 @@ func (h *Host) found(locks []trust.Lock) error {
 	return nil
 }
 
-// first is the Host that this one shares, at the end of the row, or itself.
-func (h *Host) first() *Host {
+// root returns the Host at the end of the chain of Shared, or h itself.
+func (h *Host) root() *Host {
 	for h.cfg.Shared != nil {
 		h = h.cfg.Shared
 	}
 	return h
 }
 
-// Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
+// Redact sets the redactor for processes started later. No call may be in flight.
 func (h *Host) Redact(r *redact.Redactor) {
-	h.visits.refuse() // what others' processes say is not cleaned by it
+	h.sharedCalls.disable() // what others' processes say is not cleaned by it
 	h.cfg.Redactor = r
 	h.launcher.Redact(r)
 }
@@ -131,21 +120,21 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 	return []trust.Lock{user, added}, err
 }
 
-func find(cfg Config, store trust.Store, program string) discovery.Result {
-	home := lookup(cfg.Environ, "HOME")
-	return discovery.Search{
-		Places: discovery.Places(discovery.Origin{
-			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
+func findPlugins(cfg Config, store trust.Store, program string) catalog.SearchResult {
+	home := lookupEnv(cfg.Environ, "HOME")
+	return catalog.Search{
+		Dirs: catalog.SearchDirs(catalog.SearchOrigin{
+			Flags: cfg.PluginDirs, List: lookupEnv(cfg.Environ, catalog.DirVariable),
 			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
 		}),
 		Project: cfg.WorkDir,
-		Trusted: discovery.Trusts(store, cfg.WorkDir, home),
+		Trusted: catalog.TrustFunc(store, cfg.WorkDir, home),
 		Home:    home,
 		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
 	}.Find()
 }
 
-func lookup(env []string, name string) (value string) {
+func lookupEnv(env []string, name string) (value string) {
 	for _, entry := range env {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			value = v
@@ -154,16 +143,17 @@ func lookup(env []string, name string) (value string) {
 	return value
 }
 
-// soon is how long a plugin may take to describe itself before the user is told what is waited for.
-const soon = 3 * time.Second
+// slowDescribe is the time of a description after which the user is told about the wait.
+const slowDescribe = 3 * time.Second
 
-// describe starts a plugin with the least that it needs, away from the project, and asks it. What nobody knows
-// yet is confined as well as the system can, whatever it will say that it needs: it may read, and change nothing.
+// describe starts a plugin with a minimal environment outside the project and asks for its description. An
+// unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
+// nothing.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
-	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
+	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.Order{
-		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
+		Binary: b, Env: BuildEnv(h.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",
 		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true, WorkDir: "/"},
 	})
 	if err != nil {
@@ -177,8 +167,8 @@ func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, 
 	return d, nil
 }
 
-// RegisterProvider adds a provider of this process. It wins over plugins' providers of the same name;
-// a name that another registered one has is an error.
+// RegisterProvider adds a provider of this process. It takes precedence over plugins' providers of the same
+// name; the name of another registered one is an error.
 func (h *Host) RegisterProvider(p sdk.Provider) error {
 	return h.register(sdk.KindProvider, p.Describe(), p)
 }
@@ -195,7 +185,7 @@ func (h *Host) RegisterHookAction(a sdk.HookAction) error {
 
 func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
 	component.Kind = kind
-	g := gate.New(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	g := newCallGuard(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
 	if err := h.catalog.Register(component, g); err != nil {
 		return err
 	}
@@ -205,53 +195,54 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	return nil
 }
 
-// once says something the first time that it is to be said by this host or the one whose components it shares.
-func (h *Host) once(what string, say func()) {
-	first := h.first()
+// logOnce calls log the first time that what is reported by this host or the root that it shares.
+func (h *Host) logOnce(what string, say func()) {
+	first := h.root()
 	first.mu.Lock()
-	told := first.told[what]
-	first.told[what] = true
+	told := first.logged[what]
+	first.logged[what] = true
 	first.mu.Unlock()
 	if !told {
 		say()
 	}
 }
 
-// fell tells of a process that ended without being told to.
-func (h *Host) fell(i *instance) {
+// reportCrash reports a process that ended unexpectedly.
+func (h *Host) reportCrash(i *instance) {
 	f := i.Crash()
 	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
-	i.guests.tell(Notice{
+	i.users.notify(Notice{
 		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
 	})
 }
 
-// Sweep ends what kernels that died left running, see [process.Table.Sweep]: all processes of this user
-// marked with a run whose name begins with one of prefixes, and those that only the seal of one of kernels tells.
+// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]: processes of this user marked
+// with a run whose name begins with one of prefixes, and those that only the tag of one of kernels identifies.
 func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
 	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }
 
-// Limits says what this operating system cannot do for plugins; empty on Linux.
+// Limits lists the limitations of this operating system for plugins; empty on Linux.
 func Limits() []string { return process.Limits() }
 
-// Close ends every plugin process and the components of this process, and waits for that until ctx
-// ends; processes that are left then are killed. Calls in flight fail. A process that other Hosts use, too, ends with the last
-// of them. Later calls return the same.
+// Close ends every plugin process and the components of this process, and waits for that until ctx ends;
+// remaining processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the
+// last of them. Later calls return the same.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
-		first := h.first()
+		first := h.root()
 		if first != h {
-			h.visits.end(ctx, h, first.pool)
+			h.sharedCalls.close(ctx, h, first.pool)
 			h.closed = h.pool.Close(ctx)
 		}
-		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.leave(ctx))
+		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.release(ctx))
 	})
 	return h.closed
 }
 
-// leave is called when the Host, or one that shares it, is closed; the last one lets everything go.
-func (h *Host) leave(ctx context.Context) error {
+// release is called when this Host, or one that shares it, is closed; the last one closes the pool and the
+// system.
+func (h *Host) release(ctx context.Context) error {
 	h.mu.Lock()
 	h.users--
 	last := h.users == 0
@@ -264,7 +255,7 @@ func (h *Host) leave(ctx context.Context) error {
 	return err
 }
 
-// shutdownLocal asks the components of this process that were used to let go, newest first.
+// shutdownLocal shuts down the used components of this process, newest first.
 func (h *Host) shutdownLocal(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// kernelVariable makes the test program a kernel that uses the plugins of the directory it names.
+// kernelVariable makes the test program a kernel that uses the plugins of the directory in the variable.
 const kernelVariable = "PLUGINHOST_TEST_KERNEL"
 
-// beKernel lets a plugin start children, prints "<plugin> <child> <escaped child>" and waits to be killed.
-func beKernel(dir string) int {
+// runKernel lets a plugin start children, prints "<plugin> <child> <escaped child>" and waits to be killed.
+func runKernel(dir string) int {
 	h, err := New(Config{
-		PluginDirs: []string{dir}, ConfigDir: dir, CacheDir: none, Executable: none, WorkDir: dir,
+		PluginDirs: []string{dir}, ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir, WorkDir: dir,
 		RunMarker: os.Getenv(kernelVariable + "_RUN"),
 	})
 	if err != nil {
@@ -34,17 +34,17 @@ func beKernel(dir string) int {
 		fmt.Println(err)
 		return 1
 	}
-	pid, err := attempt(ctx, p, "pid", quiet{})
+	pid, err := attempt(ctx, p, "pid", quietExchange{})
 	if err == nil {
 		var children string
-		children, err = attempt(ctx, p, "children", quiet{})
+		children, err = attempt(ctx, p, "children", quietExchange{})
 		fmt.Println(pid, children)
 	}
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	time.Sleep(limit)
+	time.Sleep(testTimeout)
 	return 1
 }
 
@@ -80,13 +80,14 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 	}
 }
 
-// startKernel gives the process ids of the plugin, its child, and its child outside the group.
+// startKernel returns the process ids of the plugin, its child, and its child outside the group.
 func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	t.Helper()
 	kernel := exec.Command(os.Args[0])
-	kernel.Env = append(os.Environ(), kernelVariable+"="+shelf(t, "good"), kernelVariable+"_RUN="+run+"r1")
-	// A session of its own, as under a terminal or a service manager: other tests let this process adopt orphans, and a
-	// group whose new parent is of its own session is not orphaned, so that nobody would wake a stopped plugin.
+	kernel.Env = append(os.Environ(), kernelVariable+"="+newPluginDir(t, "good"), kernelVariable+"_RUN="+run+"r1")
+	// A session of its own, as under a terminal or a service manager: other tests let this process adopt
+	// orphans, and a group whose new parent is of its own session is not orphaned, so that nothing would wake
+	// a stopped plugin.
 	kernel.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := kernel.StdoutPipe()
 	if err != nil {

@@ -5,57 +5,57 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// LockRequest says what to lock.
+// LockRequest selects the plugins to lock.
 type LockRequest struct {
-	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin, whose digest is that of
-	// the program, is only locked by name: each new version of the program would be refused otherwise.
+	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin is only locked by
+	// name, because its digest changes with each version of the program.
 	Names []string
-	// Project: the project's lock is meant, which only adds to the user's.
+	// Project selects the project's lock, which only adds to the user's.
 	Project bool
 	// Check compares and writes nothing.
 	Check bool
 }
 
-// LockReport is what a lock says, or now says, of this platform.
+// LockReport is the content of a lock for this platform after the request.
 type LockReport struct {
 	// Lock is the file, Platform this system in it ("linux/amd64").
 	Lock     string      `json:"lock"`
 	Platform string      `json:"platform"`
 	Plugins  []LockEntry `json:"plugins"`
-	// Missing are entries for this platform whose plugin was not found, where no names were given.
+	// Missing are entries for this platform whose plugin was not found; empty if names were given.
 	Missing []string `json:"missing"`
 }
 
 // LockEntry is one plugin in a lock.
 type LockEntry struct {
-	// Name is what the lock calls it: agent-plugin-<name>.
+	// Name is the name in the lock: agent-plugin-<name>.
 	Name string `json:"name"`
-	// Path is where it lies; of a bundled plugin how it is started.
+	// Path is the plugin's file; for a bundled plugin the command line.
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
-	// Before is the digest in the lock before, "" for none.
+	// Before is the previous digest in the lock, "" for none.
 	Before string `json:"before,omitempty"`
 }
 
 // Changed reports whether the lock had another digest of the plugin, or none.
 func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
 
-// Lock writes the digests of plugins, as they are now, into the user's plugins.lock or the project's. Entries of other
-// plugins and platforms stay. With Check, plugins that differ are a failure of kind plugin_untrusted, which names
-// each; those without an entry are one only where they were named.
+// Lock writes the current digests of plugins into the user's plugins.lock or the project's. Entries of other
+// plugins and platforms stay. With Check it writes nothing; plugins that differ are a failure of kind
+// plugin_untrusted that names each. Plugins without an entry differ only if they were named.
 func (h *Host) Lock(req LockRequest) (LockReport, error) {
-	r := LockReport{Lock: h.store().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
+	r := LockReport{Lock: h.trustStore().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
 		r.Lock = h.cfg.ProjectLock
-	} else if err := h.mine("nothing can be locked"); err != nil {
+	} else if err := h.checkConfigDir("nothing can be locked"); err != nil {
 		return r, err
 	}
-	candidates, err := h.lockable(req.Names)
+	candidates, err := h.selectPlugins(req.Names)
 	if err != nil {
 		return r, err
 	}
@@ -64,48 +64,48 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 		return r, err
 	}
 	for _, c := range candidates {
-		e := LockEntry{Name: discovery.Prefix + c.Name, Path: c.Command()}
-		if e.SHA256, err = h.digest(c); err != nil {
+		e := LockEntry{Name: catalog.Prefix + c.Name, Path: c.Command()}
+		if e.SHA256, err = h.pluginDigest(c); err != nil {
 			return r, err
 		}
 		e.Before, _ = lock.Digest(e.Name, r.Platform)
 		r.Plugins = append(r.Plugins, e)
 	}
 	if len(req.Names) == 0 {
-		r.Missing = h.missing(lock)
+		r.Missing = h.missingPlugins(lock)
 	}
 	if req.Check {
-		return r, r.differences(len(req.Names) > 0)
+		return r, r.mismatchError(len(req.Names) > 0)
 	}
-	return r, h.write(req, r)
+	return r, h.writeLock(req, r)
 }
 
-// lockable are the plugins of these names, or all files.
-func (h *Host) lockable(names []string) ([]discovery.Plugin, error) {
-	var chosen []discovery.Plugin
+// selectPlugins returns the plugins with these names, or all plugins that are files.
+func (h *Host) selectPlugins(names []string) ([]catalog.Plugin, error) {
+	var chosen []catalog.Plugin
 	if len(names) == 0 {
-		for _, c := range h.finding.Plugins {
-			if c.Source != discovery.FromBundle {
+		for _, c := range h.search.Plugins {
+			if c.Source != catalog.FromBundle {
 				chosen = append(chosen, c)
 			}
 		}
 		return chosen, nil
 	}
 	for _, name := range names {
-		i := h.index(strings.TrimPrefix(name, discovery.Prefix))
+		i := h.pluginIndex(strings.TrimPrefix(name, catalog.Prefix))
 		if i < 0 {
-			return nil, h.unknown(name)
+			return nil, h.unknownPluginError(name)
 		}
-		chosen = append(chosen, h.finding.Plugins[i])
+		chosen = append(chosen, h.search.Plugins[i])
 	}
 	return chosen, nil
 }
 
-func (h *Host) index(name string) int {
-	return slices.IndexFunc(h.finding.Plugins, func(c discovery.Plugin) bool { return c.Name == name })
+func (h *Host) pluginIndex(name string) int {
+	return slices.IndexFunc(h.search.Plugins, func(c catalog.Plugin) bool { return c.Name == name })
 }
 
-func (h *Host) digest(c discovery.Plugin) (string, error) {
+func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
 	b, err := c.Read(h.verifier)
 	if err != nil {
 		return "", err
@@ -114,11 +114,11 @@ func (h *Host) digest(c discovery.Plugin) (string, error) {
 	return b.SHA256, nil
 }
 
-// missing are the entries for this platform that no plugin answers to, sorted.
-func (h *Host) missing(lock trust.Lock) []string {
+// missingPlugins returns the entries for this platform without a plugin, sorted.
+func (h *Host) missingPlugins(lock trust.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
-		if _, locked := lock.Digest(file, trust.Platform()); locked && h.index(strings.TrimPrefix(file, discovery.Prefix)) < 0 {
+		if _, locked := lock.Digest(file, trust.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, catalog.Prefix)) < 0 {
 			names = append(names, file)
 		}
 	}
@@ -126,8 +126,8 @@ func (h *Host) missing(lock trust.Lock) []string {
 	return names
 }
 
-// differences is what a check finds wrong, nil for nothing.
-func (r LockReport) differences(named bool) error {
+// mismatchError returns the error of a check, nil if nothing differs.
+func (r LockReport) mismatchError(named bool) error {
 	var faults []string
 	for _, e := range r.Plugins {
 		switch {
@@ -141,11 +141,11 @@ func (r LockReport) differences(named bool) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return failure.New(failure.PluginUntrusted, "%s does not hold what is there: %s", r.Lock, strings.Join(faults, "; ")).
-		WithHint("if you replaced them yourself, lock them again by the same line without --check; if not, install them again from their source")
+	return failure.New(failure.PluginUntrusted, "%s does not match the installed plugins: %s", r.Lock, strings.Join(faults, "; ")).
+		WithHint("if you replaced them yourself, lock them again by the same command without --check; if not, install them again from their source")
 }
 
-func (h *Host) write(req LockRequest, r LockReport) error {
+func (h *Host) writeLock(req LockRequest, r LockReport) error {
 	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (h *Host) write(req LockRequest, r LockReport) error {
 		return l
 	}
 	if req.Project {
-		return h.store().ChangeProjectLock(r.Lock, change)
+		return h.trustStore().ChangeProjectLock(r.Lock, change)
 	}
-	return h.store().ChangeLock(change)
+	return h.trustStore().ChangeLock(change)
 }

@@ -15,9 +15,9 @@ var badplugin string
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(kernelVariable); dir != "" {
-		os.Exit(beKernel(dir))
+		os.Exit(runKernel(dir))
 	}
-	if code, asked := beBundled(); asked {
+	if code, asked := serveBundled(); asked {
 		os.Exit(code)
 	}
 	dir, err := os.MkdirTemp("", "badplugin-")

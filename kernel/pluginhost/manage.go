@@ -5,101 +5,132 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/install"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// ErrNoPlugin is in the chain of what is answered about a plugin that does not exist, or that is not the
-// user's to change.
+// ErrNoPlugin is in the chain of the error for a plugin that does not exist or that the user cannot change.
 var ErrNoPlugin = errors.New("no such plugin")
 
-// InstallRequest says what to install.
-type InstallRequest = install.Request
+// InstallRequest selects the plugin to install.
+type InstallRequest = catalog.InstallRequest
 
-// Removed is what was removed.
-type Removed = install.Removed
+// Removed describes a removed plugin.
+type Removed = catalog.Removal
 
-// Installed is what was installed.
+// Installed describes an installed plugin.
 type Installed struct {
-	install.Report
-	// Shadows is what the plugin is used in place of, ShadowedBy what is used in place of it; "" for nothing.
+	catalog.InstallReport
+	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for
+	// none.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
 
 // ErrInstalled is in the chain of the refusal to replace a plugin without force.
-var ErrInstalled = install.ErrInstalled
+var ErrInstalled = catalog.ErrInstalled
 
-func (h *Host) installer() install.Installer {
-	return install.Installer{Store: h.store(), Describe: h.describe}
+func (h *Host) installer() catalog.Installer {
+	return catalog.Installer{Store: h.trustStore(), Describe: h.describe}
 }
 
-// Install puts a plugin into the user's plugin directory and locks it, see [install.Installer.Install]. It is
-// found by hosts that are made from now on.
+// Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. Hosts
+// created later find it.
 func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
-	if err := h.mine("nothing can be installed"); err != nil {
+	if err := h.checkConfigDir("nothing can be installed"); err != nil {
 		return Installed{}, err
 	}
 	r, err := h.installer().Install(ctx, req)
 	if err != nil {
 		return Installed{}, err
 	}
-	done := Installed{Report: r}
-	if i := h.index(r.Name); i >= 0 {
-		switch c := h.finding.Plugins[i]; c.Source {
-		case discovery.FromFlag, discovery.FromEnvironment:
+	done := Installed{InstallReport: r}
+	if i := h.pluginIndex(r.Name); i >= 0 {
+		switch c := h.search.Plugins[i]; c.Source {
+		case catalog.FromFlag, catalog.FromEnvironment:
 			done.ShadowedBy = c.Path
-		case discovery.FromExecutable, discovery.FromBundle:
+		case catalog.FromExecutable, catalog.FromBundle:
 			done.Shadows = c.Command()
 		}
 	}
 	return done, nil
 }
 
-// Remove takes a plugin out of the user's plugin directory and out of plugins.lock. One that lies elsewhere is
-// refused, and left where it is.
+// Remove deletes a plugin from the user's plugin directory and from plugins.lock. A plugin elsewhere is
+// refused and stays.
 func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
-	name = strings.TrimPrefix(name, discovery.Prefix)
-	if _, ok := discovery.PluginName(discovery.Prefix + name); !ok {
-		return Removed{}, h.unknown(name)
+	name = strings.TrimPrefix(name, catalog.Prefix)
+	if _, ok := catalog.PluginName(catalog.Prefix + name); !ok {
+		return Removed{}, h.unknownPluginError(name)
 	}
 	r, found, err := h.installer().Remove(ctx, name)
 	if err != nil || found {
 		return r, err
 	}
-	i := h.index(name)
+	i := h.pluginIndex(name)
 	if i < 0 {
-		return Removed{}, h.unknown(name)
+		return Removed{}, h.unknownPluginError(name)
 	}
-	c := h.finding.Plugins[i]
+	c := h.search.Plugins[i]
 	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, h.installer().Dir(), c.Command(), c.Source)
 	f.Cause = ErrNoPlugin
-	if c.Source == discovery.FromBundle {
+	if c.Source == catalog.FromBundle {
 		return Removed{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
 	}
 	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
 }
 
-// unknown is the error for a name that no plugin has. If one of this name was passed over, it says why.
-func (h *Host) unknown(name string) error {
-	name = strings.TrimPrefix(name, discovery.Prefix)
+// unknownPluginError returns the error for a name that no plugin has. If a file of this name was ignored, it
+// gives the reason.
+func (h *Host) unknownPluginError(name string) error {
+	name = strings.TrimPrefix(name, catalog.Prefix)
 	hint := "`agent-pipelines plugins list` shows what there is"
 	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
 	f.Cause = ErrNoPlugin
-	for _, i := range h.finding.Ignored {
-		if strings.HasSuffix(i.Path, "/"+discovery.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
+	for _, i := range h.search.Ignored {
+		if strings.HasSuffix(i.Path, "/"+catalog.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
 			f.Message += ": " + i.Path + " is " + i.Reason
 			return f.WithHint("%s", hint)
 		}
 	}
 	var names []string
-	for _, c := range h.finding.Plugins {
+	for _, c := range h.search.Plugins {
 		names = append(names, c.Name)
 	}
 	if near := nearest.Name(name, names); near != "" {
 		hint = "did you mean '" + near + "'? " + hint
 	}
 	return f.WithHint("%s", hint)
+}
+
+// Trust records in the user's configuration that the user trusts a directory: files below it may then name
+// plugin directories and widen settings. It is refused if the configuration is inside the project, see
+// [catalog.TrustFunc].
+func (h *Host) Trust(dir string) error {
+	if err := h.checkConfigDir("nothing can be trusted"); err != nil {
+		return err
+	}
+	return h.trustStore().Trust(dir)
+}
+
+// Distrust removes the trust in a directory and reports whether there was any. A trusted parent directory
+// still covers it.
+func (h *Host) Distrust(dir string) (was bool, err error) { return h.trustStore().Distrust(dir) }
+
+// Trusted lists the directories that the user trusts, sorted.
+func (h *Host) Trusted() ([]string, error) { return h.trustStore().Trusted() }
+
+func (h *Host) trustStore() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
+
+// checkConfigDir refuses a change of a configuration directory inside the project, because the project could
+// then trust itself. The text completes the message.
+func (h *Host) checkConfigDir(what string) error {
+	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",
+		what, h.cfg.WorkDir, h.cfg.ConfigDir).
+		WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
 }

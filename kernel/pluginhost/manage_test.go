@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// refused fails unless the error is of a kind, with a hint, and says all the texts.
-func refused(t *testing.T, err error, kind failure.Kind, says ...string) {
+// checkFailure fails unless the error has the kind, a hint and all the texts.
+func checkFailure(t *testing.T, err error, kind failure.Kind, says ...string) {
 	t.Helper()
 	f := failure.From(err)
 	if f == nil || f.Kind != kind || f.Hint == "" {
@@ -25,8 +25,8 @@ func refused(t *testing.T, err error, kind failure.Kind, says ...string) {
 	contains(t, f.Message+"\n"+f.Hint, says...)
 }
 
-// names are those of a report's plugins, those that differ with a star.
-func names(r LockReport) string {
+// pluginNames returns the names of a report's plugins, those that differ with a star.
+func pluginNames(r LockReport) string {
 	var all []string
 	for _, e := range r.Plugins {
 		name := e.Name
@@ -39,10 +39,10 @@ func names(r LockReport) string {
 	return strings.Join(all, " ")
 }
 
-// U208: the lock holds the digests of what is there, tells what differs, and of what nothing is there any more.
+// U208: the lock holds the current digests; different and missing plugins are reported.
 func TestLock(t *testing.T) {
 	var asked atomic.Int32
-	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "inside") }, "good", "other")
+	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "inside") }, "good", "other")
 	locked := func(req LockRequest) LockReport {
 		t.Helper()
 		r, err := b.Lock(req)
@@ -51,18 +51,18 @@ func TestLock(t *testing.T) {
 		}
 		return r
 	}
-	if r, err := b.Lock(LockRequest{Check: true}); err != nil || names(r) != "agent-plugin-good* agent-plugin-other*" {
-		t.Errorf("nothing is locked: %s, %v", names(r), err)
+	if r, err := b.Lock(LockRequest{Check: true}); err != nil || pluginNames(r) != "agent-plugin-good* agent-plugin-other*" {
+		t.Errorf("nothing is locked: %s, %v", pluginNames(r), err)
 	}
 	_, err := b.Lock(LockRequest{Names: []string{"good"}, Check: true})
-	refused(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+trust.Platform(), "without --check")
-	if r := locked(LockRequest{}); names(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, trust.LockFile) {
+	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+trust.Platform(), "without --check")
+	if r := locked(LockRequest{}); pluginNames(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, trust.LockFile) {
 		t.Errorf("%+v", r)
 	}
-	if r := locked(LockRequest{Names: []string{"agent-plugin-inside"}}); names(r) != "agent-plugin-inside*" || r.Plugins[0].Path == "" {
+	if r := locked(LockRequest{Names: []string{"agent-plugin-inside"}}); pluginNames(r) != "agent-plugin-inside*" || r.Plugins[0].Path == "" {
 		t.Errorf("one that the program carries: %+v", r)
 	}
-	if r := locked(LockRequest{Check: true}); names(r) != "agent-plugin-good agent-plugin-other" || len(r.Missing) != 0 {
+	if r := locked(LockRequest{Check: true}); pluginNames(r) != "agent-plugin-good agent-plugin-other" || len(r.Missing) != 0 {
 		t.Errorf("all are locked: %+v", r)
 	}
 	store := trust.Store{Dir: b.cfg.ConfigDir}
@@ -73,13 +73,13 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := b.Lock(LockRequest{Check: true})
-	refused(t, err, failure.PluginUntrusted, "agent-plugin-good: "+filepath.Join(b.dir, "agent-plugin-good")+" has sha256 ", "locked is "+wrong)
+	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: "+filepath.Join(b.dir, "agent-plugin-good")+" has sha256 ", "locked is "+wrong)
 	if diff := cmp.Diff([]string{"agent-plugin-gone"}, r.Missing); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A project's lock is a file of its own, which nothing of the user's changes.
+// A project's lock is a separate file, independent of the user's.
 func TestProjectLock(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "plugins.lock")
 	b := newBench(t, func(c *Config) { c.ProjectLock = lock }, "good")
@@ -97,11 +97,11 @@ func TestProjectLock(t *testing.T) {
 	}
 }
 
-// What cannot be locked is told: a name of nobody, a lock that cannot be read.
+// An unknown name and an unreadable lock are errors.
 func TestLockRefused(t *testing.T) {
 	b := newBench(t, nil, "good", "prints")
 	_, err := b.Lock(LockRequest{Names: []string{"goood"}})
-	refused(t, err, failure.PluginInvalid, "there is no plugin 'goood'", "did you mean 'good'?")
+	checkFailure(t, err, failure.PluginInvalid, "there is no plugin 'goood'", "did you mean 'good'?")
 	if !errors.Is(err, ErrNoPlugin) {
 		t.Errorf("%v is not ErrNoPlugin", err)
 	}
@@ -109,7 +109,7 @@ func TestLockRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Lock(LockRequest{})
-	refused(t, err, failure.PluginUntrusted, trust.LockFile)
+	checkFailure(t, err, failure.PluginUntrusted, trust.LockFile)
 	if err := os.Remove(filepath.Join(b.dir, "agent-plugin-good")); err != nil {
 		t.Fatal(err)
 	}
@@ -121,20 +121,20 @@ func TestLockRefused(t *testing.T) {
 	}
 }
 
-// A project that the user's configuration lies in could trust itself: nothing is installed or locked from there.
+// A project that contains the user's configuration could trust itself: nothing is installed or locked there.
 func TestConfigurationInsideTheProject(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.ConfigDir = filepath.Join(c.WorkDir, "config") }, "good")
 	_, err := b.Lock(LockRequest{})
-	refused(t, err, failure.ConfigInvalid, "nothing can be locked", "XDG_CONFIG_HOME")
+	checkFailure(t, err, failure.ConfigInvalid, "nothing can be locked", "XDG_CONFIG_HOME")
 	_, err = b.Install(b.ctx(), InstallRequest{File: filepath.Join(b.dir, "agent-plugin-good")})
-	refused(t, err, failure.ConfigInvalid, "nothing can be installed", "XDG_CONFIG_HOME")
+	checkFailure(t, err, failure.ConfigInvalid, "nothing can be installed", "XDG_CONFIG_HOME")
 	if _, err := os.Stat(b.cfg.ConfigDir); err == nil {
 		t.Error("the directory was made")
 	}
 }
 
-// U207: what is installed says what it stands in the place of, and what stands in its place; it is removed with its
-// entry, and nothing else is.
+// U207: an installation reports the plugins that it shadows or is shadowed by; removal deletes the file and
+// its entry only.
 func TestInstallAndRemove(t *testing.T) { // the program is called what the name is under which it is asked
 	b := newBench(t, nil, "new")
 	file := filepath.Join(b.dir, "agent-plugin-new")
@@ -156,17 +156,17 @@ func TestInstallAndRemove(t *testing.T) { // the program is called what the name
 		t.Error("it is still there")
 	}
 	_, err = b.Remove(b.ctx(), "new")
-	refused(t, err, failure.PluginInvalid, "plugin 'new' is not in", file, "only what `agent-pipelines plugins install` puts there")
+	checkFailure(t, err, failure.PluginInvalid, "plugin 'new' is not in", file, "only what `agent-pipelines plugins install` puts there")
 	if _, err := os.Stat(file); err != nil {
 		t.Error(err)
 	}
 }
 
-// What the program carries is no file: it stands in nobody's way, and cannot be removed.
+// A bundled plugin has no file: it does not block an installation and cannot be removed.
 func TestInstallOverABundledOne(t *testing.T) {
 	var asked atomic.Int32
-	other := shelf(t, "new")
-	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "new") })
+	other := newPluginDir(t, "new")
+	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "new") })
 	done, err := b.Install(b.ctx(), InstallRequest{File: filepath.Join(other, "agent-plugin-new")})
 	if err != nil || !strings.Contains(done.Shadows, "new") || done.ShadowedBy != "" {
 		t.Errorf("%+v, %v", done, err)
@@ -175,15 +175,15 @@ func TestInstallOverABundledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Remove(b.ctx(), "new")
-	refused(t, err, failure.PluginInvalid, "plugin 'new' is not in", "this program carries it; --no-bundled")
+	checkFailure(t, err, failure.PluginInvalid, "plugin 'new' is not in", "this program carries it; --no-bundled")
 }
 
-// A name that is no plugin's is told, with the reason where a file of that name was passed over.
+// An unknown name is an error, with the reason if a file of that name was ignored.
 func TestRemoveNobody(t *testing.T) {
 	b := newBench(t, nil, "good")
 	for name, says := range map[string]string{"nobody": "there is no plugin 'nobody'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'"} {
 		_, err := b.Remove(b.ctx(), name)
-		refused(t, err, failure.PluginInvalid, says)
+		checkFailure(t, err, failure.PluginInvalid, says)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "agent-plugin-flat"), []byte("x"), 0o600); err != nil {
@@ -191,5 +191,5 @@ func TestRemoveNobody(t *testing.T) {
 	}
 	passed := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 	_, err := passed.Remove(passed.ctx(), "flat")
-	refused(t, err, failure.PluginInvalid, "there is no plugin 'flat': "+filepath.Join(dir, "agent-plugin-flat")+" is ")
+	checkFailure(t, err, failure.PluginInvalid, "there is no plugin 'flat': "+filepath.Join(dir, "agent-plugin-flat")+" is ")
 }

@@ -5,18 +5,15 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// describeRunning asks a plugin whose process runs already what it is. Nothing is remembered: the next one at this
-// address may be another.
-func (h *Host) describeRunning(ctx context.Context, c discovery.Plugin) (sdk.Description, error) {
+// describeRunning asks a running plugin for its description. Nothing is cached: the next process at this
+// address may be another one.
+func (h *Host) describeRunning(ctx context.Context, c catalog.Plugin) (sdk.Description, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return sdk.Description{}, err
@@ -25,60 +22,61 @@ func (h *Host) describeRunning(ctx context.Context, c discovery.Plugin) (sdk.Des
 	return a.Client().Describe(ctx)
 }
 
-// attached makes a passage on a component of a process that runs already, which is not checked, confined or ended.
-func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage) error {
-	if _, err := h.box(e, e.Component, use); err != nil {
+// invokeAttached makes an invocation on a component of a process that already runs, which is not checked,
+// confined or ended.
+func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
+	if _, err := h.sandboxPolicy(e, e.Component, use); err != nil {
 		return err
 	}
 	dir := h.workDir(use)
-	key := pool.Key{Path: e.Plugin.Path, Args: string(discovery.FromReattach), Dir: dir}
+	key := processKey{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: dir}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
 	if err != nil {
 		return err
 	}
-	lease.Instance().enter(h, h)
-	return lease.End(ctx, p(ctx, lease.Instance().gate(e.Component)))
+	lease.Instance().addUser(h, h)
+	return lease.End(ctx, p(ctx, lease.Instance().guard(e.Component)))
 }
 
-func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*instance, error) {
+func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*instance, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
-		"plugin", discovery.Prefix+c.Name, "pid", a.PID(), "because", string(discovery.FromReattach)+" is set")
+	h.cfg.Logger.Warn("using a running plugin process: it is not verified, not confined and not ended",
+		"plugin", catalog.Prefix+c.Name, "pid", a.PID(), "because", string(catalog.FromReattach)+" is set")
 	return &instance{
-		serving: a, environment: []string{},
+		pluginProcess: a, environment: []string{},
 		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
-		gates:   map[string]*gate.Gate{},
+		guards:  map[string]*callGuard{},
 		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil
 }
 
-// unconfinable refuses isolation that was asked for, where the process runs already.
-func unconfinable(c discovery.Plugin) error {
-	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, discovery.FromReattach).
-		WithHint("ask for no sandbox while you debug it, or unset %s", discovery.FromReattach)
+// confineRunningError is the error of a required isolation for a process that already runs.
+func confineRunningError(c catalog.Plugin) error {
+	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
+		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)
 }
 
-// serving is a plugin process, whoever started it.
-type serving interface {
-	pool.Instance
+// pluginProcess is a plugin process started by this program or another one.
+type pluginProcess interface {
+	pooledInstance
 	Client() *client.Client
 	Command() string
 	PID() int
 }
 
-var _ = []serving{(*launch.Instance)(nil), (*launch.Attached)(nil)}
+var _ = []pluginProcess{(*launch.Instance)(nil), (*launch.AttachedInstance)(nil)}
 
-// withRunning puts the plugins that run already before those that were found.
-func withRunning(f discovery.Result, attached []discovery.Plugin) discovery.Result {
+// addRunning puts running plugins before the plugins found.
+func addRunning(f catalog.SearchResult, attached []catalog.Plugin) catalog.SearchResult {
 	for _, a := range attached {
-		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Plugin) bool {
+		f.Plugins = slices.DeleteFunc(f.Plugins, func(c catalog.Plugin) bool {
 			if c.Name != a.Name {
 				return false
 			}
-			f.Ignored = append(f.Ignored, discovery.Ignored{Path: c.Command(), Reason: "shadowed by the running process that " + string(discovery.FromReattach) + " names"})
+			f.Ignored = append(f.Ignored, catalog.Ignored{Path: c.Command(), Reason: "shadowed by the running process that " + string(catalog.FromReattach) + " names"})
 			return true
 		})
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// debugged starts a plugin as its author does in a debugger, and gives the value of the variable that names it.
-func debugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
+// startDebugged starts a plugin as its author does in a debugger, and returns the value of the reattach variable.
+func startDebugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 	t.Helper()
-	cmd = exec.CommandContext(context.Background(), filepath.Join(shelf(t, name), "agent-plugin-"+name), "debug")
+	cmd = exec.CommandContext(context.Background(), filepath.Join(newPluginDir(t, name), "agent-plugin-"+name), "debug")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -46,16 +46,16 @@ func debugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 	return strings.Trim(value, "'"), cmd
 }
 
-// A plugin that stands still in a debugger, for longer than any plugin may be silent, is waited for; its process
-// survives the host and serves the next one.
+// A plugin stopped in a debugger may be silent for any time; its process survives the host and serves the next
+// one.
 func TestReattachedPlugin(t *testing.T) {
-	value, cmd := debugged(t, "good")
+	value, cmd := startDebugged(t, "good")
 	b := newBench(t, func(c *Config) {
 		c.Reattach = value
 		c.Client = []client.Option{client.IdleLimit(50 * time.Millisecond), client.CallLimit(50 * time.Millisecond)}
 	}, "good")
 	p := b.provider("good", Use{})
-	b.must(p, "pid")
+	b.output(p, "pid")
 	if n := b.seen(Started); len(n) != 1 || !n[0].Reattached || n[0].PID != cmd.Process.Pid {
 		t.Errorf("told %+v", n)
 	}
@@ -64,7 +64,7 @@ func TestReattachedPlugin(t *testing.T) {
 	}
 	going := time.AfterFunc(300*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
 	defer going.Stop()
-	b.must(p, "pid")
+	b.output(p, "pid")
 	if err := b.Close(b.ctx()); err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +72,24 @@ func TestReattachedPlugin(t *testing.T) {
 	next.provider("good", Use{}) // which it answers for
 }
 
-// A process that ends in the middle of a call, and one that is gone, are said for what they are; no other plugin of
-// the name is used in its place.
+// A process that ends during a call, and one that is gone, are reported as such; no other plugin of the name
+// is used.
 func TestReattachedPluginThatEnds(t *testing.T) {
-	value, cmd := debugged(t, "good")
+	value, cmd := startDebugged(t, "good")
 	b := newBench(t, func(c *Config) { c.Reattach = value }, "good")
 	p := b.provider("good", Use{})
-	b.must(p, "hello")
+	b.output(p, "hello")
 	_, err := b.execute(b.ctx(), p, "kill")
 	if failure.KindOf(err) != failure.ProviderCrashed || !strings.Contains(err.Error(), "which ran already, has ended") {
 		t.Errorf("in the middle of a call: %v", err)
 	}
 	_ = cmd.Wait()
 	_, err = b.execute(b.ctx(), p, "hello")
-	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "nobody answers at") {
+	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "does not answer at") {
 		t.Errorf("when it is gone: %v", err)
 	}
 	later := newBench(t, func(c *Config) { c.Reattach = value }, "good")
-	if _, err := later.Provider(later.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "nobody answers at") {
+	if _, err := later.Provider(later.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "does not answer at") {
 		t.Errorf("for the next host: %v", err)
 	}
 	if got := later.seen(Started); len(got) > 0 {
@@ -98,7 +98,7 @@ func TestReattachedPluginThatEnds(t *testing.T) {
 }
 
 func TestReattachIsCancelled(t *testing.T) {
-	value, cmd := debugged(t, "good")
+	value, cmd := startDebugged(t, "good")
 	b := newBench(t, func(c *Config) { c.Reattach = value }, "good")
 	p := b.provider("good", Use{})
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {

@@ -33,7 +33,7 @@ func runs(pid string) bool {
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
 
-// stopped reports whether all threads of the process are stopped. The signal alone is only the beginning of that.
+// stopped reports whether all threads of the process are stopped, some time after the signal.
 func stopped(pid string) bool {
 	stats, _ := filepath.Glob("/proc/" + pid + "/task/*/stat")
 	for _, path := range stats {

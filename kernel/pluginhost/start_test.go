@@ -23,13 +23,13 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 		detail string
 	}{
 		{"prints", failure.PluginInvalid, []string{`printed "hello from the plugin" on stdout`}, ""},
-		{"hangs", failure.ProviderTimeout, []string{"did not shake hands in time"}, ""},
+		{"hangs", failure.ProviderTimeout, []string{"did not complete the handshake in time"}, ""},
 		{"dies", failure.ProviderCrashed, []string{"ended before the handshake", "exit status 3"}, "cannot find my settings"},
 		{"floods", failure.PluginInvalid, []string{`printed "xxxx`}, ""},
 		{"othercookie", failure.PluginInvalid, []string{"another handshake cookie"}, "This binary is a plugin"},
 		{"newprotocol", failure.PluginInvalid, []string{"speaks protocol version 99, this program speaks 1"}, ""},
 		{"tcp", failure.PluginInvalid, []string{"listens on tcp 127.0.0.1:1"}, ""},
-		{"outside", failure.PluginInvalid, []string{"outside the directory that it was given"}, ""},
+		{"outside", failure.PluginInvalid, []string{"outside its socket directory"}, ""},
 		{"deaf", failure.ProviderTimeout, []string{"did not answer in time after the handshake"}, ""},
 		{"leaves", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 4)"}, ""},
 		{"swallows", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 6)"}, ""},
@@ -55,7 +55,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 	}
 }
 
-// A plugin that is healthy and says nothing is left as it is, and told.
+// A healthy, silent plugin is kept, with a warning.
 func TestPluginThatSaysNothing(t *testing.T) {
 	b := newBench(t, nil, "mute")
 	_, err := b.Provider(b.ctx(), "mute", Use{})
@@ -93,7 +93,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 
 func TestBrokenPluginHindersNobody(t *testing.T) {
 	b := newBench(t, nil, "dies", "good")
-	if got := b.must(b.provider("good", Use{}), "hello"); got != "hello" {
+	if got := b.output(b.provider("good", Use{}), "hello"); got != "hello" {
 		t.Errorf("output %q", got)
 	}
 	_, err := b.Provider(b.ctx(), "goood", Use{})
@@ -127,7 +127,7 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, trust.LockFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{ConfigDir: dir, CacheDir: none, Executable: none}); failure.KindOf(err) != failure.PluginUntrusted {
+	if _, err := New(Config{ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir}); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("New: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestSocketDirectoryTooLong(t *testing.T) {
 func TestStartCanBeCancelled(t *testing.T) {
 	for _, name := range []string{"hangs", "deaf"} { // before the handshake, and after it
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(c *Config) { c.StartTimeout = limit }, name)
+			b := newBench(t, func(c *Config) { c.StartTimeout = testTimeout }, name)
 			stop := errors.New("the user said stop")
 			ctx, cancel := context.WithCancelCause(b.ctx())
 			timer := time.AfterFunc(500*time.Millisecond, func() { cancel(stop) })
@@ -160,7 +160,7 @@ func TestStartCanBeCancelled(t *testing.T) {
 }
 
 func TestProjectDirectoryIsRefused(t *testing.T) {
-	project := shelf(t, "good")
+	project := newPluginDir(t, "good")
 	b := newBench(t, func(c *Config) {
 		c.PluginDirs = nil
 		c.WorkDir = project
@@ -178,7 +178,7 @@ func TestProjectDirectoryIsRefused(t *testing.T) {
 
 func TestList(t *testing.T) {
 	b := newBench(t, nil, "good", "dies")
-	if err := b.RegisterProvider(local{name: "good"}); err != nil {
+	if err := b.RegisterProvider(localProvider{name: "good"}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := b.List(b.ctx())

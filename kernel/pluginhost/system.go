@@ -7,12 +7,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// system is what the Hosts that share each other have of the operating system, once for all of them.
+// system holds operating system resources shared by a root Host and its dependents.
 type system struct {
-	spawner *process.Spawner
-	table   *process.Table
-	restore func()        // of the process-wide setting that adopts orphans
-	places  chan struct{} // of those that start a plugin
+	spawner    *process.Spawner
+	table      *process.Table
+	restore    func()        // of the process-wide setting that adopts orphans
+	startSlots chan struct{} // limits concurrent starts
 }
 
 func newSystem() (*system, error) {
@@ -21,16 +21,16 @@ func newSystem() (*system, error) {
 		return nil, err
 	}
 	return &system{
-		spawner: process.NewSpawner(), table: &process.Table{}, restore: restore, places: make(chan struct{}, 2+2*runtime.NumCPU()),
+		spawner: process.NewSpawner(), table: &process.Table{}, restore: restore, startSlots: make(chan struct{}, 2+2*runtime.NumCPU()),
 	}, nil
 }
 
-// turn waits until few enough plugins are starting: the time that each has for it is bounded, and is not to be spent on waiting
-// for a processor. The caller calls done after the start.
-func (s *system) turn(ctx context.Context) (done func(), err error) {
+// acquireStart waits until few enough plugins are starting, because the time limit of a start should not be
+// spent on waiting for a processor. The caller calls done after the start.
+func (s *system) acquireStart(ctx context.Context) (done func(), err error) {
 	select {
-	case s.places <- struct{}{}:
-		return func() { <-s.places }, nil
+	case s.startSlots <- struct{}{}:
+		return func() { <-s.startSlots }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

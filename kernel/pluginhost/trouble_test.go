@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What becomes of a plugin's file while a session runs is told by its path at the next call.
+// A change of a plugin's file during a session is reported, with its path, at the next call.
 func TestFileOfARunningPlugin(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -38,7 +38,7 @@ func TestFileOfARunningPlugin(t *testing.T) {
 			}
 			b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 			p := b.provider("good", Use{})
-			b.must(p, "pid")
+			b.output(p, "pid")
 			if err := tt.change(path); err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestFileOfARunningPlugin(t *testing.T) {
 	}
 }
 
-// U264: a name that no component of the kind has is told with what exists, of each kind.
+// U264: the error of an unknown name lists the existing components of the kind.
 func TestUnknownComponents(t *testing.T) {
 	b := newBench(t, nil)
 	for kind, find := range map[string]func() error{
@@ -65,7 +65,7 @@ func TestUnknownComponents(t *testing.T) {
 	}
 }
 
-// Looking for plugins ends with the caller's patience.
+// The search for plugins ends with the caller's context.
 func TestListIsCancelled(t *testing.T) {
 	b := newBench(t, nil, "good")
 	ctx, cancel := context.WithCancel(t.Context())

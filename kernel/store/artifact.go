@@ -3,68 +3,81 @@ package store
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Artifact is the file of the artifact that a node makes in a visit, and newest that of its last one. NN is the
-// position of the node, in embedded pipelines with those of the nodes around it:
+// Artifact returns the file of a node's artifact in one visit, and newest, the file of the artifact of its
+// last visit. NN is the node's position; inside embedded pipelines the positions of the nodes around it come
+// first:
 //
 //	artifacts/NN-[NN-…]<id>.v<visit>.yaml    artifacts/NN-[NN-…]<id>.yaml
 //
-// From the second run of an embedded pipeline, or of the whole, on a file says the run as well: .r<run>.v<visit>; in a
-// parallel block the provider comes before the id. An error means that the plan has no such node.
-func Artifact(p *plan.Plan, at event.Location) (visit, newest string, err error) {
-	name, err := artifactName(p, at)
-	return name + visitOf(at), name + ".yaml", err
+// From the second run of the pipeline on, the first name ends in .r<run>.v<visit>.yaml. In a parallel block
+// the provider comes before the id. The error says that the plan has no such node.
+func Artifact(p *plan.Plan, loc event.Location) (visit, newest string, err error) {
+	name, err := artifactName(p, loc)
+	return name + visitSuffix(loc), name + ".yaml", err
 }
 
 // StartArtifact is the file of the artifact that a run begins with.
 const StartArtifact = ArtifactsDir + "/input.yaml"
 
-// GivenArtifact is the file of an artifact that the run was given in the place of the node's at path, as if it were from
-// a visit before the first: artifacts/NN-<id>.v0.yaml; and newest, as in [Artifact].
+// GivenArtifact returns the file of an artifact that the run got in place of a node's, as if from visit 0:
+// artifacts/NN-<id>.v0.yaml. newest is as in [Artifact].
 func GivenArtifact(p *plan.Plan, path string) (given, newest string, err error) {
 	name, err := artifactName(p, event.Location{Node: path})
 	return name + ".v0.yaml", name + ".yaml", err
 }
 
-// EmbeddedInput is the file of the artifact that a pipeline begins with which the node at the place embeds:
+// EmbeddedInput returns the file of the input artifact of the pipeline that a node embeds:
 // artifacts/NN-[NN-…]<id>.input.v<visit>.yaml.
-func EmbeddedInput(p *plan.Plan, at event.Location) (string, error) {
-	name, err := artifactName(p, at)
-	return name + ".input" + visitOf(at), err
+func EmbeddedInput(p *plan.Plan, loc event.Location) (string, error) {
+	name, err := artifactName(p, loc)
+	return name + ".input" + visitSuffix(loc), err
 }
 
-// artifactName is what the names of the files of a node's artifacts begin with.
-func artifactName(p *plan.Plan, at event.Location) (string, error) {
-	n := p.Find(at.Node)
+// artifactName returns the common beginning of the file names of a node's artifacts.
+func artifactName(p *plan.Plan, loc event.Location) (string, error) {
+	n := p.Find(loc.Node)
 	if n == nil {
-		return "", fmt.Errorf("the plan has no node %q", at.Node)
+		return "", fmt.Errorf("the plan has no node %q", loc.Node)
 	}
-	name := positions(at.Node) + "-"
-	if at.Branch != "" {
-		name += element(at.Branch) + "-"
+	name := nodePositions(loc.Node) + "-"
+	if loc.Branch != "" {
+		name += pathElement(loc.Branch) + "-"
 	}
-	return path.Join(ArtifactsDir, name+element(n.ID)), nil
+	return path.Join(ArtifactsDir, name+pathElement(n.ID)), nil
 }
 
-// visitOf is what they end with.
-func visitOf(at event.Location) string {
+// visitSuffix returns the end of an artifact's file name: run and visit.
+func visitSuffix(loc event.Location) string {
 	run := ""
-	if at.Run > 1 {
-		run = fmt.Sprintf(".r%d", at.Run)
+	if loc.Run > 1 {
+		run = fmt.Sprintf(".r%d", loc.Run)
 	}
-	return fmt.Sprintf("%s.v%d.yaml", run, max(at.Visit, 1))
+	return fmt.Sprintf("%s.v%d.yaml", run, max(loc.Visit, 1))
 }
 
-// positions are those of a path with two digits each, joined by dashes.
-func positions(path string) string {
+// nodePositions returns the positions of a path with two digits each, joined by dashes.
+func nodePositions(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {
 		parts[i] = strings.Repeat("0", max(0, 2-len(p))) + p
 	}
 	return strings.Join(parts, "-")
+}
+
+// DeclaredOutput returns the name in the project of a node's output_path, "" without one. Each provider of a
+// parallel block has its own copy, because they would overwrite each other's file.
+func DeclaredOutput(p *plan.Plan, n *plan.Node, session string, loc event.Location) string {
+	name := strings.NewReplacer("${SESSION}", session, "${SESSION_NAME}", session).Replace(n.OutputPath)
+	scope, err := Provider(p, loc)
+	if name == "" || loc.Branch == "" || err != nil {
+		return name
+	}
+	return path.Join(RunsDir, session, string(scope), path.Clean("/"+filepath.ToSlash(name)))
 }

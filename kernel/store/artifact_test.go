@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// DIALECT B3: artifacts lie side by side, told apart by position, visit and, where there is one, run and provider.
+// DIALECT B3: the names of artifacts differ by position, visit, run and provider.
 func TestArtifact(t *testing.T) {
 	for name, tt := range map[string]struct {
 		at            event.Location
@@ -22,20 +22,20 @@ func TestArtifact(t *testing.T) {
 		"an id no file can have": {event.Location{Node: "3", Visit: 1, Run: 1}, "03-a_b-c14cddc0.v1", "03-a_b-c14cddc0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			visit, newest, err := store.Artifact(house(), tt.at)
+			visit, newest, err := store.Artifact(samplePlan(), tt.at)
 			if err != nil || visit != "artifacts/"+tt.visit+".yaml" || newest != "artifacts/"+tt.newest+".yaml" {
 				t.Errorf("%q, %q, %v", visit, newest, err)
 			}
 		})
 	}
-	if _, _, err := store.Artifact(house(), event.Location{Node: "9"}); err == nil {
+	if _, _, err := store.Artifact(samplePlan(), event.Location{Node: "9"}); err == nil {
 		t.Error("a node that is not there has an artifact")
 	}
 }
 
-// What a run is given lies beside what its nodes make, and is never one of those.
+// The artifacts given to a run have names that no node's artifact has.
 func TestGivenArtifacts(t *testing.T) {
-	given, newest, err := store.GivenArtifact(house(), "0")
+	given, newest, err := store.GivenArtifact(samplePlan(), "0")
 	if err != nil || given != "artifacts/00-plan.v0.yaml" || newest != "artifacts/00-plan.yaml" {
 		t.Errorf("%q, %q, %v", given, newest, err)
 	}
@@ -43,12 +43,12 @@ func TestGivenArtifacts(t *testing.T) {
 		"artifacts/02-inner.input.v1.yaml":    {Node: "2", Visit: 1, Run: 1},
 		"artifacts/02-inner.input.r3.v2.yaml": {Node: "2", Visit: 2, Run: 3},
 	} {
-		if got, err := store.EmbeddedInput(house(), at); err != nil || got != want {
+		if got, err := store.EmbeddedInput(samplePlan(), at); err != nil || got != want {
 			t.Errorf("%q, want %q, %v", got, want, err)
 		}
 	}
-	_, _, err = store.GivenArtifact(house(), "9")
-	if _, errInput := store.EmbeddedInput(house(), event.Location{Node: "9"}); err == nil || errInput == nil {
+	_, _, err = store.GivenArtifact(samplePlan(), "9")
+	if _, errInput := store.EmbeddedInput(samplePlan(), event.Location{Node: "9"}); err == nil || errInput == nil {
 		t.Error("a node that is not there has files")
 	}
 }

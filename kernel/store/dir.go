@@ -1,12 +1,13 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The names of a session that belong to no node.
+// The names of a session's files that belong to no node.
 const (
 	StateFile    = "state.json"
 	EventsFile   = "events.jsonl"
@@ -15,42 +16,74 @@ const (
 	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
 	MetricsFile  = "metrics.json"
 	QuestionsDir = "questions"
-	// EscalationsDir holds the questions of kind escalation once more, in the form of seed 001, and people's answers.
+	// EscalationsDir holds the questions of kind escalation in the form of seed 001, and the answers of users.
 	EscalationsDir = "escalations"
 	InboxDir       = "inbox"
-	BadInboxDir    = InboxDir + "/bad" // messages nobody could read
+	BadInboxDir    = InboxDir + "/bad" // unreadable messages
 	LibraryDir     = "library"         // copies of the shipped stages that the run uses
 	ArtifactsDir   = "artifacts"
-	HooksDir       = "hooks" // texts of hooks for the agents
+	HooksDir       = "hooks" // texts that hooks pass to agents
 )
 
-// QuestionFile is the name of a question to a person.
-func QuestionFile(id string) string { return QuestionsDir + "/" + element(id) + ".json" }
+// QuestionFile returns the file of a question to the user.
+func QuestionFile(id string) string { return QuestionsDir + "/" + pathElement(id) + ".json" }
 
-// EscalationFile is the name of an escalation, by its id.
-func EscalationFile(id string) string { return EscalationsDir + "/" + element(id) + ".yaml" }
+// EscalationFile returns the file of the escalation with the id.
+func EscalationFile(id string) string { return EscalationsDir + "/" + pathElement(id) + ".yaml" }
 
-// ResolutionFile is the name of what a person writes to answer it.
-func ResolutionFile(id string) string { return EscalationsDir + "/" + element(id) + ".resolution.yaml" }
-
-// HookText is the file of the text that a hook gave: its key in the journal and the point it was called at.
-func HookText(key event.Key, point string) string {
-	return HooksDir + "/" + element(strings.NewReplacer("hook:", point+"-", "/", "-", "#", "-").Replace(string(key))) + ".md"
+// ResolutionFile returns the file in which a user answers the escalation with the id.
+func ResolutionFile(id string) string {
+	return EscalationsDir + "/" + pathElement(id) + ".resolution.yaml"
 }
 
-// ProgressFile is the name of a loop's progress file.
+// HookText returns the file of the text that a hook returned, from its key in the journal and its hook point.
+func HookText(key event.Key, point string) string {
+	return HooksDir + "/" + pathElement(strings.NewReplacer("hook:", point+"-", "/", "-", "#", "-").Replace(string(key))) + ".md"
+}
+
+// ProgressFile returns the name of the progress file of a pipeline with a single stage.
 func ProgressFile(session string) string { return "progress-" + session + ".md" }
 
-// Dir is the directory of one session. Its methods may be called from several goroutines. Once the
-// directory is removed from outside, all of them fail and say so.
+// Dir is the directory of one session. It is safe for concurrent use. If the directory is removed from
+// outside, every method fails and says so.
 type Dir struct {
 	*Store
 	session string
 	project string
 }
 
-// Session is the session's name.
+// Session returns the session's name.
 func (d *Dir) Session() string { return d.session }
 
-// Project is the absolute path of the project that the session belongs to.
+// Project returns the absolute path of the session's project.
 func (d *Dir) Project() string { return d.project }
+
+// The headers of progress files, to the byte as the Bash engine writes them. Agents append below;
+// no header is ever written over what is there.
+
+// EnsureSessionProgress makes the session's progress file and returns its name.
+func (d *Dir) EnsureSessionProgress() (string, error) {
+	name := ProgressFile(d.session)
+	return name, d.Ensure(name, fmt.Appendf(nil, `# Progress: %s
+
+Verify: (none)
+
+## Codebase Patterns
+(Add patterns discovered during implementation here)
+
+---
+
+`, d.session))
+}
+
+// EnsureStageProgress makes the progress file of a pipeline's stage and returns its name.
+func (d *Dir) EnsureStageProgress(n Node) (string, error) {
+	return n.Progress(), d.Ensure(n.Progress(), []byte("# Stage Progress\n\n---\n"))
+}
+
+// EnsureProviderProgress makes the progress file of a provider in a parallel block and returns its name; n is
+// the provider's directory.
+func (d *Dir) EnsureProviderProgress(n Node, provider string) (string, error) {
+	return n.Progress(), d.Ensure(n.Progress(),
+		fmt.Appendf(nil, "# Progress: %s (%s)\n\nProvider: %s\n\n---\n\n", d.session, provider, provider))
+}

@@ -14,109 +14,109 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Node is the directory of a node in one visit and run, or of one branch or step of it, relative to
-// the session.
+// Node is the directory of a node in one visit and run, or of one branch or step of it, relative to the
+// session.
 type Node string
 
-// At finds the directory of a place:
+// At returns the directory of a location:
 //
 //	stage-NN-<id>/[visit-VVV/][run-RRR/][steps/<step>/]
 //	parallel-NN-<id>/[visit-VVV/][run-RRR/]providers/<branch>/stage-MM-<id>/[steps/<step>/]
 //	pipeline-NN-<id>/run-RRR/stage-MM-<id>/[visit-VVV/][steps/<step>/]
 //
-// NN is the position in the list of nodes. The first visit and run are left out, as the Bash engine
-// knows only those; a nested pipeline always shows its run, and its runs count on over its visits.
-// A place with a branch and the block's own path is the branch's directory. An error means that the
-// plan has no such node.
-func At(p *plan.Plan, at event.Location) (Node, error) {
-	w := walk{at: at, path: at.Node}
-	if err := w.down(p.Nodes); err != nil {
+// NN is the position in the list of nodes. The first visit and run are left out, because the Bash
+// engine has only those; a nested pipeline always has its run, counted over all its visits. A location
+// with a branch and the block's own path is the branch's directory. The error says that the plan has
+// no such node.
+func At(p *plan.Plan, loc event.Location) (Node, error) {
+	w := nodePath{location: loc, path: loc.Node}
+	if err := w.descend(p.Nodes); err != nil {
 		return "", err
 	}
-	if at.Step != "" {
-		w.add("steps", element(at.Step))
+	if loc.Step != "" {
+		w.add("steps", pathElement(loc.Step))
 	}
 	return Node(path.Join(w.elements...)), nil
 }
 
-// Provider is the directory of the provider that the place is at in a parallel block.
-func Provider(p *plan.Plan, at event.Location) (Node, error) {
-	return At(p, event.Location{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
+// Provider returns the directory of the provider at the location in a parallel block.
+func Provider(p *plan.Plan, loc event.Location) (Node, error) {
+	return At(p, event.Location{Node: loc.Outer(), Visit: loc.Visit, Run: loc.Run, Branch: loc.Branch})
 }
 
-// walk goes from the session down to a node.
-type walk struct {
-	at       event.Location
-	path     string // of the node in the plan that the walk is in
+// nodePath collects the path elements from the session's directory down to a node.
+type nodePath struct {
+	location event.Location
+	path     string // of the node in the current plan
 	elements []string
 	nested   bool // inside a pipeline node, which used up the run
 	block    bool // inside a parallel block, which used up visit and run
 }
 
-func (w *walk) add(elements ...string) { w.elements = append(w.elements, elements...) }
+func (w *nodePath) add(elements ...string) { w.elements = append(w.elements, elements...) }
 
-func (w *walk) down(nodes []plan.Node) error {
+func (w *nodePath) descend(nodes []plan.Node) error {
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool {
 		return n.Path == w.path || strings.HasPrefix(w.path, n.Path+".")
 	})
 	if i < 0 {
-		return fmt.Errorf("the plan has no node %q", w.at.Node)
+		return fmt.Errorf("the plan has no node %q", w.location.Node)
 	}
 	n := nodes[i]
-	w.add(fmt.Sprintf("%s-%02d-%s", n.Kind, i, element(n.ID)))
+	w.add(fmt.Sprintf("%s-%02d-%s", n.Kind, i, pathElement(n.ID)))
 	switch n.Kind {
 	case plan.KindPipeline:
 		w.nested = true
-		w.add(numbered("run", max(w.at.Run, 1)))
+		w.add(numbered("run", max(w.location.Run, 1)))
 	case plan.KindParallel:
-		w.again()
+		w.addVisitAndRun()
 		w.block = true
-		if w.at.Branch != "" {
-			w.add("providers", element(w.at.Branch))
+		if w.location.Branch != "" {
+			w.add("providers", pathElement(w.location.Branch))
 		}
 	case plan.KindStage:
-		w.again()
+		w.addVisitAndRun()
 	}
 	switch {
 	case n.Path == w.path:
 		return nil
 	case n.Plan != nil: // its nodes have the paths that they have without the others
 		w.path = strings.TrimPrefix(w.path, n.Path+".")
-		return w.down(n.Plan.Nodes)
+		return w.descend(n.Plan.Nodes)
 	default:
-		return w.down(n.Stages)
+		return w.descend(n.Stages)
 	}
 }
 
-// again adds the visit and the run from the second one on.
-func (w *walk) again() {
+// addVisitAndRun adds visit and run from the second one on.
+func (w *nodePath) addVisitAndRun() {
 	if w.block {
 		return
 	}
-	if w.at.Visit > 1 {
-		w.add(numbered("visit", w.at.Visit))
+	if w.location.Visit > 1 {
+		w.add(numbered("visit", w.location.Visit))
 	}
-	if w.at.Run > 1 && !w.nested {
-		w.add(numbered("run", w.at.Run))
+	if w.location.Run > 1 && !w.nested {
+		w.add(numbered("run", w.location.Run))
 	}
 }
 
 func numbered(word string, n int) string { return fmt.Sprintf("%s-%03d", word, n) }
 
-// Manifest is the manifest of a parallel block's directory.
+// Manifest returns the manifest of a parallel block's directory.
 func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
 
-// State is the view of a provider's state, for the directory of a provider.
+// State returns the state file of a provider, for the directory of a provider.
 func (n Node) State() string { return path.Join(string(n), StateFile) }
 
-// Calls is the list of the tool calls of a step, for the directory of the step.
+// Calls returns the list of the tool calls of a step, for the directory of the step.
 func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }
 
-// Progress is the node's progress file; for the directory of a branch, the provider's.
+// Progress returns the progress file of the node, or of the provider for the directory of a branch.
 func (n Node) Progress() string { return path.Join(string(n), "progress.md") }
 
-// Output is where a pipeline keeps the raw output of an iteration at the level of the stage:
-// output.md if the node has one iteration at most, else run-<iteration-1>.md.
+// Output returns the file of an iteration's raw output at the level of the stage: output.md if the node has at
+// most one iteration, else run-<iteration-1>.md.
 func (n Node) Output(iteration, most int) string {
 	name := "output.md"
 	if most != 1 {
@@ -125,17 +125,17 @@ func (n Node) Output(iteration, most int) string {
 	return path.Join(string(n), name)
 }
 
-// Check is the file with what a check at the entry of the node measured.
+// Check returns the file with the measurement of a check at the entry of the node.
 func (n Node) Check(id string) string { return checkFile(string(n), id) }
 
-func checkFile(dir, id string) string { return path.Join(dir, "checks", element(id)+".json") }
+func checkFile(dir, id string) string { return path.Join(dir, "checks", pathElement(id)+".json") }
 
-// StepFile is the file with a step of the node as its artifact has it.
+// StepFile returns the file of a step in the form that the node's artifact has.
 func (n Node) StepFile(step string) string {
-	return path.Join(string(n), "steps", element(step), "step.json")
+	return path.Join(string(n), "steps", pathElement(step), "step.json")
 }
 
-// Iteration is the directory of an iteration, counted from 1.
+// Iteration returns the directory of an iteration, counted from 1.
 func (n Node) Iteration(i int) Iteration {
 	return Iteration(path.Join(string(n), "iterations", fmt.Sprintf("%03d", i)))
 }
@@ -145,74 +145,74 @@ type Iteration string
 
 func (i Iteration) file(name string) string { return path.Join(string(i), name) }
 
-// Context is what the agent is told in JSON.
+// Context returns the file of the agent's context, JSON.
 func (i Iteration) Context() string { return i.file("context.json") }
 
-// Result is the agent's result, normalized afterwards.
+// Result returns the file of the agent's result, which is normalized after the attempt.
 func (i Iteration) Result() string { return i.file("result.json") }
 
-// Status is the older form of the result, if the agent wrote that.
+// Status returns the older form of the result, if the agent wrote that.
 func (i Iteration) Status() string { return i.file("status.json") }
 
-// Output is what the agent said, absent if it said nothing.
+// Output returns the file of the agent's output; it is absent if there is none.
 func (i Iteration) Output() string { return i.file("output.md") }
 
-// Artifact is where the agent puts the artifact of a node that makes one, and ArtifactJSON where one in JSON may lie
-// instead.
+// Artifact returns the file in which the agent writes the node's artifact as YAML.
 func (i Iteration) Artifact() string { return i.file("artifact.yaml") }
 
-// ArtifactJSON is an artifact in JSON.
+// ArtifactJSON returns the file in which the agent may write the artifact as JSON instead.
 func (i Iteration) ArtifactJSON() string { return i.file("artifact.json") }
 
-// ArtifactCall is where the kernel keeps the arguments of the tool call that handed the artifact over, JSON.
+// ArtifactCall returns the file of the arguments of the tool call that submitted the artifact, JSON.
 func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
 
-// Check is the file with what a check after the attempt measured.
+// Check returns the file with the measurement of a check after the attempt.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 
-// Left is the artifact that the attempt left, for checks to read; no check has its name, since an id's file ends in .json.
+// Left returns the copy of the attempt's artifact that checks read. No check has its name, since a check's
+// file ends in .json.
 func (i Iteration) Left() string { return i.file("checks/artifact.yaml") }
 
-// Feedback is what the iteration's outcome tells whoever works next.
+// Feedback returns the file with the iteration's feedback for the next one.
 func (i Iteration) Feedback() string { return i.file("feedback.md") }
 
-// Attempts has a line for each attempt.
+// Attempts returns the file with one line per attempt.
 func (i Iteration) Attempts() string { return i.file("attempts.jsonl") }
 
-// Error is the record of the iteration's failure.
+// Error returns the record of the iteration's failure.
 func (i Iteration) Error() string { return i.file("error.json") }
 
-// Judge is the decision of the judge, JudgeLog its raw answer.
+// Judge returns the file of the judge's decision.
 func (i Iteration) Judge() string { return i.file("judge.json") }
 
-// JudgeLog is the judge's raw answer.
+// JudgeLog returns the file of the judge's raw answer.
 func (i Iteration) JudgeLog() string { return i.file("judge.log") }
 
-// Question is the prompt of the n-th question that the termination strategy asked about the iteration,
-// counted from 1, and Answer what a provider said to it.
+// Question returns the prompt of the n-th question of the termination strategy about the iteration, counted
+// from 1.
 func (i Iteration) Question(n int) string { return i.file(fmt.Sprintf("question-%d.md", n)) }
 
-// Answer is what a provider said to the n-th question.
+// Answer returns a provider's answer to the n-th question.
 func (i Iteration) Answer(n int) string { return i.file(fmt.Sprintf("answer-%d.md", n)) }
 
-// Attempt is the private directory of an attempt, counted from 1: checkpoints and whatever is too
-// large for a message. Make it with [Store.MkdirPrivate].
+// Attempt returns the private directory of an attempt, counted from 1: checkpoints and data too large for a
+// message. Make it with [Store.MkdirPrivate].
 func (i Iteration) Attempt(n int) string { return i.file(fmt.Sprintf("attempts/%02d", n)) }
 
-// maxElement is the longest path element kept as it is, in bytes; file systems allow 255.
-const maxElement = 120
+// maxPathElement is the longest path element that is kept unchanged, in bytes; file systems allow 255.
+const maxPathElement = 120
 
-// element makes one path element of a name that people or agents chose. Nearly all names stay as
-// they are; a name that no file can have is cleaned and told apart by a hash.
-func element(name string) string {
+// pathElement returns one path element for a name chosen by users or agents. Most names stay unchanged; a name
+// that no file can have is cleaned and gets a hash.
+func pathElement(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == utf8.RuneError || unicode.IsControl(r) {
 			return '_'
 		}
 		return r
 	}, name)
-	if len(clean) > maxElement {
-		clean = strings.ToValidUTF8(clean[:maxElement], "")
+	if len(clean) > maxPathElement {
+		clean = strings.ToValidUTF8(clean[:maxPathElement], "")
 	}
 	if strings.Trim(clean, ".") == "" { // "", ".", ".."
 		clean = strings.Repeat("_", len(clean)+1)

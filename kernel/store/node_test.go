@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// house is a plan with a node of each kind.
-func house() *plan.Plan {
+// samplePlan returns a plan with a node of each kind.
+func samplePlan() *plan.Plan {
 	return &plan.Plan{Nodes: []plan.Node{
 		{Path: "0", ID: "plan", Kind: plan.KindStage},
 		{Path: "1", ID: "both", Kind: plan.KindParallel, Stages: []plan.Node{
@@ -51,7 +51,7 @@ func TestAt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := store.At(house(), tt.at)
+			got, err := store.At(samplePlan(), tt.at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,14 +61,14 @@ func TestAt(t *testing.T) {
 		})
 	}
 	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
-		if got, err := store.At(house(), event.Location{Node: missing}); err == nil {
+		if got, err := store.At(samplePlan(), event.Location{Node: missing}); err == nil {
 			t.Errorf("node %q is at %q, want an error", missing, got)
 		}
 	}
 }
 
 func TestProvider(t *testing.T) {
-	got, err := store.Provider(house(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
+	got, err := store.Provider(samplePlan(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
 	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -99,14 +99,14 @@ func TestNodeFiles(t *testing.T) {
 	}
 }
 
-// Whatever a step is called, its directory lies below the node's, is one element, and is its own.
+// The directory of a step with any name is below the node's, is one element, and is unique.
 func FuzzStepDirectory(f *testing.F) {
 	for _, seed := range []string{"s1", "", ".", "..", "../..", "a/b", `a\b`, "\x00", "\xff", strings.Repeat("ü", 200), "größe"} {
 		f.Add(seed, seed+"x")
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		at := func(step string) string {
-			n, err := store.At(house(), event.Location{Node: "0", Step: step})
+			n, err := store.At(samplePlan(), event.Location{Node: "0", Step: step})
 			if err != nil {
 				t.Fatal(err)
 			}

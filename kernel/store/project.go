@@ -16,22 +16,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// The names of a project that belong to no single session.
+// The names of a project's files that belong to no single session.
 const (
 	RunsDir         = ".claude/pipeline-runs"
 	LocksDir        = ".claude/locks"
-	CompletionsFile = ".claude/loop-completions.json" // finished loops, see package view
+	CompletionsFile = ".claude/loop-completions.json" // completed sessions, see package engine/internal/statefile
 	CompletionsLock = CompletionsFile + ".lock"
 )
 
-// LockFile is the name of a session's lock.
+// LockFile returns the name of a session's lock.
 func LockFile(session string) string { return LocksDir + "/" + session + ".lock" }
 
-// Project is the working directory whose .claude folder holds the sessions. Its methods may be
-// called from several goroutines.
+// Project is the working directory whose .claude folder holds the sessions. It is safe for concurrent use.
 type Project struct{ *Store }
 
-// OpenProject opens the project in dir, which has to exist. The caller closes it.
+// OpenProject opens the project in dir, which must exist. The caller closes it.
 func OpenProject(dir string) (*Project, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -44,14 +43,14 @@ func OpenProject(dir string) (*Project, error) {
 	return &Project{newStore(root, abs, "project directory")}, nil
 }
 
-// Create opens the session's directory and makes it if it is not there. The caller closes it.
+// Create opens the session's directory and makes it if it does not exist. The caller closes it.
 func (p *Project) Create(session string) (*Dir, error) {
 	if err := CheckSession(session); err != nil {
 		return nil, err
 	}
 	name := path.Join(RunsDir, session)
 	if err := p.mkdirAll(name, dirMode); err != nil {
-		return nil, p.explain("create session "+session, err)
+		return nil, p.wrapError("create session "+session, err)
 	}
 	if err := p.Settle(name); err != nil {
 		return nil, err
@@ -59,8 +58,7 @@ func (p *Project) Create(session string) (*Dir, error) {
 	return p.Open(session)
 }
 
-// Open opens the directory of a session that exists. The error wraps [ErrNoSession] if it does not.
-// The caller closes it.
+// Open opens the directory of an existing session, else the error wraps [ErrNoSession]. The caller closes it.
 func (p *Project) Open(session string) (*Dir, error) {
 	if err := CheckSession(session); err != nil {
 		return nil, err
@@ -71,19 +69,20 @@ func (p *Project) Open(session string) (*Dir, error) {
 		return nil, p.Missing(session)
 	}
 	if err != nil {
-		return nil, p.explain("open session "+session, err)
+		return nil, p.wrapError("open session "+session, err)
 	}
 	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
 }
 
-// Missing is the error for a session that does not exist; it wraps [ErrNoSession] and suggests the one whose name is nearest.
+// Missing returns the error for a session that does not exist; it wraps [ErrNoSession] and suggests the
+// nearest name.
 func (p *Project) Missing(session string) error {
 	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
-		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.meant(session))
+		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.suggestion(session))
 }
 
-// meant suggests the session whose name is nearest to one that does not exist, "" for none.
-func (p *Project) meant(session string) string {
+// suggestion returns a hint with the session name nearest to a missing one, "" for none.
+func (p *Project) suggestion(session string) string {
 	dirs, err := p.Entries(RunsDir)
 	if err != nil {
 		return "" // there is one hint less
@@ -100,14 +99,13 @@ func (p *Project) meant(session string) string {
 	return ""
 }
 
-// Entry is one session of a project as its directory tells it.
+// Entry is one session of a project, as read from its directory.
 type Entry struct {
 	Session  string
 	Modified time.Time // of state.json, else of the directory
 }
 
-// Sessions lists the sessions, the most recently changed first. A project that never ran anything
-// has none.
+// Sessions lists the sessions, the most recently changed first. It is empty for a project without any run.
 func (p *Project) Sessions() ([]Entry, error) {
 	dirs, err := p.Entries(RunsDir)
 	if err != nil {
@@ -118,7 +116,7 @@ func (p *Project) Sessions() ([]Entry, error) {
 		if !d.IsDir() || CheckSession(d.Name()) != nil {
 			continue
 		}
-		if at, ok := p.modified(d.Name()); ok {
+		if at, ok := p.modTime(d.Name()); ok {
 			found = append(found, Entry{Session: d.Name(), Modified: at})
 		}
 	}
@@ -128,8 +126,8 @@ func (p *Project) Sessions() ([]Entry, error) {
 	return found, nil
 }
 
-// modified is false for a session that was removed meanwhile.
-func (p *Project) modified(session string) (time.Time, bool) {
+// modTime returns the time of the session's last change; ok is false for a session that was removed meanwhile.
+func (p *Project) modTime(session string) (time.Time, bool) {
 	for _, name := range []string{path.Join(RunsDir, session, StateFile), path.Join(RunsDir, session)} {
 		if info, err := p.Stat(name); err == nil {
 			return info.ModTime(), true
@@ -138,8 +136,8 @@ func (p *Project) modified(session string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// StageDir is the absolute path of the folder of the stage that a node runs, of a shipped one that of the session's copy;
-// "" where the node runs none.
+// StageDir returns the absolute path of the folder of the node's stage, for a shipped stage that of the
+// session's copy; "" where the node runs none.
 func (p *Project) StageDir(n *plan.Node) string {
 	dir := n.PromptPath
 	if n.Wraps != nil {

@@ -14,15 +14,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ErrTooLarge says that a file is over the reader's limit.
+// ErrTooLarge says that a file exceeds the reader's limit.
 var ErrTooLarge = errors.New("file is too large")
 
 // errNotRegular says that a name is a directory, a pipe or a device.
 var errNotRegular = errors.New("not a regular file")
 
-// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] or [ErrTooLarge]
-// where that is the reason. Pipes and devices, which an agent could put in place of its result, are
-// refused and never waited for.
+// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] or [ErrTooLarge] for these
+// reasons. Pipes and devices, which an agent could put in place of its result, are refused without waiting.
 func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, s.explain("read "+name, err)
+		return nil, s.wrapError("read "+name, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf("read %s: %w: over %d bytes", s.Abs(name), ErrTooLarge, limit)
@@ -39,32 +38,32 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadRef returns the file that a reference names, and an error of kind state_corrupt if it is not
-// what was referred to.
+// ReadRef returns the file that a reference names. A file with another size or digest is an error of kind
+// state_corrupt.
 func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 	data, err := s.Read(ref.Path, ref.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrTooLarge):
-		return nil, changed(s.Abs(ref.Path), err)
+		return nil, changedError(s.Abs(ref.Path), err)
 	case err != nil:
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
 	if int64(len(data)) != ref.Size {
-		return nil, changed(s.Abs(ref.Path), fmt.Errorf("%d bytes instead of %d", len(data), ref.Size))
+		return nil, changedError(s.Abs(ref.Path), fmt.Errorf("%d bytes instead of %d", len(data), ref.Size))
 	}
 	if ref.SHA256 != "" && hex.EncodeToString(sum[:]) != ref.SHA256 {
-		return nil, changed(s.Abs(ref.Path), errors.New("another digest"))
+		return nil, changedError(s.Abs(ref.Path), errors.New("another digest"))
 	}
 	return data, nil
 }
 
-func changed(file string, why error) error {
-	return failure.New(failure.StateCorrupt, "%s is not the file that was recorded: %w", file, why).
-		WithHint("something other than the engine changed the session's files; restore the file or start the session again")
+func changedError(file string, why error) error {
+	return failure.New(failure.StateCorrupt, "%s differs from the recorded file: %w", file, why).
+		WithHint("another program changed the session's files; restore the file or start the session again")
 }
 
-// Ref describes a file that somebody else wrote, by reading it through.
+// Ref reads a file that another process wrote and returns its reference.
 func (s *Store) Ref(name string) (event.Ref, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {
@@ -74,17 +73,17 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 	h := sha256.New()
 	size, err := io.Copy(h, f)
 	if err != nil {
-		return event.Ref{}, s.explain("read "+name, err)
+		return event.Ref{}, s.wrapError("read "+name, err)
 	}
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// OpenRegular opens a regular file for reading; anything else is refused. The caller closes it. (Not
-// blocking matters for a pipe, which would wait for a writer while being opened.)
+// OpenRegular opens a regular file for reading and refuses anything else. The caller closes it. The open does
+// not block, because a pipe would wait for a writer.
 func (s *Store) OpenRegular(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, s.explain("read "+name, err)
+		return nil, s.wrapError("read "+name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {

@@ -13,13 +13,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// removedPrefix begins the names of sessions that are being removed. No session can have such a name.
+// removedPrefix begins the names of session directories during their removal. No session can have such a name.
 const removedPrefix = ".removed-"
 
-// RemoveSession removes a session's directory with all that is in it. The session is gone at once: readers see
-// all of it or nothing, also after a crash in the middle, whose rest the next removal takes away. Symbolic
-// links are removed and never followed; a session that is itself one is refused. The error wraps
-// [ErrNoSession] if there is no such session. Only who holds the session may call it.
+// RemoveSession removes a session's directory with its content. The session disappears in one step, also after
+// a crash; the next removal deletes the rest. Symbolic links are removed and never followed; a session that is
+// a link is refused. The error wraps [ErrNoSession] if there is no such session. Only the holder of the
+// session's lock may call it.
 func (p *Project) RemoveSession(session string) error {
 	if err := CheckSession(session); err != nil {
 		return err
@@ -30,23 +30,23 @@ func (p *Project) RemoveSession(session string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir))
 	case err != nil:
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	case !info.IsDir():
 		return failure.New(failure.SessionState, "%s is no directory but a link or a file", p.Abs(name)).
 			WithHint("no session is kept there; remove it by hand if nothing needs it")
 	}
 	gone := path.Join(RunsDir, removedPrefix+rand.Text())
 	if err := p.root.Rename(filepath.FromSlash(name), filepath.FromSlash(gone)); err != nil {
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	}
 	failpoint.Point("rundir.remove-session.renamed")
 	if err := p.syncDir(RunsDir); err != nil {
-		return p.explain("remove session "+session, err)
+		return p.wrapError("remove session "+session, err)
 	}
 	return p.sweepRemoved()
 }
 
-// sweepRemoved takes away what was set aside for removal, by this process or by one that crashed.
+// sweepRemoved deletes the directories set aside for removal, by this process or by one that crashed.
 func (p *Project) sweepRemoved() error {
 	entries, err := p.Entries(RunsDir)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *Project) sweepRemoved() error {
 			continue
 		}
 		if err := p.root.RemoveAll(filepath.FromSlash(path.Join(RunsDir, e.Name()))); err != nil {
-			errs = append(errs, fmt.Errorf("remove the rest of a session: %w", p.where(err)))
+			errs = append(errs, fmt.Errorf("remove the rest of a session: %w", p.absError(err)))
 		}
 		failpoint.Point("rundir.remove-session.removed")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// U053: a session is removed with all it has; what links lead to stays.
+// U053: a session is removed with its content; the targets of links stay.
 func TestRemoveSession(t *testing.T) {
 	work, outside := t.TempDir(), t.TempDir()
 	keep := filepath.Join(outside, "keep.txt")

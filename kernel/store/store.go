@@ -15,39 +15,39 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Directories and files are made with these modes, less the user's umask. Private directories hold
-// what only the kernel and one plugin exchange.
+// Modes of new directories and files, less the user's umask. Private directories hold the data that only the
+// kernel and one plugin exchange.
 const (
 	dirMode     fs.FileMode = 0o755
 	fileMode    fs.FileMode = 0o644
 	privateMode fs.FileMode = 0o700
 )
 
-// Store is a directory whose files are read and written by names relative to it, with slashes. No
-// name leads out of it. Its methods may be called from several goroutines.
+// Store is a directory whose files are read and written by names relative to it, with slashes. No name leads
+// out of it. It is safe for concurrent use.
 type Store struct {
 	root *os.Root
-	path string                      // absolute, as the user named it
+	path string                      // absolute, as the user gave it
 	what string                      // for messages
-	self func() (fs.FileInfo, error) // what the open directory is, asked once
+	self func() (fs.FileInfo, error) // file info of the open directory, read once
 
-	places  places
-	settled settled
+	dirs   dirCache
+	synced syncedDirs
 }
 
 func newStore(root *os.Root, path, what string) *Store {
 	return &Store{root: root, path: path, what: what, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
 }
 
-// Path is the absolute path of the directory.
+// Path returns the absolute path of the directory.
 func (s *Store) Path() string { return s.path }
 
-// Abs is the absolute path of a name in the store.
+// Abs returns the absolute path of a name in the store.
 func (s *Store) Abs(name string) string { return filepath.Join(s.path, filepath.FromSlash(name)) }
 
-// Close frees the directory. Files opened from it stay open.
+// Close closes the directory. Files opened from it stay open.
 func (s *Store) Close() error {
-	s.places.close()
+	s.dirs.close()
 	return s.root.Close()
 }
 
@@ -55,13 +55,13 @@ func (s *Store) Close() error {
 func (s *Store) Stat(name string) (fs.FileInfo, error) {
 	info, err := s.stat(name)
 	if err != nil {
-		return nil, s.explain("look at "+name, err)
+		return nil, s.wrapError("inspect "+name, err)
 	}
 	return info, nil
 }
 
 func (s *Store) stat(name string) (info fs.FileInfo, err error) {
-	err = s.in(name, func(root *os.Root, base string) (err error) {
+	err = s.withDir(name, func(root *os.Root, base string) (err error) {
 		info, err = root.Stat(base)
 		return err
 	})
@@ -73,23 +73,23 @@ func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 	f, err := s.open(name, flag)
 	if err != nil && flag&os.O_CREATE != 0 {
 		if err := s.mkdirAll(path.Dir(name), dirMode); err != nil {
-			return nil, s.explain("open "+name, err)
+			return nil, s.wrapError("open "+name, err)
 		}
 		f, err = s.open(name, flag)
 	}
 	if errors.Is(err, syscall.ENOTDIR) {
-		err = cmp.Or(s.obstacle(path.Dir(name)), err)
+		err = cmp.Or(s.fileInPath(path.Dir(name)), err)
 	}
 	if err != nil {
-		return nil, s.explain("open "+name, err)
+		return nil, s.wrapError("open "+name, err)
 	}
 	return f, nil
 }
 
-// obstacle is the error of a file that lies where a directory should be, nil if none does.
-func (s *Store) obstacle(dir string) error {
+// fileInPath returns an error if a file is where a directory should be, nil otherwise.
+func (s *Store) fileInPath(dir string) error {
 	if info, err := s.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file lies there")}
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file is there")}
 	}
 	return nil
 }
@@ -97,58 +97,57 @@ func (s *Store) obstacle(dir string) error {
 func (s *Store) open(name string, flag int) (f *os.File, err error) {
 	if flag&os.O_CREATE != 0 {
 		failpoint.Point("rundir.open.before")
-		failpoint.Writing(s.path, name)
+		failpoint.BeforeWrite(s.path, name)
 	}
-	err = s.in(name, func(root *os.Root, base string) (err error) {
+	err = s.withDir(name, func(root *os.Root, base string) (err error) {
 		f, err = root.OpenFile(base, flag, fileMode)
 		return err
 	})
 	return f, err
 }
 
-// Entries lists a directory in the order of names. A directory that does not exist is empty, unless
-// it is the store's own.
+// Entries lists a directory in the order of names. A missing directory is empty, unless it is the store's own.
 func (s *Store) Entries(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(s.root.FS(), name)
-	if errors.Is(err, fs.ErrNotExist) && !s.gone() {
+	if errors.Is(err, fs.ErrNotExist) && !s.isGone() {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.explain("list "+name, err)
+		return nil, s.wrapError("list "+name, err)
 	}
 	return entries, nil
 }
 
-// MkdirPrivate makes a directory that only the user may enter, and the ones above it.
+// MkdirPrivate makes a directory that only the user may enter, and its parents.
 func (s *Store) MkdirPrivate(name string) error {
-	_, err := s.makeNew(path.Dir(name), dirMode)
+	_, err := s.mkdirFresh(path.Dir(name), dirMode)
 	if err == nil {
-		_, err = s.makeNew(name, privateMode)
+		_, err = s.mkdirFresh(name, privateMode)
 	}
 	if err != nil {
-		return s.explain("make "+name, err)
+		return s.wrapError("make "+name, err)
 	}
 	return nil
 }
 
-// Mkdir makes a directory and the ones above it.
+// Mkdir makes a directory and its parents.
 func (s *Store) Mkdir(name string) error {
 	if err := s.mkdirAll(name, dirMode); err != nil {
-		return s.explain("make "+name, err)
+		return s.wrapError("make "+name, err)
 	}
 	return nil
 }
 
-// MkdirNew makes a directory, and the ones above it, and reports whether nothing lay at the name before.
+// MkdirNew makes a directory and its parents, and reports whether nothing existed at the name before.
 func (s *Store) MkdirNew(name string) (fresh bool, err error) {
-	if fresh, err = s.makeNew(name, dirMode); err != nil {
-		return false, s.explain("make "+name, err)
+	if fresh, err = s.mkdirFresh(name, dirMode); err != nil {
+		return false, s.wrapError("make "+name, err)
 	}
 	return fresh, nil
 }
 
-// makeNew is mkdirAll for a directory that is expected to be missing.
-func (s *Store) makeNew(name string, mode fs.FileMode) (fresh bool, err error) {
+// mkdirFresh is mkdirAll for a directory that is expected to be missing.
+func (s *Store) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error) {
 	err = s.mkdir(name, mode)
 	missing := errors.Is(err, fs.ErrNotExist) // one above it
 	if missing || errors.Is(err, fs.ErrExist) {
@@ -157,28 +156,28 @@ func (s *Store) makeNew(name string, mode fs.FileMode) (fresh bool, err error) {
 	return err == nil, err
 }
 
-// Remove removes a file or an empty directory; one that is not there is no error.
+// Remove removes a file or an empty directory; a missing one is no error.
 func (s *Store) Remove(name string) error {
 	failpoint.Point("rundir.remove.before")
-	failpoint.Removing(s.path, name)
-	err := s.in(name, (*os.Root).Remove)
+	failpoint.BeforeRemove(s.path, name)
+	err := s.withDir(name, (*os.Root).Remove)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.explain("remove "+name, err)
+		return s.wrapError("remove "+name, err)
 	}
 	failpoint.Point("rundir.remove.after")
 	return nil
 }
 
-// Rename moves whatever lies at a name within the store, over a file that may be there.
+// Rename moves a file or directory within the store and replaces an existing file.
 func (s *Store) Rename(from, to string) error {
 	if err := s.rename(from, to); err != nil {
-		return s.explain("rename "+from, err)
+		return s.wrapError("rename "+from, err)
 	}
 	return nil
 }
 
 func (s *Store) rename(from, to string) error {
-	err := s.in(from, func(root *os.Root, base string) error { _, err := root.Lstat(base); return err })
+	err := s.withDir(from, func(root *os.Root, base string) error { _, err := root.Lstat(base); return err })
 	if err != nil {
 		return err
 	}
@@ -186,7 +185,7 @@ func (s *Store) rename(from, to string) error {
 		return err
 	}
 	failpoint.Point("rundir.rename.before")
-	failpoint.Renaming(s.path, from, to)
+	failpoint.BeforeRename(s.path, from, to)
 	if err := s.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err != nil {
 		return err
 	}
@@ -194,25 +193,25 @@ func (s *Store) rename(from, to string) error {
 	return nil
 }
 
-// Intact returns nil while the directory still lies at its path.
+// Intact returns nil while the open directory is still the one at its path.
 func (s *Store) Intact() error {
-	if s.gone() {
-		return s.explain("use it", fs.ErrNotExist)
+	if s.isGone() {
+		return s.wrapError("use it", fs.ErrNotExist)
 	}
 	return nil
 }
 
-// mkdirAll makes name and what is missing above it. It syncs nothing: that is done for a file that is to be durable.
+// mkdirAll makes name and its missing parents. It syncs nothing; the first durable file in the directory does.
 func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
-	p, err := s.at(name)
+	p, err := s.acquireDir(name)
 	if err == nil {
-		s.places.done(p)
+		s.dirs.release(p)
 		return nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(s.obstacle(name), err)
+		return cmp.Or(s.fileInPath(name), err)
 	}
-	if s.gone() {
+	if s.isGone() {
 		return err
 	}
 	if parent := path.Dir(name); parent != name {
@@ -226,20 +225,20 @@ func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// mkdir makes one directory in another.
+// mkdir makes one directory in an existing one.
 func (s *Store) mkdir(name string, mode fs.FileMode) error {
-	s.settled.remove(name)
-	if err := s.in(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
+	s.synced.remove(name)
+	if err := s.withDir(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
 		return err
 	}
-	failpoint.Made(s.path, name)
+	failpoint.AfterMkdir(s.path, name)
 	failpoint.Point("rundir.mkdir.made")
 	return nil
 }
 
-// gone reports whether the directory was removed, or replaced by another one at the same path. As long as it is open,
-// no other can be taken for it.
-func (s *Store) gone() bool {
+// isGone reports whether the directory was removed or replaced at its path. While it is open, no other
+// directory can have its identity.
+func (s *Store) isGone() bool {
 	ours, err := s.self()
 	if err != nil {
 		return true
@@ -248,32 +247,32 @@ func (s *Store) gone() bool {
 	return err != nil || !os.SameFile(ours, there)
 }
 
-// explain adds what was tried. If the reason is that the whole directory is gone, it says so instead
-// of blaming one file.
-func (s *Store) explain(act string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) && s.gone() {
+// wrapError adds the failed action to an error. If the whole directory is gone, it says so instead of blaming
+// one file.
+func (s *Store) wrapError(act string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) && s.isGone() {
 		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.what, s.path, err).
 			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")
 	}
-	err = fmt.Errorf("%s: %w", act, s.where(err))
+	err = fmt.Errorf("%s: %w", act, s.absError(err))
 	switch hint, system := failure.OfSystem(err); {
 	case errors.Is(err, syscall.EROFS):
-		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", writable)
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", writableHint)
 	case system:
 		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", hint)
 	case errors.Is(err, syscall.EISDIR):
-		return failure.New(failure.StateCorrupt, "%w", err).WithHint("a directory lies where the file belongs; move it away")
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("a directory is in the place of the file; move it away")
 	case errors.Is(err, fs.ErrPermission):
-		return failure.From(err).WithHint("%s", writable)
+		return failure.From(err).WithHint("%s", writableHint)
 	}
 	return err
 }
 
-// writable is what the user can do about a disk that refuses.
-const writable = "sessions need a .claude folder that can be written"
+// writableHint is the hint for a directory without write access.
+const writableHint = "sessions need a .claude folder that can be written"
 
-// where puts the store's path into errors that only know the relative name.
-func (s *Store) where(err error) error {
+// absError replaces a relative path in a path error by the absolute one.
+func (s *Store) absError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) {
 		return &fs.PathError{Op: pe.Op, Path: s.Abs(pe.Path), Err: pe.Err}

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A disk that refuses brings the advice that fits; other errors stay as they are.
+// Errors of the disk get a fitting hint; other errors stay unchanged.
 func TestExplainAdvises(t *testing.T) {
 	p, err := OpenProject(t.TempDir())
 	if err != nil {
@@ -30,7 +30,7 @@ func TestExplainAdvises(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := p.explain("write x", &fs.PathError{Op: "write", Path: "x", Err: tt.err})
+			got := p.wrapError("write x", &fs.PathError{Op: "write", Path: "x", Err: tt.err})
 			if !errors.Is(got, tt.err) || failure.From(got).Hint != tt.hint {
 				t.Errorf("explained as %v with hint %q, want hint %q", got, failure.From(got).Hint, tt.hint)
 			}

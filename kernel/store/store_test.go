@@ -97,7 +97,7 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 	}
 }
 
-// What an agent left is made durable where it is a file; of anything else it is the business of whoever reads it.
+// Sync makes regular files of an agent durable and ignores others.
 func TestSyncTakesWhatThereIs(t *testing.T) {
 	_, d := openDir(t, "s")
 	if err := errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))); err != nil {
@@ -201,11 +201,11 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	if err := d.Replace("f", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file lies there") {
+	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file is there") {
 		t.Errorf("below a file: %v", err)
 	}
 	for _, flag := range []int{os.O_RDWR, os.O_RDWR | os.O_CREATE} {
-		if _, err := d.OpenFile("f/g", flag); err == nil || !strings.Contains(err.Error(), "a file lies there") {
+		if _, err := d.OpenFile("f/g", flag); err == nil || !strings.Contains(err.Error(), "a file is there") {
 			t.Errorf("open below a file (%x): %v", flag, err)
 		}
 	}
@@ -396,7 +396,7 @@ func TestMkdirNew(t *testing.T) {
 	}
 }
 
-// What lies where a file belongs is named by its whole path, with what to do, however the file is opened.
+// A directory in the place of a file is reported with its whole path and a hint.
 func TestDirectoryInTheWay(t *testing.T) {
 	_, d := openDir(t, "s")
 	if err := os.Mkdir(d.Abs("state.json"), 0o700); err != nil {

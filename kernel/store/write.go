@@ -18,45 +18,44 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 )
 
-// tempPrefix begins the names of files that are being written. One that a crash left behind is
-// removed by [Store.SweepTemps].
+// tempPrefix begins the names of unfinished files. [Store.SweepTemps] removes those left by a crash.
 const tempPrefix = ".tmp-"
 
-// IsTemp reports whether a file name is that of an unfinished write, to be ignored by all readers.
+// IsTemp reports whether a file name belongs to an unfinished write, which all readers ignore.
 func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPrefix) }
 
-// Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
-// power loss undoes it. It makes the directory. The reference is what an event may name.
+// Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a power loss
+// undoes it. It makes the directory. The result is the reference for an event.
 func (s *Store) Write(name string, data []byte) (event.Ref, error) {
-	if err := s.replace(name, true, all(data)); err != nil {
-		return event.Ref{}, s.explain("write "+name, err)
+	if err := s.replace(name, true, writeParts(data)); err != nil {
+		return event.Ref{}, s.wrapError("write "+name, err)
 	}
 	return Ref(name, data), nil
 }
 
-// Ref is the reference to a file with the content, which [Store.Write] returns once the file is durable.
+// Ref returns the reference to a file with the content, as [Store.Write] does once the file is durable.
 func Ref(name string, data []byte) event.Ref {
 	sum := sha256.Sum256(data)
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Replace replaces a file in one step without waiting for the disk: readers see the old content or
-// the new, and so do they after a crash of the process. For what can be made again: views, context
-// files. The content is that of all parts in a row.
+// Replace replaces a file in one step without waiting for the disk; readers see the old or the new content,
+// also after a crash. It is for derived files: views and context files. The content is that of all parts in a
+// row.
 func (s *Store) Replace(name string, parts ...[]byte) error {
-	return s.ReplaceWith(name, all(parts...))
+	return s.ReplaceWith(name, writeParts(parts...))
 }
 
-// ReplaceWith is [Store.Replace] for a content that need not be in memory at once: write writes it.
+// ReplaceWith is [Store.Replace] for content that write streams.
 func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 	if err := s.replace(name, false, write); err != nil {
-		return s.explain("write "+name, err)
+		return s.wrapError("write "+name, err)
 	}
 	return nil
 }
 
-// Clear leaves an empty file at the name in one step, as Replace does without content. One that is not there yet is
-// made in its place, since nobody can see it half written.
+// Clear leaves an empty file at the name in one step, as Replace without content does. A missing file is made
+// in place, since nobody can see it half written.
 func (s *Store) Clear(name string) error {
 	f, err := s.open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK)
 	if err != nil {
@@ -65,8 +64,8 @@ func (s *Store) Clear(name string) error {
 	return f.Close()
 }
 
-// all writes all parts in a row.
-func all(parts ...[]byte) func(io.Writer) error {
+// writeParts returns a function that writes all parts in a row.
+func writeParts(parts ...[]byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		for _, part := range parts {
 			if _, err := w.Write(part); err != nil {
@@ -77,21 +76,20 @@ func all(parts ...[]byte) func(io.Writer) error {
 	}
 }
 
-// Ensure writes a file that is absent or empty and leaves any other alone.
+// Ensure writes a file that is absent or empty and leaves any other unchanged.
 func (s *Store) Ensure(name string, data []byte) error {
 	info, err := s.stat(name)
 	switch {
 	case err == nil && info.Size() > 0:
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return s.explain("look at "+name, err)
+		return s.wrapError("inspect "+name, err)
 	}
 	return s.Replace(name, data)
 }
 
-// Append adds one line to a file and makes it and its directory if needed; the newline is added. A
-// line that an earlier crash cut off is ended first, so that nothing glues to it. It does not wait
-// for the disk and expects one writer at a time.
+// Append adds one line and its newline to a file, and makes the file and its directory if needed. It first
+// ends a line that a crash cut off. It does not wait for the disk and expects one writer at a time.
 func (s *Store) Append(name string, line []byte) error {
 	f, err := s.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK)
 	if err != nil {
@@ -107,14 +105,14 @@ func (s *Store) Append(name string, line []byte) error {
 	}
 	failpoint.Point("rundir.append.before")
 	if _, err := f.Write(text); err != nil {
-		return s.explain("append to "+name, err)
+		return s.wrapError("append to "+name, err)
 	}
 	failpoint.Point("rundir.append.after")
 	return nil
 }
 
-// SweepTemps removes what unfinished writes left behind and returns how many there were. Only who
-// holds the session may call it.
+// SweepTemps removes the files of unfinished writes and returns their number. Only the holder of the session's
+// lock may call it.
 func (s *Store) SweepTemps() (int, error) {
 	removed := 0
 	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -124,7 +122,7 @@ func (s *Store) SweepTemps() (int, error) {
 		if err != nil || d.IsDir() || !IsTemp(name) {
 			return err
 		}
-		failpoint.Removing(s.path, name)
+		failpoint.BeforeRemove(s.path, name)
 		if err := s.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
 			failpoint.Point("rundir.sweep.removed")
 			removed++
@@ -133,54 +131,54 @@ func (s *Store) SweepTemps() (int, error) {
 		return nil
 	})
 	if err != nil {
-		return removed, s.explain("remove unfinished files", err)
+		return removed, s.wrapError("remove unfinished files", err)
 	}
 	return removed, nil
 }
 
 func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
 	dir := path.Dir(name)
-	p, err := s.at(dir)
+	p, err := s.acquireDir(dir)
 	if err != nil {
 		if err := s.mkdirAll(dir, dirMode); err != nil {
 			return err
 		}
-		if p, err = s.at(dir); err != nil {
+		if p, err = s.acquireDir(dir); err != nil {
 			return err
 		}
 	}
-	defer s.places.done(p)
+	defer s.dirs.release(p)
 	if err := p.replace(path.Base(name), durable, write); err != nil || !durable {
-		return within(dir, err)
+		return prefixDir(dir, err)
 	}
-	err = s.settle(dir, p.root)
+	err = s.syncWithParents(dir, p.root)
 	failpoint.Point("rundir.write.after-sync")
 	return err
 }
 
-func (p *place) replace(base string, durable bool, write func(io.Writer) error) (err error) {
+func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) error) (err error) {
 	failpoint.Point("rundir.write.before-temp")
 	temp := tempPrefix + rand.Text()
 	defer func() {
 		if err != nil {
-			failpoint.Removing(p.root.Name(), temp)
+			failpoint.BeforeRemove(p.root.Name(), temp)
 			_ = p.root.Remove(temp)
 		}
 	}()
-	if err := p.fill(temp, durable, write); err != nil {
+	if err := p.writeTemp(temp, durable, write); err != nil {
 		return err
 	}
 	failpoint.Point("rundir.write.before-rename")
-	failpoint.Renaming(p.root.Name(), temp, base)
+	failpoint.BeforeRename(p.root.Name(), temp, base)
 	if err := p.root.Rename(temp, base); err != nil {
-		return p.inTheWay(base, err)
+		return p.replaceError(base, err)
 	}
 	failpoint.Point("rundir.write.after-rename")
 	return nil
 }
 
-// inTheWay is the error of a rename, about the name that was to be replaced and not about the temporary one.
-func (p *place) inTheWay(base string, err error) error {
+// replaceError returns the error of a rename with the target's name instead of the temporary one.
+func (p *cachedDir) replaceError(base string, err error) error {
 	var renamed *os.LinkError
 	if !errors.As(err, &renamed) {
 		return err
@@ -192,10 +190,10 @@ func (p *place) inTheWay(base string, err error) error {
 	return &fs.PathError{Op: "replace", Path: base, Err: cause}
 }
 
-// fill writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
-// whether it can be waited for.
-func (p *place) fill(temp string, durable bool, write func(io.Writer) error) error {
-	failpoint.Writing(p.root.Name(), temp)
+// writeTemp writes a temporary file. The non-blocking flag keeps the os package from trying to poll a regular
+// file.
+func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) error) error {
+	failpoint.BeforeWrite(p.root.Name(), temp)
 	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
 		return err
@@ -204,66 +202,67 @@ func (p *place) fill(temp string, durable bool, write func(io.Writer) error) err
 	failpoint.Point("rundir.write.filled")
 	if err == nil && durable && !failpoint.Defect(failpoint.SkipSync) {
 		err = f.Sync()
-		failpoint.Synced(p.root.Name(), temp)
+		failpoint.AfterSync(p.root.Name(), temp)
 	}
 	return errors.Join(err, f.Close())
 }
 
-// settle makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
-func (s *Store) settle(dir string, root *os.Root) error {
+// syncWithParents makes the entries of a directory durable, and those of its parents unless they are known to
+// be.
+func (s *Store) syncWithParents(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
 	}
-	return s.anchor(dir)
+	return s.syncParents(dir)
 }
 
-// anchor makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
-// not before all of them are.
-func (s *Store) anchor(dir string) error {
+// syncParents makes a directory's own entry durable, and those of its parents unless they are known to be. A
+// directory counts as durable only when all its parents are.
+func (s *Store) syncParents(dir string) error {
 	var made []string
-	for ; dir != "." && !s.settled.has(dir); dir = path.Dir(dir) {
+	for ; dir != "." && !s.synced.has(dir); dir = path.Dir(dir) {
 		if err := s.syncDir(path.Dir(dir)); err != nil {
 			return err
 		}
 		made = append(made, dir)
 	}
 	for _, dir := range made {
-		s.settled.add(dir)
+		s.synced.add(dir)
 	}
 	return nil
 }
 
-// Anchor makes a directory durable, though not the entries that it has: what is written to it later then waits for less.
+// Anchor makes a directory durable without its entries, which makes later writes into it cheaper.
 func (s *Store) Anchor(dir string) error {
-	if err := s.anchor(dir); err != nil {
-		return s.explain("make "+dir+" durable", err)
+	if err := s.syncParents(dir); err != nil {
+		return s.wrapError("make "+dir+" durable", err)
 	}
 	return nil
 }
 
-// Settle makes a directory durable with the entries that it has now.
+// Settle makes a directory durable with its current entries.
 func (s *Store) Settle(dir string) error {
-	p, err := s.at(dir)
+	p, err := s.acquireDir(dir)
 	if err == nil {
-		err = s.settle(dir, p.root)
-		s.places.done(p)
+		err = s.syncWithParents(dir, p.root)
+		s.dirs.release(p)
 	}
 	if err != nil {
-		return s.explain("make "+dir+" durable", err)
+		return s.wrapError("make "+dir+" durable", err)
 	}
 	return nil
 }
 
-// Sync makes the content of files durable that somebody else wrote, as an agent does, with the entries of their directory dir.
-// Names are those in it; what is no regular file, or is not there, is left alone.
+// Sync makes files durable that another process, such as an agent, wrote, with the entries of their directory
+// dir. Names are relative to dir; missing and irregular files are ignored.
 func (s *Store) Sync(dir string, names ...string) error {
 	for _, base := range names {
 		name := path.Join(dir, base)
 		if info, err := s.stat(name); err != nil || !info.Mode().IsRegular() {
-			continue // whoever reads it says what it is
+			continue // its reader reports the error
 		}
 		if err := s.syncFile(name); err != nil {
-			return s.explain("make "+name+" durable", err)
+			return s.wrapError("make "+name+" durable", err)
 		}
 	}
 	return s.Settle(dir)
@@ -278,22 +277,22 @@ func (s *Store) syncFile(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	failpoint.Writing(s.path, name) // by its writer, of whom nobody here knew
-	failpoint.Synced(s.path, name)
+	failpoint.BeforeWrite(s.path, name) // by its writer, without a record here
+	failpoint.AfterSync(s.path, name)
 	return nil
 }
 
 func (s *Store) syncDir(name string) error {
-	p, err := s.at(name)
+	p, err := s.acquireDir(name)
 	if err != nil {
 		return err
 	}
-	defer s.places.done(p)
+	defer s.dirs.release(p)
 	return syncRoot(p.root)
 }
 
-// syncRoot makes the entries of a directory durable. File systems that cannot do so say that the
-// request is invalid; there is nothing more to do on them.
+// syncRoot makes the entries of a directory durable. File systems without support report an invalid request,
+// which is ignored.
 func syncRoot(root *os.Root) error {
 	d, err := root.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -303,6 +302,6 @@ func syncRoot(root *os.Root) error {
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
-	failpoint.SyncedDir(root.Name())
+	failpoint.AfterSyncDir(root.Name())
 	return nil
 }

@@ -20,7 +20,7 @@ type rule struct {
 
 // rules apply in this order to all that is recorded.
 var rules = []rule{
-	{regexp.MustCompile(`(?m)^(Killed|.*slow write of the journal.*|.*waiting for a plugin to say what it is.*|.*ended unexpectedly \(signal: killed\).*|.*"type":"plugin_crashed".*)\n`), ``}, // when and whether they appear depends on the load
+	{regexp.MustCompile(`(?m)^(Killed|.*slow journal write.*|.*waiting for a plugin.s description.*|.*ended unexpectedly \(signal: killed\).*|.*"type":"plugin_crashed".*)\n`), ``}, // when and whether they appear depends on the load
 	{regexp.MustCompile(`\b\d{8}T\d{6}\.\d+Z-[a-z0-9]+\b`), `CONTROL-ID`},
 	{regexp.MustCompile(`("control":\s*|\{"id":)"[0-9a-f]{16}"`), `$1"CONTROL-ID"`},
 	{regexp.MustCompile(`(ESC|REQ)-\d{14}(-[0-9a-f]+)?\b`), `$1-ID`},

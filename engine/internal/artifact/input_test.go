@@ -115,7 +115,7 @@ func TestEffectiveInput(t *testing.T) {
 			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
 		},
 		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, which is not known here: its contract says 2.1"},
-		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "is not the file that was recorded"},
+		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "differs from the recorded file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := EffectiveInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})

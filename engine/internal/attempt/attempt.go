@@ -13,10 +13,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -155,7 +155,7 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = deadline.With(ctx, req.Timeout, timedOut(req.Timeout))
+		ctx, cancel = pluginhost.WithCallTimeout(ctx, req.Timeout, timedOut(req.Timeout))
 		defer cancel()
 		if a.mayAsk(provider) { // its own time would run on while a person thinks
 			req.Timeout = 0

@@ -14,9 +14,9 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -51,7 +51,7 @@ type exchange struct {
 // newExchange is for the attempt whose time and whose end are those of ctx, and which was given the paths.
 func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.Paths) *exchange {
 	x := &exchange{
-		attempt: a, known: map[string]state.Call{}, under: map[string]underWay{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
+		attempt: a, known: map[string]state.Call{}, under: map[string]underWay{}, cancel: cancel, pause: func() func() { return pluginhost.PauseCallTimeout(ctx) },
 		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl", clean: a.Redactor.Agent().Stream()},
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
 		shown:  a.Redactor.Agent().Stream(),

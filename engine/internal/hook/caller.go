@@ -12,10 +12,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -154,7 +154,7 @@ func (k *call) act(ctx context.Context) event.Event {
 			limit = k.timeout() + Grace
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = deadline.With(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
+		ctx, cancel = pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
 		defer cancel()
 	}
 	answer, err := k.run(ctx)

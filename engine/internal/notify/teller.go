@@ -14,8 +14,8 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // teller makes the calls of one entry, one after the other.
@@ -145,7 +145,7 @@ func (t *teller) run(c call) error {
 	if limit <= 0 {
 		return failure.New(failure.HookTimeout, "the session has ended, and there was no time left")
 	}
-	ctx, cancel := deadline.With(context.Background(), limit+hook.Grace, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.Grace))
+	ctx, cancel := pluginhost.WithCallTimeout(context.Background(), limit+hook.Grace, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.Grace))
 	defer cancel()
 	action, err := t.Action(ctx, t.entry)
 	if err == nil {

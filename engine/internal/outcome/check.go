@@ -15,9 +15,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -99,7 +99,7 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 	if timeout > 0 {
 		limit = timeout + hook.Grace
 	}
-	ctx, cancel := deadline.With(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
+	ctx, cancel := pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
 	action, err := w.Actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
 	if err != nil {

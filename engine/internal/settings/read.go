@@ -7,7 +7,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -56,7 +56,7 @@ func content(file string) (data []byte, problem, hint string) {
 		if err != nil {
 			return nil, yamldoc.ReadProblem(err), ""
 		}
-		if reason := discovery.Exposed(info); reason != "" {
+		if reason := catalog.Exposure(info); reason != "" {
 			return nil, place + " is " + reason, "settings may name programs to be run, so only you or root may be able to write them"
 		}
 	}
@@ -117,7 +117,7 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 		return nil, "", yamldoc.ReadProblem(err)
 	}
 	for _, of := range []fs.FileInfo{dir, info} {
-		if reason := discovery.Exposed(of); reason != "" {
+		if reason := catalog.Exposure(of); reason != "" {
 			exposed = of.Name() + " is " + reason
 		}
 	}

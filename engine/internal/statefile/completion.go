@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -41,7 +40,7 @@ func RecordCompletion(ctx context.Context, p *store.Project, c Completion) error
 		return err
 	}
 	defer lock.Close()
-	if err := filelock.Acquire(ctx, lock); err != nil {
+	if err := store.Flock(ctx, lock); err != nil {
 		return fmt.Errorf("record the end of a loop: %w", err)
 	}
 	entries, err := completions(p)

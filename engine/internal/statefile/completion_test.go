@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -105,7 +104,7 @@ func TestCompletionWaitsForTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := filelock.Try(lock); err != nil {
+	if err := store.TryFlock(lock); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

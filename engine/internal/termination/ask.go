@@ -13,9 +13,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -84,7 +84,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := deadline.With(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
+	ctx, cancel := pluginhost.WithCallTimeout(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
 	answer, err := a.word(ctx, n.Termination.Type(), req)
 	if failure.KindOf(err) == failure.ProviderCrashed && ctx.Err() == nil { // all that a strategy knows is in the request

@@ -10,8 +10,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -65,7 +65,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	if err != nil {
 		return "", nil, err
 	}
-	ctx, cancel := deadline.With(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
+	ctx, cancel := pluginhost.WithCallTimeout(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
 	defer cancel()
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{

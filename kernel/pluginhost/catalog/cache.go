@@ -15,48 +15,47 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// cacheVersion changes when a description is read differently.
+// cacheVersion is increased when the reading of descriptions changes.
 const cacheVersion = 2
 
-// Cache remembers descriptions in a file. What cannot be read is not remembered, what cannot be
-// written is described again next time; neither is an error. It is safe for concurrent use, by several
-// programs too: the last one to write wins.
+// Cache keeps descriptions in a file. Read and write errors are ignored; the plugin is then described again.
+// It is safe for concurrent use, also by several programs: the last writer wins.
 type Cache struct {
 	path string
 
-	mu      sync.Mutex
-	loaded  bool
-	entries map[string]cached // by the command: one program may be several plugins by its arguments
-	silent  map[string]silent // likewise
+	mu          sync.Mutex
+	loaded      bool
+	entries     map[string]cachedDescription // by the command line: one program may be several plugins by its arguments
+	noResponses map[string]noResponse        // likewise
 }
 
-type cached struct {
-	measured
+type cachedDescription struct {
+	binaryID
 	Description sdk.Description `json:"description"`
 }
 
-// silent is a plugin that did not answer in time. Without it, every command would wait for it anew.
-type silent struct {
-	measured
+// noResponse records a plugin that did not answer in time, so that not every command waits for it again.
+type noResponse struct {
+	binaryID
 	Until  time.Time `json:"until"`
 	Fault  string    `json:"fault"`
 	Detail string    `json:"detail,omitempty"`
 }
 
-// silence is how long such a plugin, unless its file changes, is not asked again.
-const silence = 30 * time.Second
+// noResponseTime is how long such a plugin, unless its file changes, is not asked again.
+const noResponseTime = 30 * time.Second
 
-// measured is the binary of which something is remembered.
-type measured struct {
-	// Path is the program's, where the key is more than that.
+// binaryID identifies a described binary.
+type binaryID struct {
+	// Path is the program's path if the key is a command line with arguments.
 	Path    string `json:"path,omitempty"`
 	Size    int64  `json:"size"`
 	ModTime int64  `json:"mtime_ns"`
 	SHA256  string `json:"sha256"`
 }
 
-func measure(b *trust.Binary) measured {
-	m := measured{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
+func identifyBinary(b *trust.Binary) binaryID {
+	m := binaryID{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
 	if len(b.Args) > 0 {
 		m.Path = b.Path
 	}
@@ -64,65 +63,65 @@ func measure(b *trust.Binary) measured {
 }
 
 type cacheFile struct {
-	Version int               `json:"version"`
-	Plugins map[string]cached `json:"plugins"`
-	Silent  map[string]silent `json:"silent,omitempty"`
+	Version int                          `json:"version"`
+	Plugins map[string]cachedDescription `json:"plugins"`
+	Silent  map[string]noResponse        `json:"silent,omitempty"`
 }
 
-// NewCache remembers in the file at path; "" remembers in memory alone.
+// NewCache returns a cache in the file at path; "" keeps it in memory only.
 func NewCache(path string) *Cache { return &Cache{path: path} }
 
-// Get is the description of the very same binary, if it is remembered.
+// Get returns the cached description of the same binary.
 func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
 	e, ok := c.entries[b.Command()]
-	if !ok || e.measured != measure(b) {
+	if !ok || e.binaryID != identifyBinary(b) {
 		return sdk.Description{}, false
 	}
 	return e.Description, true
 }
 
-// Put remembers a description, in the file as well if that can be written.
+// Put caches a description, in the file if that can be written.
 func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	c.entries[b.Command()] = cached{measure(b), d}
-	delete(c.silent, b.Command())
+	c.entries[b.Command()] = cachedDescription{identifyBinary(b), d}
+	delete(c.noResponses, b.Command())
 	c.save()
 }
 
-// Silent is why the very same binary could not be described a moment ago, nil if it may be asked.
-func (c *Cache) Silent(b *trust.Binary) *failure.Error {
+// NoResponse returns the recent failure to describe the same binary, nil if it may be asked.
+func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	e, ok := c.silent[b.Command()]
-	if !ok || e.measured != measure(b) || !time.Now().Before(e.Until) || time.Until(e.Until) > silence {
+	e, ok := c.noResponses[b.Command()]
+	if !ok || e.binaryID != identifyBinary(b) || !time.Now().Before(e.Until) || time.Until(e.Until) > noResponseTime {
 		return nil
 	}
 	return failure.New(failure.ProviderTimeout, "%s", e.Fault).WithDetail(e.Detail).
 		WithHint("it is not asked again before %s, unless its file changes; `%s describe` starts it by hand", e.Until.Format(time.TimeOnly), b.Command())
 }
 
-// PutSilent remembers for a short time that a plugin did not answer.
-func (c *Cache) PutSilent(b *trust.Binary, f *failure.Error) {
+// PutNoResponse records for a short time that a plugin did not answer.
+func (c *Cache) PutNoResponse(b *trust.Binary, f *failure.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	c.silent[b.Command()] = silent{measured: measure(b), Until: time.Now().Add(silence), Fault: f.Message, Detail: f.Detail}
+	c.noResponses[b.Command()] = noResponse{binaryID: identifyBinary(b), Until: time.Now().Add(noResponseTime), Fault: f.Message, Detail: f.Detail}
 	c.save()
 }
 
-// load keeps only what is a valid description: the file may be anything.
+// load reads the file and keeps only valid descriptions.
 func (c *Cache) load() {
 	if c.loaded {
 		return
 	}
 	c.loaded = true
-	c.entries, c.silent = map[string]cached{}, map[string]silent{}
+	c.entries, c.noResponses = map[string]cachedDescription{}, map[string]noResponse{}
 	if c.path == "" {
 		return
 	}
@@ -132,7 +131,7 @@ func (c *Cache) load() {
 	}
 	f := parseCache(b)
 	maps.Copy(c.entries, f.Plugins)
-	maps.Copy(c.silent, f.Silent)
+	maps.Copy(c.noResponses, f.Silent)
 }
 
 func parseCache(b []byte) cacheFile {
@@ -148,23 +147,23 @@ func parseCache(b []byte) cacheFile {
 	return f
 }
 
-func (m measured) exists(command string) bool {
+func (m binaryID) exists(command string) bool {
 	_, err := os.Lstat(cmp.Or(m.Path, command))
 	return err == nil
 }
 
-// save writes what still exists.
+// save writes the entries whose files still exist.
 func (c *Cache) save() {
 	if c.path == "" {
 		return
 	}
-	f := cacheFile{Version: cacheVersion, Plugins: map[string]cached{}, Silent: map[string]silent{}}
+	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}}
 	for command, e := range c.entries {
 		if e.exists(command) {
 			f.Plugins[command] = e
 		}
 	}
-	for command, e := range c.silent {
+	for command, e := range c.noResponses {
 		if e.exists(command) && time.Now().Before(e.Until) {
 			f.Silent[command] = e
 		}

@@ -6,64 +6,63 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is what a Catalog needs.
+// Config configures a [Catalog].
 type Config struct {
-	// Finding is what discovery found.
-	Finding discovery.Result
+	// Search is the result of the search for plugins.
+	Search SearchResult
 	// Verifier checks binaries before they are described.
 	Verifier *trust.Verifier
-	// Cache remembers descriptions.
+	// Cache keeps descriptions.
 	Cache *Cache
-	// Describe starts a plugin, asks it and ends it.
+	// Describe starts a plugin, asks for its description and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
-	// DescribeRunning asks a plugin whose process runs already.
-	DescribeRunning func(ctx context.Context, c discovery.Plugin) (sdk.Description, error)
-	// Shared is a catalog whose registered components are this one's too, nil for none.
+	// DescribeRunning asks a plugin whose process already runs.
+	DescribeRunning func(ctx context.Context, c Plugin) (sdk.Description, error)
+	// Shared is a catalog whose registered components this one also has, nil for none.
 	Shared *Catalog
 }
 
-// Catalog is safe for concurrent use.
+// Catalog lists the components of plugins and of this process. It is safe for concurrent use.
 type Catalog struct {
 	cfg Config
 
-	reading sync.Mutex // one description of the plugins at a time
+	describing sync.Mutex // one description of the plugins at a time
 
 	mu      sync.Mutex
 	local   []Entry
-	plugins []Plugin // nil before they are described
+	plugins []DescribedPlugin // nil until they are described
 }
 
 // Entry is one component.
 type Entry struct {
-	// Component describes it.
+	// Component is its description.
 	Component sdk.Component
-	// Plugin is where it lies; the zero value for a component inside this process.
-	Plugin discovery.Plugin
-	// Target is the component inside this process, nil for a plugin's.
+	// Plugin is the component's plugin; the zero value for a component of this process.
+	Plugin Plugin
+	// Target is the component of this process, nil for a plugin's.
 	Target any
 }
 
-// Plugin is a discovered binary and what became of it.
-type Plugin struct {
-	discovery.Plugin
-	// SHA256 is the binary's digest, "" if it could not be taken.
+// DescribedPlugin is a plugin with its description or its error.
+type DescribedPlugin struct {
+	Plugin
+	// SHA256 is the binary's digest, "" if it is unknown.
 	SHA256 string `json:"sha256,omitempty"`
-	// Standing is how it stands to the locks.
+	// Standing is the result of the comparison with the locks.
 	Standing trust.Standing `json:"standing"`
-	// Description is what the plugin says of itself; empty with a Fault.
+	// Description is the plugin's description; empty with a Fault.
 	Description sdk.Description `json:"description"`
-	// Fault is why the plugin cannot be used, nil if it can.
+	// Fault is the reason why the plugin cannot be used, nil if it can.
 	Fault *failure.Error `json:"-"`
 }
 
-// New makes a catalog; nothing is started yet.
+// New returns a catalog; nothing is started yet.
 func New(cfg Config) *Catalog { return &Catalog{cfg: cfg} }
 
 // Register adds a component of this process. A second one of the same kind and name is an error.
@@ -78,7 +77,7 @@ func (c *Catalog) Register(component sdk.Component, target any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range slices.Concat(shared, c.local) {
-		if same(e.Component, component.Kind, component.Name) {
+		if matches(e.Component, component.Kind, component.Name) {
 			return fmt.Errorf("register %s %q: the name is taken by another registered component", component.Kind, component.Name)
 		}
 	}
@@ -86,7 +85,7 @@ func (c *Catalog) Register(component sdk.Component, target any) error {
 	return nil
 }
 
-// registered are the components of this process, those of the shared catalog first.
+// registered returns the components of this process, those of the shared catalog first.
 func (c *Catalog) registered() []Entry {
 	var all []Entry
 	if c.cfg.Shared != nil {
@@ -97,23 +96,23 @@ func (c *Catalog) registered() []Entry {
 	return append(all, c.local...)
 }
 
-// Plugins describes every discovered plugin, once. One that cannot be described is listed with its
-// fault and hinders nobody. The error is ctx's alone.
-func (c *Catalog) Plugins(ctx context.Context) ([]Plugin, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	if known := c.known(); known != nil {
+// Plugins describes every plugin found, once. A plugin without a description is listed with its error and does
+// not affect the others. The error is always ctx's.
+func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
+	c.describing.Lock()
+	defer c.describing.Unlock()
+	if known := c.describedPlugins(); known != nil {
 		return known, nil
 	}
-	candidates := c.cfg.Finding.Plugins
-	plugins := make([]Plugin, len(candidates))
+	candidates := c.cfg.Search.Plugins
+	plugins := make([]DescribedPlugin, len(candidates))
 	var wait sync.WaitGroup
-	places := make(chan struct{}, describers)
+	slots := make(chan struct{}, maxDescribers)
 	for i, candidate := range candidates {
 		wait.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			plugins[i] = c.examine(ctx, candidate)
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			plugins[i] = c.describePlugin(ctx, candidate)
 		})
 	}
 	wait.Wait()
@@ -126,17 +125,17 @@ func (c *Catalog) Plugins(ctx context.Context) ([]Plugin, error) {
 	return plugins, nil
 }
 
-// describers is how many plugins are started at once to be described.
-const describers = 4
+// maxDescribers is the number of plugins that are described at once.
+const maxDescribers = 4
 
-func (c *Catalog) known() []Plugin {
+func (c *Catalog) describedPlugins() []DescribedPlugin {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.plugins
 }
 
-func (c *Catalog) examine(ctx context.Context, candidate discovery.Plugin) Plugin {
-	p := Plugin{Plugin: candidate}
+func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) DescribedPlugin {
+	p := DescribedPlugin{Plugin: candidate}
 	if candidate.Running != nil {
 		var err error
 		p.Description, err = c.cfg.DescribeRunning(ctx, candidate)
@@ -159,21 +158,21 @@ func (c *Catalog) examine(ctx context.Context, candidate discovery.Plugin) Plugi
 	return p
 }
 
-// Describe is the description of a plugin whose program was verified: from memory where it is known,
-// and without starting anything where the running program knows itself.
-func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *trust.Binary) (sdk.Description, error) {
+// Describe returns the description of a plugin with a verified binary, from the cache if possible, and without
+// starting a bundled plugin.
+func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *trust.Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
-		return describeHere(candidate)
+		return describeBundled(candidate)
 	}
 	if d, ok := c.cfg.Cache.Get(b); ok {
 		return d, nil
 	}
-	if f := c.cfg.Cache.Silent(b); f != nil {
+	if f := c.cfg.Cache.NoResponse(b); f != nil {
 		return sdk.Description{}, f
 	}
 	d, err := c.cfg.Describe(ctx, b)
 	if failure.KindOf(err) == failure.ProviderTimeout && ctx.Err() == nil {
-		c.cfg.Cache.PutSilent(b, failure.From(err))
+		c.cfg.Cache.PutNoResponse(b, failure.From(err))
 	}
 	if err != nil {
 		return sdk.Description{}, err
@@ -182,8 +181,8 @@ func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *t
 	return d, nil
 }
 
-// describeHere describes a bundled plugin in this process.
-func describeHere(candidate discovery.Plugin) (sdk.Description, error) {
+// describeBundled describes a bundled plugin in this process.
+func describeBundled(candidate Plugin) (sdk.Description, error) {
 	d, err := candidate.Describe()
 	if err == nil {
 		err = client.CheckDescription(d)

@@ -11,36 +11,35 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// shelf is a directory of files whose content decides what they describe; it counts the descriptions.
-type shelf struct {
+// pluginFiles is a directory of files whose content decides their description; it counts the descriptions.
+type pluginFiles struct {
 	mu    sync.Mutex
 	asked map[string]int
-	find  discovery.Result
+	find  SearchResult
 }
 
-func newShelf(t *testing.T, names ...string) *shelf {
+func newPluginFiles(t *testing.T, names ...string) *pluginFiles {
 	t.Helper()
 	dir := t.TempDir()
-	s := &shelf{asked: map[string]int{}}
-	s.find.Searched = []discovery.SearchDir{{Dir: dir, Source: discovery.FromFlag}}
+	s := &pluginFiles{asked: map[string]int{}}
+	s.find.Searched = []SearchDir{{Dir: dir, Source: FromFlag}}
 	for _, n := range names {
-		path := filepath.Join(dir, discovery.Prefix+n)
+		path := filepath.Join(dir, Prefix+n)
 		if err := os.WriteFile(path, []byte(n), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s.find.Plugins = append(s.find.Plugins, discovery.Plugin{Name: n, Path: path})
+		s.find.Plugins = append(s.find.Plugins, Plugin{Name: n, Path: path})
 	}
 	return s
 }
 
-func (s *shelf) describe(_ context.Context, b *trust.Binary) (sdk.Description, error) {
-	name := strings.TrimPrefix(filepath.Base(b.Path), discovery.Prefix)
+func (s *pluginFiles) describe(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+	name := strings.TrimPrefix(filepath.Base(b.Path), Prefix)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[name]++
@@ -56,12 +55,12 @@ func (s *shelf) describe(_ context.Context, b *trust.Binary) (sdk.Description, e
 	}, nil
 }
 
-func (s *shelf) catalog(cache string) *Catalog {
-	return New(Config{Finding: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
+func (s *pluginFiles) catalog(cache string) *Catalog {
+	return New(Config{Search: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
 }
 
 func TestFind(t *testing.T) {
-	s := newShelf(t, "claude", "codex")
+	s := newPluginFiles(t, "claude", "codex")
 	c := s.catalog("")
 	local := "in this process"
 	if err := c.Register(sdk.Component{Kind: sdk.KindProvider, Name: "codex"}, &local); err != nil {
@@ -94,7 +93,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
-	s := newShelf(t, "claude")
+	s := newPluginFiles(t, "claude")
 	c := s.catalog("")
 	if err := c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1); err != nil {
 		t.Fatal(err)
@@ -105,7 +104,7 @@ func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
 }
 
 func TestRegisterRefuses(t *testing.T) {
-	c := newShelf(t).catalog("")
+	c := newPluginFiles(t).catalog("")
 	first := sdk.Component{Kind: sdk.KindProvider, Name: "x"}
 	if err := c.Register(first, 1); err != nil {
 		t.Fatal(err)
@@ -121,7 +120,7 @@ func TestRegisterRefuses(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	s := newShelf(t, "claude", "codex", "broken")
+	s := newPluginFiles(t, "claude", "codex", "broken")
 	c := s.catalog("")
 	_, err := c.Find(t.Context(), sdk.KindProvider, "cluade")
 	f := failure.From(err)
@@ -150,7 +149,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestConflicts(t *testing.T) {
-	s := newShelf(t, "claude", "codex")
+	s := newPluginFiles(t, "claude", "codex")
 	_, got, err := s.catalog("").Entries(t.Context())
 	want := []Conflict{{sdk.KindTermination, "shared", s.find.Plugins[0].Path, s.find.Plugins[1].Path}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -160,7 +159,7 @@ func TestConflicts(t *testing.T) {
 
 func TestDescriptionsAreRemembered(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache", "describe.json")
-	s := newShelf(t, "claude", "broken")
+	s := newPluginFiles(t, "claude", "broken")
 	for range 3 {
 		c := s.catalog(cache)
 		for range 2 {
@@ -186,7 +185,7 @@ func TestDamagedMemoryIsNone(t *testing.T) {
 		if err := os.WriteFile(cache, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := newShelf(t, "claude")
+		s := newPluginFiles(t, "claude")
 		for range 2 {
 			if _, err := s.catalog(cache).Find(t.Context(), sdk.KindProvider, "claude"); err != nil {
 				t.Errorf("with the memory %q: %v", content, err)
@@ -199,7 +198,7 @@ func TestDamagedMemoryIsNone(t *testing.T) {
 }
 
 func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
-	s := newShelf(t, "claude")
+	s := newPluginFiles(t, "claude")
 	c := s.catalog("")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -212,7 +211,7 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {measured: measured{Size: 1, SHA256: "x"}}}})
+	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{"/p": {binaryID: binaryID{Size: 1, SHA256: "x"}}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,8 +1,13 @@
-// Package catalog knows which components exist: those that plugins describe and those that are
-// registered inside this process.
+// Package catalog finds plugins, knows the components of plugins and of this process, and installs
+// plugins into the user's directory.
 //
-// A plugin is described once, by starting it after its binary was verified, and then remembered on
-// disk by path, size, modification time and digest; a damaged memory is no memory. Of two components
-// with one name the first wins and the other is reported: registered ones come first, then plugins in
-// the order of discovery. Names win over aliases.
+// [Search] looks through the directories of [SearchDirs] in order, then adds the plugins served by
+// the running program ([Bundled]). The first of a name wins. Each ignored file and directory is
+// listed with the reason. Nothing is started.
+//
+// A [Catalog] describes each verified plugin once by starting it, and caches the description on disk
+// by path, size, modification time and digest. Of two components with one name the first wins and the
+// other is reported: registered ones first, then plugins in the order of the search. Names precede
+// aliases. [Installer] unpacks a plugin into a private directory, describes it, locks its digest and
+// renames it into place; a failure before changes nothing. It does not use the network.
 package catalog

@@ -7,28 +7,27 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Conflict is a component that a component of the same kind and name hides.
+// Conflict is a component hidden by one of the same kind and name.
 type Conflict struct {
 	Kind sdk.Kind `json:"kind"`
 	Name string   `json:"name"`
-	// Used and Hidden are the plugins' paths (of bundled ones, with the arguments), "" for a component inside the kernel.
+	// Used and Hidden are the plugins' command lines, "" for a component of this process.
 	Used   string `json:"used"`
 	Hidden string `json:"hidden"`
 }
 
-// Entries are all components that can be used, registered ones first, and what they hide. A process that should run
-// already and does not answer is an error, whatever is asked for: the user has named it and means it.
+// Entries returns all usable components, registered ones first, and the hidden ones. A process that should
+// already run and does not answer is always an error, because the user has named it.
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	plugins, err := c.Plugins(ctx)
 	if err == nil {
-		err = deaf(plugins)
+		err = unresponsive(plugins)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -37,7 +36,7 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	var conflicts []Conflict
 	add := func(e Entry) {
 		for _, u := range used {
-			if same(u.Component, e.Component.Kind, e.Component.Name) {
+			if matches(u.Component, e.Component.Kind, e.Component.Name) {
 				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Plugin.Command(), e.Plugin.Command()})
 				return
 			}
@@ -55,8 +54,9 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	return used, conflicts, nil
 }
 
-// deaf is why a process that should run already does not answer, nil if all that should do.
-func deaf(plugins []Plugin) error {
+// unresponsive returns the error of a process that should already run and does not answer, nil if there is
+// none.
+func unresponsive(plugins []DescribedPlugin) error {
 	for _, p := range plugins {
 		if p.Running != nil && p.Fault != nil {
 			return p.Fault
@@ -65,25 +65,25 @@ func deaf(plugins []Plugin) error {
 	return nil
 }
 
-// Find is the component with the name, or else the first with the alias. Nothing of the kind is a
-// failure of kind provider_missing, which lists what exists and where it was looked for; a plugin of
-// that very name which cannot be used fails with its own fault.
+// Find returns the component with the name, or else the first with the alias. If there is none of the kind,
+// the failure of kind provider_missing lists the existing ones and the searched directories; a broken plugin
+// of exactly that name fails with its own error.
 func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
 	for _, e := range c.registered() {
-		if same(e.Component, kind, name) {
+		if matches(e.Component, kind, name) {
 			return e, nil // without describing any plugin
 		}
 	}
 	plugins, err := c.Plugins(ctx)
 	if err == nil {
-		err = deaf(plugins)
+		err = unresponsive(plugins)
 	}
 	if err != nil {
 		return Entry{}, err
 	}
 	for _, p := range plugins {
 		for _, component := range p.Description.Components {
-			if same(component, kind, name) { // the first one is the one that is used
+			if matches(component, kind, name) { // the first one is the one that is used
 				return Entry{Component: component, Plugin: p.Plugin}, nil
 			}
 		}
@@ -97,21 +97,23 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 			return e, nil
 		}
 	}
-	return Entry{}, c.missing(entries, kind, name)
+	return Entry{}, c.missingError(entries, kind, name)
 }
 
-func same(c sdk.Component, kind sdk.Kind, name string) bool { return c.Kind == kind && c.Name == name }
+func matches(c sdk.Component, kind sdk.Kind, name string) bool {
+	return c.Kind == kind && c.Name == name
+}
 
-func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
-	if f := c.Broken(name); f != nil {
+func (c *Catalog) missingError(entries []Entry, kind sdk.Kind, name string) error {
+	if f := c.LoadError(name); f != nil {
 		return f
 	}
 	var broken []string
-	for _, p := range c.known() {
+	for _, p := range c.describedPlugins() {
 		if p.Fault == nil {
 			continue
 		}
-		broken = append(broken, fmt.Sprintf("%s%s: %s", discovery.Prefix, p.Name, p.Fault.Message))
+		broken = append(broken, fmt.Sprintf("%s%s: %s", Prefix, p.Name, p.Fault.Message))
 	}
 	var exist []string
 	for _, e := range entries {
@@ -121,13 +123,14 @@ func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
 	}
 	slices.Sort(exist)
 	word := strings.ReplaceAll(string(kind), "_", " ")
-	f := failure.New(failure.ProviderMissing, "unknown %s: %s (%s)", word, strings.Trim(strconv.Quote(name), `"`), listed(exist, "none exists", "these exist: "))
-	return f.WithHint("%s", c.advice(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
+	f := failure.New(failure.ProviderMissing, "unknown %s: %s (%s)", word, strings.Trim(strconv.Quote(name), `"`), joinNames(exist, "none exists", "these exist: "))
+	return f.WithHint("%s", c.missingHint(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
 }
 
-// Broken is why the described plugin of this very name cannot be used, nil if it can or there is none.
-func (c *Catalog) Broken(name string) *failure.Error {
-	for _, p := range c.known() {
+// LoadError returns why the described plugin with exactly this name cannot be used, nil if it can or there is
+// none.
+func (c *Catalog) LoadError(name string) *failure.Error {
+	for _, p := range c.describedPlugins() {
 		if p.Name == name {
 			return p.Fault
 		}
@@ -135,21 +138,21 @@ func (c *Catalog) Broken(name string) *failure.Error {
 	return nil
 }
 
-func listed(names []string, none, some string) string {
+func joinNames(names []string, none, some string) string {
 	if len(names) == 0 {
 		return none
 	}
 	return some + strings.Join(names, ", ")
 }
 
-func (c *Catalog) advice(kind sdk.Kind, name string, exist []string) string {
+func (c *Catalog) missingHint(kind sdk.Kind, name string, exist []string) string {
 	var dirs []string
-	for _, p := range c.cfg.Finding.Searched {
+	for _, p := range c.cfg.Search.Searched {
 		dirs = append(dirs, p.Dir)
 	}
 	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
-		"says what was passed over and why", name, listed(dirs, "none", ""))
-	if by, off := c.TurnedOff(kind, name); off {
+		"says what was passed over and why", name, joinNames(dirs, "none", ""))
+	if by, off := c.DisabledBy(kind, name); off {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s: leave that out, or %s", by, advice)
 	}
 	if near := nearest.Name(name, exist); near != "" {
@@ -158,20 +161,20 @@ func (c *Catalog) advice(kind sdk.Kind, name string, exist []string) string {
 	return advice
 }
 
-// TurnedOff says by what the component was turned off that a bundled plugin would have served.
-func (c *Catalog) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
-	for _, candidate := range c.cfg.Finding.Off {
+// DisabledBy returns the setting that disables the bundled plugin of a component.
+func (c *Catalog) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
+	for _, candidate := range c.cfg.Search.Off {
 		if candidate.Describe == nil {
 			if candidate.Name == name { // the best guess without starting it
-				return c.cfg.Finding.OffBy, true
+				return c.cfg.Search.OffBy, true
 			}
 			continue
 		}
 		d, err := candidate.Describe()
 		if err == nil && slices.ContainsFunc(d.Components, func(component sdk.Component) bool {
-			return same(component, kind, name) || component.Kind == kind && slices.Contains(component.Aliases, name)
+			return matches(component, kind, name) || component.Kind == kind && slices.Contains(component.Aliases, name)
 		}) {
-			return c.cfg.Finding.OffBy, true
+			return c.cfg.Search.OffBy, true
 		}
 	}
 	return "", false

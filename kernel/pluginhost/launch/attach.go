@@ -12,20 +12,20 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// standstill is how long a process in a debugger may stand still in the middle of a call.
-const standstill = 24 * time.Hour
+// debuggerPause is how long a debugged process may stop in the middle of a call.
+const debuggerPause = 24 * time.Hour
 
-// Attached is a plugin process that somebody else started, and will end: this program speaks with it and does
-// nothing else to it. It is safe for concurrent use.
-type Attached struct {
+// AttachedInstance is a plugin process that another program started and will end: this program only
+// communicates with it. It is safe for concurrent use.
+type AttachedInstance struct {
 	name    string // agent-plugin-x
-	running discovery.Running
+	running catalog.RunningProcess
 	conn    *grpc.ClientConn
 	client  *client.Client
 	stop    context.CancelFunc
@@ -33,18 +33,18 @@ type Attached struct {
 	done    chan struct{}
 }
 
-// Attach connects to a running plugin and returns when it answers. No handshake is made, so that go-plugin's
-// client, which would also end the process at its own end, has no part in it. A cancelled ctx ends the attempt, and
-// its cause is returned; all other errors are failures.
-func (l *Launcher) Attach(ctx context.Context, c discovery.Plugin) (*Attached, error) {
-	a := &Attached{name: discovery.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
+// Attach connects to a running plugin and returns when it answers. It does not use go-plugin's client, which
+// would end the process at its own end. If ctx is cancelled, the error is its cause; all other errors are
+// failures.
+func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInstance, error) {
+	a := &AttachedInstance{name: catalog.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
 		grpc.WithContextDialer(a.dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0))...)
 	if err != nil {
-		return nil, a.fault(err)
+		return nil, a.connectError(err)
 	}
 	a.conn = conn
-	a.client = client.FromConn(conn, append(slices.Clone(l.cfg.Client), client.IdleLimit(standstill), client.CallLimit(standstill))...)
+	a.client = client.FromConn(conn, append(slices.Clone(l.cfg.Client), client.IdleLimit(debuggerPause), client.CallLimit(debuggerPause))...)
 	limited, cancel := context.WithTimeout(ctx, l.cfg.StartTimeout)
 	defer cancel()
 	if err := a.client.Health(limited); err != nil {
@@ -52,7 +52,7 @@ func (l *Launcher) Attach(ctx context.Context, c discovery.Plugin) (*Attached, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, a.fault(err)
+		return nil, a.connectError(err)
 	}
 	watched, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -61,7 +61,7 @@ func (l *Launcher) Attach(ctx context.Context, c discovery.Plugin) (*Attached, e
 }
 
 // dial refuses a socket that another user serves.
-func (a *Attached) dial(ctx context.Context, _ string) (net.Conn, error) {
+func (a *AttachedInstance) dial(ctx context.Context, _ string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", a.running.Address)
 	if err != nil {
@@ -74,59 +74,61 @@ func (a *Attached) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return conn, nil
 }
 
-// watch waits for the end of the connection, which is that of the process.
-func (a *Attached) watch(ctx context.Context) {
+// watch waits for the end of the connection, which is also the end of the process.
+func (a *AttachedInstance) watch(ctx context.Context) {
 	for state := a.conn.GetState(); state == connectivity.Ready; state = a.conn.GetState() {
 		if !a.conn.WaitForStateChange(ctx, state) {
-			return // we were told to stop
+			return // stopped
 		}
 	}
 	close(a.done)
 }
 
-func (a *Attached) fault(err error) error {
-	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but nobody answers at %s: %w",
-		a.name, discovery.FromReattach, a.running.PID, a.running.Address, err).
-		WithHint("start `%s debug` again and copy its new line, let it go on if it stands still in a debugger, or unset %s", a.name, discovery.FromReattach)
+func (a *AttachedInstance) connectError(err error) error {
+	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but does not answer at %s: %w",
+		a.name, catalog.FromReattach, a.running.PID, a.running.Address, err).
+		WithHint("start `%s debug` again and copy its new line, continue it if a debugger has stopped it, or unset %s", a.name, catalog.FromReattach)
 }
 
-// Client is the plugin's end of the protocol.
-func (a *Attached) Client() *client.Client { return a.client }
+// Client returns the client of the plugin protocol.
+func (a *AttachedInstance) Client() *client.Client { return a.client }
 
-// Command names the process for messages: nobody here has started it.
-func (a *Attached) Command() string { return fmt.Sprintf("%s at %s", a.name, a.running.Address) }
+// Command returns the name of the process for messages.
+func (a *AttachedInstance) Command() string {
+	return fmt.Sprintf("%s at %s", a.name, a.running.Address)
+}
 
-// PID is the process id that the user gave.
-func (a *Attached) PID() int { return a.running.PID }
+// PID returns the process id given by the user.
+func (a *AttachedInstance) PID() int { return a.running.PID }
 
 // Done is closed when the process is gone.
-func (a *Attached) Done() <-chan struct{} { return a.done }
+func (a *AttachedInstance) Done() <-chan struct{} { return a.done }
 
-// Kill does nothing: the process is not ours.
-func (a *Attached) Kill() {}
+// Kill does nothing, because another program owns the process.
+func (a *AttachedInstance) Kill() {}
 
 // Alive reports whether the plugin answers within two seconds.
-func (a *Attached) Alive(ctx context.Context) bool {
+func (a *AttachedInstance) Alive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
 	return a.client.Health(ctx) == nil
 }
 
-// Stop closes the connection; the process goes on.
-func (a *Attached) Stop(context.Context) {
+// Stop closes the connection; the process continues.
+func (a *AttachedInstance) Stop(context.Context) {
 	a.stop()
 	a.wait.Wait()
 	_ = a.conn.Close()
 }
 
-// Crash is the failure of a call during which the process ended.
-func (a *Attached) Crash() *failure.Error {
+// Crash returns the failure of a call during which the process ended.
+func (a *AttachedInstance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, has ended or broken the connection", a.Command()).
 		WithHint("start `%s debug` again, set its new line, and resume", a.name)
 }
 
-// Hung is the failure of a call to a process that does not answer.
-func (a *Attached) Hung() *failure.Error {
+// Hung returns the failure of a call to a process that does not answer.
+func (a *AttachedInstance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, does not answer", a.Command()).
-		WithHint("let it go on if it stands still in a debugger, and resume")
+		WithHint("continue it if a debugger has stopped it, and resume")
 }

@@ -1,7 +1,7 @@
-// Package launch makes a verified binary into a plugin that answers.
+// Package launch starts a verified binary as a plugin.
 //
-// [Launcher.Start] starts the process (package process), lets go-plugin shake hands, connects, checks
-// the other end of the socket and asks for a sign of life. Whatever goes wrong on the way becomes a
-// failure that says which file, what it did and what to do about it; nothing takes longer than the
-// start timeout. An [Instance] is the running plugin: its client, its end, its last words.
+// [Launcher.Start] starts the process (package process), makes go-plugin's handshake, connects, checks
+// the peer of the socket and waits for a health check. Each error is a failure that names the file,
+// the cause and the remedy; nothing takes longer than the start timeout. An [Instance] is the running
+// plugin. A [LogWriter] logs the plugin's stderr.
 package launch

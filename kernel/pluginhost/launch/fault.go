@@ -16,50 +16,50 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// startFault explains why there was no handshake. go-plugin's own texts are nearly the same for very
-// different causes, so the judgement rests on what the process did: its first line and its end.
-func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) error {
+// startError explains a failed handshake. The texts of go-plugin hardly differ between causes, so it uses the
+// first line and the end of the process.
+func (i *Instance) startError(ctx context.Context, err error, timedOut bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if i.child.PID() == 0 {
-		return i.neverStarted(err)
+		return i.notStartedError(err)
 	}
-	stderr := i.diagnosis()
+	stderr := i.finalStderr()
 	if line := i.child.FirstLine(); line != "" {
-		return handshakeFault(i.command, line, err).WithDetail(stderr)
+		return handshakeError(i.command, line, err).WithDetail(stderr)
 	}
 	if timedOut {
-		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
+		return failure.New(failure.ProviderTimeout, "plugin %s did not complete the handshake in time", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	}
-	if t, found := sandboxpolicy.FindStartError(stderr); found && i.box != nil && i.ended() {
+	if t, found := sandboxpolicy.FindStartError(stderr); found && i.policy != nil && i.ended() {
 		if t.Exec {
-			return execFault(i.command, t.Errno)
+			return execError(i.command, t.Errno)
 		}
-		return t.Failure(*i.box)
+		return t.Failure(*i.policy)
 	}
-	return i.silentEnd(stderr)
+	return i.earlyExitError(stderr)
 }
 
-// neverStarted is for a process that the system did not start.
-func (i *Instance) neverStarted(err error) error {
+// notStartedError is the error of a process that the system did not start.
+func (i *Instance) notStartedError(err error) error {
 	var f *failure.Error
 	_, system := failure.OfSystem(err)
 	switch {
 	case errors.As(err, &f): // of the sandbox
 		return f
-	case system: // whatever was asked for, there was nothing to start it with
-		return execFault(i.command, err)
-	case i.box != nil:
-		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.box)
+	case system: // the system lacks a resource, whatever was requested
+		return execError(i.command, err)
+	case i.policy != nil:
+		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.policy)
 	}
-	return execFault(i.command, err)
+	return execError(i.command, err)
 }
 
-// silentEnd is for a process that ended before it said anything on stdout.
-func (i *Instance) silentEnd(stderr string) error {
-	if otherCookie(stderr) {
+// earlyExitError is the error of a process that ended before it printed anything.
+func (i *Instance) earlyExitError(stderr string) error {
+	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
 			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.command).
 			WithHint("it is a plugin of another program or was built with another SDK; build it with agent-pipelines' plugin-sdk").
@@ -69,13 +69,13 @@ func (i *Instance) silentEnd(stderr string) error {
 		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
 }
 
-// otherCookie knows the words with which go-plugin and our SDK send away a stranger.
-func otherCookie(stderr string) bool {
+// hasOtherCookie recognizes the messages by which go-plugin and our SDK refuse an unknown host.
+func hasOtherCookie(stderr string) bool {
 	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
 }
 
-// execFault is for a file that the system would not start.
-func execFault(path string, err error) *failure.Error {
+// execError is the error of a file that the system could not start.
+func execError(path string, err error) *failure.Error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
 		return failure.New(failure.PluginInvalid, "plugin %s is no program for %s/%s: %w", path, runtime.GOOS, runtime.GOARCH, err).
@@ -94,11 +94,11 @@ func execFault(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
-// handshakeFault judges the first line: core|protocol|network|address|kind|certificate.
-func handshakeFault(path, line string, err error) *failure.Error {
+// handshakeError explains a wrong first line: core|protocol|network|address|kind|certificate.
+func handshakeError(path, line string, err error) *failure.Error {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {
-		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cut(line, 80)).
+		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cutLine(line, 80)).
 			WithHint("a plugin must print nothing before the SDK serves; let it write to stderr")
 	}
 	if parts[0] != "1" {
@@ -114,7 +114,7 @@ func handshakeFault(path, line string, err error) *failure.Error {
 		return failure.New(failure.PluginInvalid, "plugin %s does not speak grpc", path).
 			WithHint("build the plugin with plugin-sdk")
 	}
-	return failure.New(failure.PluginInvalid, "plugin %s shook hands wrongly: %w", path, err).
+	return failure.New(failure.PluginInvalid, "plugin %s sent an invalid handshake: %w", path, err).
 		WithHint("a plugin opens a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names")
 }
 
@@ -127,42 +127,43 @@ func protocols() []string {
 	return versions
 }
 
-// answerFault is for a plugin that shook hands and then did not answer.
-func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error {
+// answerError is the error of a plugin that did not answer after the handshake.
+func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if peer := i.refusedPeer(); peer != nil {
+	if peer := i.peerError(); peer != nil {
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
-			WithHint("another user's process answers in its place; look who writes to your temporary directory")
+			WithHint("another user's process answers in its place; check who can write to your temporary directory")
 	}
-	stderr := i.diagnosis()
+	stderr := i.finalStderr()
 	switch {
-	case i.late.Load():
+	case i.timedOut.Load():
 		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	case i.ended():
 		return i.Crash()
 	case mtls:
-		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
+		err = fmt.Errorf("over mutual TLS, which its description promises: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
-		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.plain()).WithDetail(stderr)
+		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.pluginName()).WithDetail(stderr)
 }
 
-func socketFault(path string, err error) *failure.Error {
+func socketError(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
 		WithHint("set TMPDIR to a short path such as /tmp")
 }
 
-func cut(s string, n int) string {
+func cutLine(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	return s[:n] + "…"
 }
 
-// Explain makes the error of a call outside any pool into what became of the process, if that is the cause.
+// Explain returns the failure of the process for the error of a call outside any pool, if the process is the
+// cause.
 func (i *Instance) Explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil || i.Alive(ctx) {
 		return err

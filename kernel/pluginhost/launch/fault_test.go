@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U301: why the system would not start a plugin, and what to do, by the system's own error.
+// U301: reason and remedy for a plugin that the system could not start, by the system's error.
 func TestExecFault(t *testing.T) {
 	for _, tt := range []struct {
 		err        error
@@ -29,7 +29,7 @@ func TestExecFault(t *testing.T) {
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			cause := fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/proc/self/fd/7", Err: tt.err})
-			f := execFault("/p/agent-plugin-x", cause)
+			f := execError("/p/agent-plugin-x", cause)
 			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}
@@ -37,7 +37,7 @@ func TestExecFault(t *testing.T) {
 	}
 }
 
-// What a plugin printed in place of the handshake that this program understands.
+// Lines printed in place of a valid handshake.
 func TestHandshakeFault(t *testing.T) {
 	for _, tt := range []struct{ name, line, says, hint string }{
 		{"no handshake", "hello", `printed "hello" on stdout instead of the handshake`, "stderr"},
@@ -46,10 +46,10 @@ func TestHandshakeFault(t *testing.T) {
 		{"a protocol of the future", "1|99|unix|/s|grpc|", "speaks protocol version 99, this program speaks 1", "install a version"},
 		{"no grpc", "1|1|unix|/s|netrpc|", "does not speak grpc", "plugin-sdk"},
 		{"no kind at all", "1|1|unix|/s", "does not speak grpc", "plugin-sdk"},
-		{"anything else", "1|1|smoke|/s|grpc|", "shook hands wrongly: unknown address type", "unix socket"},
+		{"anything else", "1|1|smoke|/s|grpc|", "sent an invalid handshake: unknown address type", "unix socket"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := handshakeFault("/p/x", tt.line, errors.New("unknown address type"))
+			f := handshakeError("/p/x", tt.line, errors.New("unknown address type"))
 			if f.Kind != failure.PluginInvalid || !strings.HasPrefix(f.Message, "plugin /p/x ") || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
 				t.Errorf("failure %+v", f)
 			}
@@ -58,14 +58,13 @@ func TestHandshakeFault(t *testing.T) {
 }
 
 func TestSocketFault(t *testing.T) {
-	f := failure.From(socketFault("/p/x", errors.New("path too long")))
+	f := failure.From(socketError("/p/x", errors.New("path too long")))
 	if f.Kind != failure.PluginInvalid || !strings.Contains(f.Message, "path too long") || !strings.Contains(f.Hint, "TMPDIR") {
 		t.Errorf("failure %+v", f)
 	}
 }
 
-// What kept a process from being started is told as what it is: the sandbox's own refusal, the system that has no more
-// to give, or what the program is.
+// The error of a failed start names its cause: the sandbox, a lack of resources, or the program.
 func TestNeverStarted(t *testing.T) {
 	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
 	for name, tt := range map[string]struct {
@@ -75,12 +74,12 @@ func TestNeverStarted(t *testing.T) {
 		says string
 	}{
 		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
-		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execFault("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
+		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
 		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
 		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := failure.From((&Instance{command: "/p/x", box: tt.box}).neverStarted(tt.err))
+			f := failure.From((&Instance{command: "/p/x", policy: tt.box}).notStartedError(tt.err))
 			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
 				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
 			}

@@ -21,48 +21,48 @@ import (
 )
 
 const (
-	// shutdownGrace is how long the components have to let go of what they hold.
+	// shutdownGrace is how long the components may take to release their resources.
 	shutdownGrace = 2 * time.Second
-	// exitGrace is how long the process then has to leave by itself.
+	// exitGrace is how long the process may then take to exit.
 	exitGrace = time.Second
 	// deathTime is how long the kernel waits for a killed process.
 	deathTime = 2 * time.Second
-	// healthTime is how long a living plugin may take to say so.
+	// healthTime is how long a health check may take.
 	healthTime = 2 * time.Second
 )
 
 // Instance is one running plugin process. It is safe for concurrent use.
 type Instance struct {
-	command  string
-	name     string                // agent-plugin-x
-	dir      *process.SocketDir    // of the socket, removed at the end
-	box      *sandboxpolicy.Policy // nil: none
-	holds    sandboxpolicy.Capabilities
-	redactor *redact.Redactor
-	logger   hclog.Logger
-	child    *process.Process
-	plugin   *goplugin.Client
-	client   *client.Client
+	command      string
+	name         string                // agent-plugin-x
+	dir          *process.SocketDir    // of the socket, removed at the end
+	policy       *sandboxpolicy.Policy // nil: none
+	capabilities sandboxpolicy.Capabilities
+	redactor     *redact.Redactor
+	logger       hclog.Logger
+	child        *process.Process
+	plugin       *goplugin.Client
+	client       *client.Client
 
-	late atomic.Bool // killed because it did not answer in time
-	stop sync.Once
-	wait sync.WaitGroup
+	timedOut atomic.Bool // killed because it did not answer in time
+	stop     sync.Once
+	wait     sync.WaitGroup
 
-	mu       sync.Mutex
-	address  string
-	dialling error // why the last connection was refused by us
+	mu        sync.Mutex
+	address   string
+	dialError error // why this program refused the last connection
 }
 
-// Client is the plugin's end of the protocol.
+// Client returns the client of the plugin protocol.
 func (i *Instance) Client() *client.Client { return i.client }
 
-// Command is how the plugin was started: the binary's path, and the arguments of a bundled plugin.
+// Command returns the command line: the binary's path, and the arguments of a bundled plugin.
 func (i *Instance) Command() string { return i.command }
 
-// Sandbox is what holds for the process and all that it started.
-func (i *Instance) Sandbox() sandboxpolicy.Capabilities { return i.holds }
+// Sandbox returns the isolation of the process and its descendants.
+func (i *Instance) Sandbox() sandboxpolicy.Capabilities { return i.capabilities }
 
-// PID is the process id.
+// PID returns the process id.
 func (i *Instance) PID() int { return i.child.PID() }
 
 // Done is closed when the process and its group are gone.
@@ -74,22 +74,22 @@ func (i *Instance) Kill() { _ = i.child.Kill(context.Background()) }
 // Alive reports whether the plugin answers within two seconds.
 func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, healthTime) == nil }
 
-// Crash is the failure of a call during which the process ended. It is for ended processes.
+// Crash returns the failure of a call during which the process ended. It is for ended processes.
 func (i *Instance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
-		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
-		WithDetail(i.lastWords())
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
+		WithDetail(i.stderrTail())
 }
 
-// Hung is the failure of a call to a process that had to be killed because it did not answer.
+// Hung returns the failure of a call to a process that was killed because it did not answer.
 func (i *Instance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
-		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
-		WithDetail(i.lastWords())
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
+		WithDetail(i.stderrTail())
 }
 
-// Stop ends the plugin: politely, then by force, within about five seconds whatever it does. Later
-// calls wait for the first.
+// Stop ends the plugin, first by a request, then by force, within about five seconds. Later calls wait for the
+// first.
 func (i *Instance) Stop(ctx context.Context) {
 	i.stop.Do(func() {
 		if !i.ended() {
@@ -100,7 +100,7 @@ func (i *Instance) Stop(ctx context.Context) {
 				i.Kill()
 			}
 		}
-		i.leave(ctx)
+		i.shutDown(ctx)
 	})
 }
 
@@ -108,20 +108,21 @@ func (i *Instance) Stop(ctx context.Context) {
 func (i *Instance) discard() {
 	i.stop.Do(func() {
 		i.Kill()
-		i.leave(context.Background())
+		i.shutDown(context.Background())
 	})
 }
 
-// leave closes go-plugin's side, which waits for the end of the process, and sees to it that the end comes.
-func (i *Instance) leave(ctx context.Context) {
+// shutDown closes go-plugin's client, which waits for the end of the process, and kills the process if
+// necessary.
+func (i *Instance) shutDown(ctx context.Context) {
 	left := make(chan struct{})
 	i.wait.Go(func() {
 		defer close(left)
 		i.plugin.Kill()
 	})
-	if !within(ctx, left, exitGrace) {
+	if !awaitDone(ctx, left, exitGrace) {
 		i.Kill()
-		if !within(context.WithoutCancel(ctx), left, deathTime) {
+		if !awaitDone(context.WithoutCancel(ctx), left, deathTime) {
 			i.logger.Error("plugin process does not end after SIGKILL", "plugin", i.command, "pid", i.PID())
 			return
 		}
@@ -130,7 +131,7 @@ func (i *Instance) leave(ctx context.Context) {
 	_ = i.dir.Remove()
 }
 
-func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
+func awaitDone(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -157,7 +158,7 @@ func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 	return i.client.Health(ctx)
 }
 
-// dial connects to the plugin's socket and to nobody else's.
+// dial connects to the plugin's socket and refuses one of another user.
 func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
 	i.mu.Lock()
 	address := i.address
@@ -170,7 +171,7 @@ func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if err := process.CheckPeer(conn); err != nil {
 		_ = conn.Close()
 		i.mu.Lock()
-		i.dialling = err
+		i.dialError = err
 		i.mu.Unlock()
 		return nil, err
 	}
@@ -183,27 +184,27 @@ func (i *Instance) setAddress(address string) {
 	i.address = address
 }
 
-func (i *Instance) refusedPeer() error {
+func (i *Instance) peerError() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.dialling
+	return i.dialError
 }
 
-// plain is the plugin's name as `plugins info` knows it.
-func (i *Instance) plain() string { return strings.TrimPrefix(i.name, trust.Prefix) }
+// pluginName returns the plugin's name for `plugins info`.
+func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, trust.Prefix) }
 
-// lastWords are the last lines of the plugin's stderr, or the first of its report of a crash, without secrets.
-func (i *Instance) lastWords() string {
-	return few(i.redactor.Tail(i.child.Tail(), process.StderrKept))
+// stderrTail returns the last lines of the plugin's stderr, or the first of its crash report, without secrets.
+func (i *Instance) stderrTail() string {
+	return lastLines(i.redactor.Tail(i.child.Tail(), process.StderrKept))
 }
 
-// diagnosis is lastWords, after a moment for a process that is ending to say them.
-func (i *Instance) diagnosis() string {
-	return few(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
+// finalStderr is stderrTail after a short wait for a process that is ending.
+func (i *Instance) finalStderr() string {
+	return lastLines(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
 }
 
-// few are at most twenty lines: the log has them all.
-func few(words string) string {
+// lastLines returns at most twenty lines: the log has them all.
+func lastLines(words string) string {
 	const most = 20
 	lines := strings.Split(strings.TrimRight(words, "\n"), "\n")
 	over := len(lines) - most

@@ -18,7 +18,6 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -26,46 +25,46 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// DefaultStartTimeout is how long a plugin has from its start to the end of the handshake, and then
-// again to its first answer.
+// DefaultStartTimeout is how long a plugin may take from its start to the end of the handshake, and then again
+// to its first answer.
 const DefaultStartTimeout = 10 * time.Second
 
-// Config is what a Launcher needs.
+// Config configures a [Launcher].
 type Config struct {
-	// Spawner forks. The caller closes it after the last instance has stopped.
+	// Spawner starts the processes. The caller closes it after the last instance has stopped.
 	Spawner *process.Spawner
-	// Marker is put into the environment of every process.
+	// Marker is set in the environment of every process.
 	Marker process.Marker
-	// Table is where processes are looked for that left the group of their plugin. Nil: each plugin has its own.
+	// Table searches for processes that left the group of their plugin. Nil: each plugin has its own.
 	Table *process.Table
-	// Logger is for what the launcher itself has to say.
+	// Logger is the launcher's own log.
 	Logger hclog.Logger
-	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name.
+	// PluginLogger gets the lines of the plugins' stderr and stdout, under the plugin's name.
 	PluginLogger hclog.Logger
 	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
-	// SocketBases are the directories below which socket directories are made, the first short one
-	// wins. Empty: $XDG_RUNTIME_DIR, the temporary directory, /tmp.
+	// SocketBases are the directories for socket directories; the first short one is used. Empty:
+	// $XDG_RUNTIME_DIR, the temporary directory, /tmp.
 	SocketBases []string
 	// Sandbox confines the plugins whose order has a box.
 	Sandbox sandboxpolicy.Confiner
-	// Redactor takes the secrets out of what plugins wrote before it goes into the log or a failure.
+	// Redactor removes secrets from the output of plugins before it is logged or put into a failure.
 	Redactor *redact.Redactor
-	// Client are limits of the protocol's client, such as the longest silence of a plugin.
+	// Client are options of the protocol's client, such as the longest silence of a plugin.
 	Client []client.Option
 }
 
-// Redact takes another redactor for the processes that are launched from now on. Nothing may be under way.
+// Redact sets the redactor for processes started later. No start may be in progress.
 func (l *Launcher) Redact(r *redact.Redactor) { l.cfg.Redactor = r }
 
 // Launcher starts plugins. It is safe for concurrent use.
 type Launcher struct {
 	cfg    Config
 	number atomic.Int64
-	sweep  sync.Once // of what killed kernels left
+	sweep  sync.Once // of the remains of killed kernels
 }
 
-// New makes a Launcher.
+// New returns a Launcher.
 func New(cfg Config) *Launcher {
 	if cfg.StartTimeout <= 0 {
 		cfg.StartTimeout = DefaultStartTimeout
@@ -78,7 +77,7 @@ func New(cfg Config) *Launcher {
 	return l
 }
 
-// Order says what to start.
+// Order describes the plugin process to start.
 type Order struct {
 	// Binary is the verified file; the caller closes it after Start has returned.
 	Binary *trust.Binary
@@ -86,45 +85,46 @@ type Order struct {
 	Env []string
 	// Dir is the working directory.
 	Dir string
-	// MTLS secures the socket by mutual TLS; the plugin must say that it can.
+	// MTLS secures the socket by mutual TLS; the plugin must support it.
 	MTLS bool
-	// Box confines the process. Its WorkDir is Dir where it says none. Nil: it is not confined.
+	// Box confines the process. Its WorkDir defaults to Dir. Nil: it is not confined.
 	Box *sandboxpolicy.Policy
-	// Escaped is told which processes of the plugin had left its group and were ended after it. Nil: nobody is.
-	Escaped func([]process.Survivor)
+	// OnLeak is called with the processes of the plugin that had left its group and were ended after it. Nil:
+	// none.
+	OnLeak func([]process.Survivor)
 }
 
-// Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
-// process, and its cause is returned; all other errors are failures.
+// Start starts the plugin and returns when it answers. If ctx is cancelled, the process ends and the error is
+// the cause; all other errors are failures.
 func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	l.sweep.Do(func() {
 		if err := process.SweepSocketDirs(l.cfg.SocketBases...); err != nil {
-			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
+			l.cfg.Logger.Debug("could not remove all socket directories of killed kernels", "error", err)
 		}
 	})
-	box, obtained, err := l.box(ctx, o)
+	box, obtained, err := l.sandboxPolicy(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	dir, temp, err := l.directories(box != nil)
+	dir, temp, err := l.makeDirs(box != nil)
 	if err != nil {
-		return nil, socketFault(o.Binary.Command(), err)
+		return nil, socketError(o.Binary.Command(), err)
 	}
 	i := &Instance{
-		command:  o.Binary.Command(),
-		name:     o.Binary.Name,
-		dir:      dir,
-		box:      box,
-		holds:    obtained,
-		redactor: l.cfg.Redactor,
-		logger:   l.cfg.Logger,
+		command:      o.Binary.Command(),
+		name:         o.Binary.Name,
+		dir:          dir,
+		policy:       box,
+		capabilities: obtained,
+		redactor:     l.cfg.Redactor,
+		logger:       l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
 			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
-			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, Escaped: o.Escaped,
+			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, OnLeak: o.OnLeak,
 		}),
 	}
-	i.plugin = goplugin.NewClient(l.config(o, i))
+	i.plugin = goplugin.NewClient(l.clientConfig(o, i))
 	if err := l.connect(ctx, o, i); err != nil {
 		i.discard()
 		return nil, err
@@ -132,8 +132,8 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	return i, nil
 }
 
-// box is the one of the order, nil for none, and what of it can be had.
-func (l *Launcher) box(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
+// sandboxPolicy returns the order's policy, nil for none, and its available capabilities.
+func (l *Launcher) sandboxPolicy(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
 	if o.Box == nil {
 		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
 	}
@@ -146,9 +146,9 @@ func (l *Launcher) box(ctx context.Context, o Order) (*sandboxpolicy.Policy, san
 	return &b, obtained, err
 }
 
-// directories makes the one of the socket, and in it, for a process in a box, one for temporary files. What
-// programs build and run there should not take memory, so that a box's lies on a disk where it can.
-func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string, err error) {
+// makeDirs makes the socket directory and, for a confined process, a directory for temporary files in it. A
+// confined process gets one on a disk if possible, because programs it builds should not take memory.
+func (l *Launcher) makeDirs(boxed bool) (dir *process.SocketDir, temp string, err error) {
 	bases := l.cfg.SocketBases
 	if boxed {
 		bases = append(slices.Clone(bases[1:]), bases[0])
@@ -163,7 +163,7 @@ func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string,
 	return dir, temp, nil
 }
 
-func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
+func (l *Launcher) clientConfig(o Order, i *Instance) *goplugin.ClientConfig {
 	log := l.cfg.PluginLogger.Named(i.name)
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
@@ -172,19 +172,19 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		SkipHostEnv:      true,
 		AutoMTLS:         o.MTLS,
 		StartTimeout:     l.cfg.StartTimeout,
-		Logger:           calm{l.cfg.Logger},
-		SyncStdout:       logline.New(log, l.cfg.Redactor),
-		SyncStderr:       logline.New(log, l.cfg.Redactor),
+		Logger:           quietLogger{l.cfg.Logger},
+		SyncStdout:       NewLogWriter(log, l.cfg.Redactor),
+		SyncStderr:       NewLogWriter(log, l.cfg.Redactor),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
-			return &logged{Process: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
+			return &loggedProcess{Process: i.child, log: NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
 	}
 }
 
-// connect shakes hands and waits for the first answer. go-plugin's Start cannot be cancelled, but it
+// connect makes the handshake and waits for the first answer. go-plugin's Start cannot be cancelled, but it
 // returns when the process is gone.
 func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 	if err := ctx.Err(); err != nil {
@@ -196,20 +196,20 @@ func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 	address, err := i.plugin.Start()
 	if err != nil {
 		timedOut := time.Since(begun) >= l.cfg.StartTimeout
-		return i.startFault(ctx, err, timedOut)
+		return i.startError(ctx, err, timedOut)
 	}
 	i.setAddress(address.String())
-	if err := l.greet(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
-		return i.answerFault(ctx, err, o.MTLS)
+	if err := l.awaitHealth(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
+		return i.answerError(ctx, err, o.MTLS)
 	}
 	return nil
 }
 
-// greet waits for the first answer, for the rest of the time that a start may take. go-plugin connects without
-// a deadline, so that the only way to end that is to end the process.
-func (l *Launcher) greet(ctx context.Context, i *Instance, left time.Duration) error {
+// awaitHealth waits for the first answer for the rest of the start timeout. go-plugin connects without a
+// deadline, so only the end of the process ends the wait.
+func (l *Launcher) awaitHealth(ctx context.Context, i *Instance, left time.Duration) error {
 	late := time.AfterFunc(left, func() {
-		i.late.Store(true)
+		i.timedOut.Store(true)
 		i.Kill()
 	})
 	defer late.Stop()

@@ -16,7 +16,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer restore()
-	// A process is sealed as soon as it has been started: what it starts before that, its environment alone tells.
+	// A process is tagged after its start: its earlier children are known only by their environment.
 	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
 	for name, line := range map[string]string{
 		"a session of its own":    "setsid sh -c \"$GRANDCHILD\" &",
@@ -26,7 +26,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 			var told []Survivor // before the child counts as ended
 			said := filepath.Join(t.TempDir(), "said")
 			line = "GRANDCHILD='echo $$; : >" + said + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + said + " ]; do sleep 0.01; done; exit 0"
-			c := start(t, line, func(s *Spec) { s.Escaped = func(left []Survivor) { told = left } })
+			c := start(t, line, func(s *Spec) { s.OnLeak = func(left []Survivor) { told = left } })
 			child := firstPID(t, c)
 			await(t, c)
 			assertGone(t, child)

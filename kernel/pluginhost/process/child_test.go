@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// limit is far more than anything here takes, so that only a hang reaches it.
-const limit = 20 * time.Second
+// testTimeout is far above the time of every operation here, so that only a hang exceeds it.
+const testTimeout = 20 * time.Second
 
 // start runs a shell script as a child and reads its two streams to their ends.
 func start(t *testing.T, body string, with ...func(*Spec)) *Process {
@@ -60,7 +60,7 @@ func writeProgram(t *testing.T, path, content string) {
 
 func await(t *testing.T, c *Process) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := c.Wait(ctx); err != nil {
 		t.Fatalf("the child does not end: %v", err)
@@ -212,7 +212,7 @@ func TestClosedSpawnerStartsNothing(t *testing.T) {
 // firstWord waits for the first line of the child's stdout.
 func firstWord(t *testing.T, c *Process) string {
 	t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(testTimeout)
 	for time.Now().Before(deadline) {
 		if s := c.FirstLine(); s != "" && c.stdio().first.complete() {
 			return s
@@ -235,7 +235,7 @@ func firstPID(t *testing.T, c *Process) int {
 // assertGone fails if the process runs. A zombie that init has yet to reap runs no more.
 func assertGone(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(testTimeout)
 	for time.Now().Before(deadline) {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) {
 			return

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// D1: wherever a kernel dies while it makes the directory of a socket, a later one removes it.
+// D1: wherever a kernel dies while it makes a socket directory, a later one removes it.
 func TestCrashedSocketDir(t *testing.T) {
 	const below = "AGENT_PIPELINES_TEST_SOCKETS"
 	if base := os.Getenv(below); base != "" { // the kernel

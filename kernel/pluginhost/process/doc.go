@@ -1,12 +1,11 @@
-// Package process starts one plugin process, watches it and ends it with everything it started.
+// Package process starts one plugin process, watches it and ends it with its descendants.
 //
-// A [Child] is go-plugin's runner.Runner with the promises that the library's own runner does not
-// give: the process leads a process group that dies with it, dies itself when the kernel does, says
-// on failure what it wrote to stderr, and is gone within a bound even when it is stopped or when a
-// grandchild holds its pipes. [Spawner] is the one thread that forks, because Linux binds the
-// parent-death signal to the thread. [Sweep] finds what a killed kernel left behind, by the run
-// marker ([Marker]) that every plugin and all its children carry in their environment.
+// A [Process] is go-plugin's runner.Runner with more guarantees than the library's: the process leads
+// a group that ends with it, ends when the kernel does, keeps the end of its stderr for errors, and
+// ends within a time limit even if it is stopped or a grandchild holds its pipes. [Spawner] is the one
+// thread that forks, because Linux binds the parent-death signal to the thread. [Sweep] finds the
+// survivors of a killed kernel by the run marker ([Marker]) in their environment.
 //
-// The package knows nothing of the protocol: no handshake is judged here, only its line is kept.
-// What an operating system cannot do is listed by [Limits].
+// The package keeps the handshake line but does not judge it. [Limits] lists the limitations of the
+// operating system.
 package process

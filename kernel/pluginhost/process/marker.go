@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The variables by which the processes of a run are found. They are set for every plugin, and what a
-// plugin starts inherits them.
+// The environment variables that identify the processes of a run. They are set for every plugin and inherited
+// by its children.
 const (
 	// MarkerVariable holds a [Marker].
 	MarkerVariable = "AGENT_PIPELINES_RUN"
@@ -16,28 +16,28 @@ const (
 	ProcessVariable = "AGENT_PIPELINES_PROCESS"
 )
 
-// Marker names a run and the kernel process that works on it, as "<run>@<pid>.<start>". Pid and
-// start time together tell a living kernel from a later process with the same number.
+// Marker names a run and the kernel process that works on it, as "<run>@<pid>.<start>". PID and start time
+// together distinguish a living kernel from a later process with the same number.
 type Marker struct {
 	// Run is the caller's name of the run, any text without NUL; [Sweep] selects by its prefix.
 	Run string
 	// PID is the kernel's process id.
 	PID int
-	// Start is the kernel's start time in the operating system's own unit, 0 where it is not known.
+	// Start is the kernel's start time in the operating system's own unit, 0 if unknown.
 	Start uint64
 }
 
-// NewMarker marks a run of this process.
+// NewMarker returns the marker of a run of this process.
 func NewMarker(run string) Marker {
 	pid := os.Getpid()
 	start, _ := startTime(pid)
 	return Marker{Run: run, PID: pid, Start: start}
 }
 
-// String is the value of [MarkerVariable].
+// String returns the value of [MarkerVariable].
 func (m Marker) String() string { return fmt.Sprintf("%s@%d.%d", m.Run, m.PID, m.Start) }
 
-// ParseMarker reads what String wrote; ok is false for anything else.
+// ParseMarker reads the result of String; ok is false for anything else.
 func ParseMarker(s string) (m Marker, ok bool) {
 	at := strings.LastIndexByte(s, '@')
 	if at < 0 {

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buryInterval is the time between two looks for orphans that have ended. Somebody who waits for a
-// process of his own does so within it.
-const buryInterval = 5 * time.Second
+// reapInterval is the pause between two searches for ended orphans. A parent that waits for its own child does
+// so within it.
+const reapInterval = 5 * time.Second
 
-// buryOrphans reaps adopted processes that have ended, until stop is closed: nobody else would, and each
-// would keep its number as a zombie for as long as the host lives. Zombies that it finds in two looks and
-// that are not in this process's own group count as such; a program that embeds the host and puts a child
-// of its own into another group should wait for it soon after its end.
-func buryOrphans(stop <-chan struct{}) {
-	look := time.NewTicker(buryInterval)
+// reapOrphans reaps adopted processes that have ended, until stop is closed; otherwise each would keep its
+// number as a zombie while the host lives. A zombie counts if two searches find it and it is not in this
+// process's own group. A program that embeds the host and puts a child into another group should wait for it
+// soon after its end.
+func reapOrphans(stop <-chan struct{}) {
+	look := time.NewTicker(reapInterval)
 	defer look.Stop()
 	seen := map[int]string{}
 	for {
@@ -28,13 +28,13 @@ func buryOrphans(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-look.C:
-			seen = bury(seen)
+			seen = reapZombies(seen)
 		}
 	}
 }
 
-// bury reaps the zombies that were seen before and returns those that it sees now, with their start times.
-func bury(before map[int]string) map[int]string {
+// reapZombies reaps the zombies of the previous search and returns those found now, with their start times.
+func reapZombies(before map[int]string) map[int]string {
 	now := zombies()
 	for pid, start := range now {
 		if before[pid] == start {
@@ -45,7 +45,7 @@ func bury(before map[int]string) map[int]string {
 	return now
 }
 
-// zombies are the dead children of this process in other groups than its own.
+// zombies returns the dead children of this process in other groups than its own.
 func zombies() map[int]string {
 	found := map[int]string{}
 	own := strconv.Itoa(syscall.Getpgrp())

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// What a plugin leaves behind in a session of its own and what then ends is reaped; a child of the
-// host's own group is not.
+// An orphan of a plugin in another session is reaped when it ends; a child of the host's own group is not.
 func TestEndedOrphansAreBuried(t *testing.T) {
 	restore, err := AdoptOrphans()
 	if err != nil {
@@ -31,10 +30,10 @@ func TestEndedOrphansAreBuried(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if fresh := bury(nil); len(fresh) != len(seen) {
+	if fresh := reapZombies(nil); len(fresh) != len(seen) {
 		t.Errorf("%d of %d zombies left after the first look", len(fresh), len(seen))
 	}
-	bury(seen)
+	reapZombies(seen)
 	if left := zombies(); len(left) != 0 {
 		t.Errorf("zombies left: %v", left)
 	}

@@ -26,7 +26,7 @@ func TestRing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := ring{size: tt.size}
+			r := tailBuffer{size: tt.size}
 			for _, w := range tt.writes {
 				if n, err := r.Write([]byte(w)); n != len(w) || err != nil {
 					t.Errorf("Write(%q) = %d, %v", w, n, err)

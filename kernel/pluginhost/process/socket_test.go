@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shortDir is a directory that leaves room for a socket's name, which t.TempDir may not.
+// shortDir returns a directory short enough for a socket's name, which t.TempDir may not be.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ap") //nolint:usetesting // the length matters here

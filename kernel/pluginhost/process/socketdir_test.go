@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 func TestSocketDir(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSocketDir(t *testing.T) {
 	}
 }
 
-// D1: what a killed kernel left is removed by the next one; what is in use, or of somebody else, stays.
+// D1: the directories of a killed kernel are removed by the next one; those in use or of others stay.
 func TestSweepSocketDirs(t *testing.T) {
 	base := shortDir(t)
 	used, err := NewSocketDir(base)
@@ -64,7 +64,7 @@ func TestSweepSocketDirs(t *testing.T) {
 		os.Symlink(elsewhere, filepath.Join(base, socketDirPrefix+"1", socketDirLock))); err != nil {
 		t.Fatal(err)
 	}
-	// A kernel was killed while it made one (old), or is about to (new); some are no socket directories.
+	// A kernel was killed while it made one (old), or is making one (new); some are no socket directories.
 	old := time.Now().Add(-unfinishedAfter)
 	lay := func(name string, made time.Time, files ...string) string {
 		dir := filepath.Join(base, socketDirPrefix+name)
@@ -92,7 +92,7 @@ func TestSweepSocketDirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	if err := filelock.Try(holder); err != nil {
+	if err := store.TryFlock(holder); err != nil {
 		t.Fatal(err)
 	}
 	want[held] = true
@@ -107,7 +107,7 @@ func TestSweepSocketDirs(t *testing.T) {
 	}
 }
 
-// A sweep never takes the directory of a kernel that is just making it.
+// A sweep never removes the directory that a kernel is making.
 func TestSocketDirsWhileOthersSweep(t *testing.T) {
 	base := shortDir(t)
 	var workers sync.WaitGroup

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// ErrSpawnerClosed is returned by starts after [Spawner.Close].
+// ErrSpawnerClosed is the error of starts after [Spawner.Close].
 var ErrSpawnerClosed = errors.New("the plugin host is closed")
 
-// Spawner starts processes from one operating system thread, which lives as long as the Spawner.
-// The thread matters: Linux sends the parent-death signal when the forking thread ends, so a child
-// forked from any other goroutine could be killed while the host lives. It is safe for concurrent use.
+// Spawner starts processes from one operating system thread, which lives as long as the Spawner. Linux sends
+// the parent-death signal when the forking thread ends, so a child forked from another goroutine could be
+// killed while the host lives. It is safe for concurrent use.
 type Spawner struct {
 	requests chan spawnRequest
 	quit     chan struct{}
@@ -39,14 +39,14 @@ func NewSpawner() *Spawner {
 	return s
 }
 
-// Close ends the thread and waits for it. On Linux children that still run are told to end by that.
+// Close ends the thread and waits for it. On Linux this signals running children to end.
 func (s *Spawner) Close() {
 	s.close.Do(func() { close(s.quit) })
 	s.wait.Wait()
 }
 
-// serve never unlocks its thread: when it returns, the runtime ends the thread, and what a caller forgot
-// to stop gets the signal of its parent's death.
+// serve never unlocks its thread: when it returns, the runtime ends the thread, and children that are still
+// running get the signal of their parent's death.
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	for {

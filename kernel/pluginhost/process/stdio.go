@@ -15,13 +15,13 @@ const (
 	StderrKept = 4 << 10
 	// maxFirstLine bounds the handshake line; with a certificate it has about 1.5 KB.
 	maxFirstLine = 16 << 10
-	// drainTime is how long after the end of the process the pipes may stay open: a grandchild that
-	// left the group can hold them for ever.
+	// drainTime is how long after the end of the process the pipes may stay open: a grandchild that left the
+	// group can hold them for ever.
 	drainTime = 100 * time.Millisecond
 )
 
-// stdio is the host's side of the three pipes. They are plain files on both sides, so that waiting
-// for the process never waits for a reader.
+// stdio is the host's side of the three pipes. They are plain files on both sides, so that waiting for the
+// process never waits for a reader.
 type stdio struct {
 	stdin          *os.File // held open and never written: its end tells the plugin that the host died
 	stdout, stderr *os.File
@@ -29,7 +29,7 @@ type stdio struct {
 	first     firstLine
 	handshake *io.PipeReader // the first line of stdout, then EOF
 	logs      *io.PipeReader // all of stderr
-	tail      ring
+	tail      tailBuffer
 	pumps     sync.WaitGroup
 	drained   chan struct{} // closed when both pumps have ended
 }
@@ -47,12 +47,12 @@ func openStdio() (*stdio, []*os.File, error) {
 	}
 	s := &stdio{
 		stdin: ends[1], stdout: ends[2], stderr: ends[4],
-		tail: ring{size: StderrKept}, drained: make(chan struct{}),
+		tail: tailBuffer{size: StderrKept}, drained: make(chan struct{}),
 	}
 	return s, []*os.File{ends[0], ends[3], ends[5]}, nil
 }
 
-// pump starts to read both pipes; until the end of the process somebody must read logs.
+// pump starts to read both pipes; until the end of the process the caller must read logs.
 func (s *stdio) pump() {
 	hr, hw := io.Pipe()
 	lr, lw := io.Pipe()
@@ -61,8 +61,8 @@ func (s *stdio) pump() {
 	s.pumps.Go(func() { s.readStderr(lw) })
 }
 
-// readStdout passes on the first line and swallows the rest: the protocol needs no more of it, and a
-// plugin that prints must neither block nor break anything.
+// readStdout passes on the first line and discards the rest, since the protocol needs no more and a printing
+// plugin must not block.
 func (s *stdio) readStdout(handshake *io.PipeWriter) {
 	buf := make([]byte, 4<<10)
 	for {
@@ -84,7 +84,7 @@ func (s *stdio) readStderr(logs *io.PipeWriter) {
 		n, err := s.stderr.Read(buf)
 		_, _ = s.tail.Write(buf[:n])
 		if n > 0 { // an empty write would wait for a reader
-			_, _ = logs.Write(buf[:n]) // fails once the reader has closed; the ring goes on
+			_, _ = logs.Write(buf[:n]) // fails once the reader has closed; the tail is still kept
 		}
 		if err != nil {
 			return
@@ -92,7 +92,7 @@ func (s *stdio) readStderr(logs *io.PipeWriter) {
 	}
 }
 
-// finish is called when the process has ended: it lets the pumps read what is left, then cuts.
+// finish is called when the process has ended: it lets the pumps read the rest, then closes the pipes.
 func (s *stdio) finish() {
 	_ = s.stdin.Close()
 	var cut sync.WaitGroup
@@ -111,7 +111,7 @@ func (s *stdio) finish() {
 	s.cut()
 }
 
-// cut closes everything a pump can be blocked on.
+// cut closes every file that can block a pump.
 func (s *stdio) cut() {
 	_ = s.stdout.Close()
 	_ = s.stderr.Close()
@@ -128,7 +128,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// endOfFile reads like its Reader but ends plainly when the pipe was cut under it.
+// endOfFile reads like its Reader but returns io.EOF when the pipe was closed.
 type endOfFile struct{ *io.PipeReader }
 
 func (r endOfFile) Read(p []byte) (int, error) {
@@ -146,8 +146,8 @@ type firstLine struct {
 	done bool
 }
 
-// add reports whether these bytes completed the line; it does so once. A line that is too long or
-// that the end of the stream cuts off counts as complete.
+// add reports whether these bytes completed the line; it does so once. A line that is too long or that the end
+// of the stream cuts off counts as complete.
 func (l *firstLine) add(p []byte, last bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,12 +166,12 @@ func (l *firstLine) bytes() []byte {
 	return append(bytes.Clone(l.buf), '\n')
 }
 
-// text is the line as far as it has come.
+// text returns the line received so far.
 func (l *firstLine) text() string {
 	return strings.TrimSpace(string(l.bytes()))
 }
 
-// complete reports whether the whole line has come.
+// complete reports whether the whole line was received.
 func (l *firstLine) complete() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

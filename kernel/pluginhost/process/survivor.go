@@ -6,78 +6,78 @@ import (
 	"time"
 )
 
-// Survivor is a process that a dead kernel, or a plugin process that ended, left behind.
+// Survivor is a process that outlived its kernel or its plugin process.
 type Survivor struct {
 	// PID is its process id.
 	PID int `json:"pid"`
 	// Command is its command line, arguments joined by blanks; "" if it cannot be read.
 	Command string `json:"command,omitempty"`
-	// Run is the run that it belonged to.
+	// Run is the run of the process.
 	Run string `json:"run"`
-	// Ended is false when it was still there after the kill signal.
+	// Ended is false if it still ran after the kill signal.
 	Ended bool `json:"ended"`
 }
 
 const (
 	// killTime is how long a process may take to disappear after SIGKILL.
 	killTime = 2 * time.Second
-	// lookTime is the pause between two looks at a process that is ending.
-	lookTime = 10 * time.Millisecond
-	// sweepTime bounds the search for what processes started while they were being ended.
+	// pollInterval is the pause between two checks of a process that is ending.
+	pollInterval = 10 * time.Millisecond
+	// sweepTime bounds the search for processes that are started during a sweep.
 	sweepTime = 2 * time.Second
-	// clearLooks is how often in a row nothing may be seen where something was, before it counts as nothing.
-	clearLooks = 3
+	// emptyScans is how many scans in a row must find nothing after one found something.
+	emptyScans = 3
 )
 
-// Table finds processes by their marks. Those who look at the same time share one look, which begins after all of them have
-// asked, so that a hundred sessions that begin together do not read the list of processes a hundred times. The zero
+// Table finds processes by their marks. Concurrent callers share one scan, which begins after all of them have
+// asked, so that a hundred simultaneous sessions do not read the list of processes a hundred times. The zero
 // value is ready. It is safe for concurrent use.
 type Table struct {
-	turn sync.Mutex // held while looking; taken before mu
+	turn sync.Mutex // held while scanning; taken before mu
 
 	mu   sync.Mutex // guards:
-	next *look      // the one that has not begun, nil for none
+	next *scan      // the scan that has not begun, nil for none
 }
 
-// look is one reading of the list of processes.
-type look struct {
-	seen []seen
-	done chan struct{}
+// scan is one reading of the list of processes.
+type scan struct {
+	found []markedPID
+	done  chan struct{}
 }
 
-// look reads the list, or shares a reading that has not begun.
-func (t *Table) look() []seen {
+// scan reads the list, or shares a reading that has not begun.
+func (t *Table) scan() []markedPID {
 	t.mu.Lock()
 	l, mine := t.next, false
 	if l == nil {
-		l, mine = &look{done: make(chan struct{})}, true
+		l, mine = &scan{done: make(chan struct{})}, true
 		t.next = l
 	}
 	t.mu.Unlock()
 	if mine {
 		t.turn.Lock()
 		t.mu.Lock()
-		t.next = nil // whoever asks from now on is too late for it
+		t.next = nil // later callers need another scan
 		t.mu.Unlock()
-		l.seen = readMarks()
+		l.found = readMarks()
 		t.turn.Unlock()
 		close(l.done)
 	}
 	<-l.done
-	return l.seen
+	return l.found
 }
 
-// Sweep finds the processes of this user that carry the marker of a run whose name begins with
-// one of prefixes and whose kernel is dead, and those that have cleared their environment and carry the seal of one of kernels that is
-// dead, asks them to end (SIGTERM), ends them after grace (SIGKILL), and
-// returns what it found, ordered by process id. Processes of living kernels, of other users, of other
-// PID namespaces, this process and its ancestors are never touched. Where the system cannot search
-// (see [Limits]) nothing is found. The error is ctx's when it was cancelled, with what was found so far.
+// Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name
+// begins with one of prefixes, and those without an environment that carry the tag of one of kernels. It sends
+// SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
+// kernels, of other users or other PID namespaces, this process and its ancestors. Where the system cannot
+// search (see [Limits]) the result is empty. If ctx is cancelled, the error is its cause and the result is
+// partial.
 func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	return t.sweep(ctx, prefixes, kernels, grace)
 }
 
-// Sweep is [Table.Sweep] for a single prefix, with a look of its own.
+// Sweep is [Table.Sweep] for a single prefix, with a scan of its own.
 func Sweep(ctx context.Context, prefix string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	return new(Table).Sweep(ctx, []string{prefix}, grace, kernels...)
 }

@@ -16,34 +16,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mark is what tells whose a process is: the marker variables, where it has them still, and the seal.
-type mark struct {
+// ownerMark identifies the owner of a process: the marker variables, if it still has them, and the tag.
+type ownerMark struct {
 	marker Marker
 	number string
-	seal   seal
+	tag    tag
 }
 
-// none: the process is nobody's that we know of.
-func (m mark) none() bool { return m.marker == Marker{} && !m.seal.valid() }
+// isEmpty reports whether the owner is unknown.
+func (m ownerMark) isEmpty() bool { return m.marker == Marker{} && !m.tag.valid() }
 
-// marked is a process with a mark, held by a descriptor of its own, so that a signal cannot reach a later process
-// with the same number.
-type marked struct {
-	mark
+// markedProcess is a process with a mark and a handle, so that a signal cannot reach a later process with the
+// same number.
+type markedProcess struct {
+	ownerMark
 	handle *os.Process
 	pid    int
 }
 
 func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, grace time.Duration) ([]Survivor, error) {
-	dead := slices.DeleteFunc(slices.Clone(kernels), kernelLives)
-	left := func(m mark) bool {
+	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
+	left := func(m ownerMark) bool {
 		of := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
 		if slices.ContainsFunc(prefixes, of) && m.marker != (Marker{}) {
-			return !kernelLives(m.marker)
+			return !isKernelAlive(m.marker)
 		}
-		return slices.ContainsFunc(dead, func(k Marker) bool { return m.seal.sameRun(newSeal(k, 0)) })
+		return slices.ContainsFunc(dead, func(k Marker) bool { return m.tag.sameRun(newTag(k, 0)) })
 	}
-	found := t.endWhile(ctx, ancestors(), left, grace)
+	found := t.endMatching(ctx, ancestorPIDs(), left, grace)
 	slices.SortFunc(found, func(a, b Survivor) int { return cmp.Compare(a.PID, b.PID) })
 	for i := range found {
 		found[i].Run = cmp.Or(found[i].Run, prefixes[0])
@@ -51,11 +51,11 @@ func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, 
 	return found, context.Cause(ctx)
 }
 
-// endEscaped ends what one plugin process of this kernel left outside its group.
-func (t *Table) endEscaped(marker Marker, number int) []Survivor {
-	own, sealed := strconv.Itoa(number), newSeal(marker, number)
-	found := t.endWhile(context.Background(), map[int]bool{os.Getpid(): true}, func(m mark) bool {
-		return m.marker == marker && m.number == own || m.seal == sealed
+// endLeaked ends the processes that one plugin process of this kernel left outside its group.
+func (t *Table) endLeaked(marker Marker, number int) []Survivor {
+	own, sealed := strconv.Itoa(number), newTag(marker, number)
+	found := t.endMatching(context.Background(), map[int]bool{os.Getpid(): true}, func(m ownerMark) bool {
+		return m.marker == marker && m.number == own || m.tag == sealed
 	}, 0)
 	for i := range found {
 		found[i].Run = marker.Run
@@ -63,12 +63,12 @@ func (t *Table) endEscaped(marker Marker, number int) []Survivor {
 	return found
 }
 
-// endWhile ends the processes that match, and those that they start meanwhile, until there are none or the time is up.
-// Spared ones are left alone. A process that becomes another one at every moment is told of once.
-func (t *Table) endWhile(ctx context.Context, spared map[int]bool, match func(mark) bool, grace time.Duration) []Survivor {
+// endMatching ends the processes that match, and those that they start meanwhile, until there are none or the
+// time is up. Spared processes are not touched. A process that keeps changing its number is reported once.
+func (t *Table) endMatching(ctx context.Context, spared map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
-		left := t.find(func(s seen) bool { return !spared[s.pid] && match(s.mark) })
+		left := t.find(func(s markedPID) bool { return !spared[s.pid] && match(s.ownerMark) })
 		for _, m := range left {
 			spared[m.pid] = true // once is enough for a process that no signal ends
 		}
@@ -78,16 +78,16 @@ func (t *Table) endWhile(ctx context.Context, spared map[int]bool, match func(ma
 			grace = 0 // what begins when it should end has had its time
 			continue
 		}
-		if empty++; len(found) == 0 || empty == clearLooks {
+		if empty++; len(found) == 0 || empty == emptyScans {
 			break
 		}
-		<-time.After(lookTime) // what begins while one looks is not seen
+		<-time.After(pollInterval) // a scan misses processes that start during it
 	}
 	return found
 }
 
-// endAll releases the handles.
-func endAll(ctx context.Context, left []marked, grace time.Duration) []Survivor {
+// endAll ends the processes and releases the handles.
+func endAll(ctx context.Context, left []markedProcess, grace time.Duration) []Survivor {
 	found := make([]Survivor, 0, len(left))
 	for _, m := range left {
 		found = append(found, Survivor{PID: m.pid, Command: command(m.pid), Run: m.marker.Run})
@@ -97,23 +97,23 @@ func endAll(ctx context.Context, left []marked, grace time.Duration) []Survivor 
 	}
 	deadline := time.Now().Add(grace)
 	for _, m := range left {
-		if grace <= 0 || !m.gone(ctx, time.Until(deadline)) {
+		if grace <= 0 || !m.awaitEnd(ctx, time.Until(deadline)) {
 			_ = m.handle.Kill()
 		}
 	}
 	for i, m := range left {
-		found[i].Ended = m.gone(ctx, killTime)
+		found[i].Ended = m.awaitEnd(ctx, killTime)
 		_ = m.handle.Release()
 	}
 	return found
 }
 
-// gone waits for the end of the process and reaps it where it was adopted. A zombie counts as gone:
-// it runs no more, and only its parent can remove it.
-func (m marked) gone(ctx context.Context, limit time.Duration) bool {
+// awaitEnd waits for the end of the process and reaps it if it was adopted. A zombie counts as ended, because
+// only its parent can remove it.
+func (m markedProcess) awaitEnd(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	look := time.NewTicker(lookTime)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		if errors.Is(m.handle.Signal(syscall.Signal(0)), os.ErrProcessDone) || m.zombie() {
@@ -129,7 +129,7 @@ func (m marked) gone(ctx context.Context, limit time.Duration) bool {
 	}
 }
 
-func (m marked) zombie() bool {
+func (m markedProcess) zombie() bool {
 	fields, ok := stat(m.pid)
 	if !ok {
 		return true
@@ -143,35 +143,35 @@ func (m marked) zombie() bool {
 	return true
 }
 
-// seen is a process that had a mark when somebody looked.
-type seen struct {
-	mark
+// markedPID is a process that had a mark at the time of a scan.
+type markedPID struct {
+	ownerMark
 	pid int
 }
 
-// readMarks looks through /proc for processes with a mark.
-func readMarks() []seen {
+// readMarks searches /proc for processes with a mark.
+func readMarks() []markedPID {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	var all []seen
+	var all []markedPID
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		if m := readMark(pid); !m.none() {
-			all = append(all, seen{mark: m, pid: pid})
+		if m := readMark(pid); !m.isEmpty() {
+			all = append(all, markedPID{ownerMark: m, pid: pid})
 		}
 	}
 	return all
 }
 
-// find takes hold of this user's processes that match; the caller releases the handles.
-func (t *Table) find(match func(seen) bool) []marked {
-	var found []marked
-	for _, s := range t.look() {
+// find opens handles of this user's matching processes; the caller releases them.
+func (t *Table) find(match func(markedPID) bool) []markedProcess {
+	var found []markedProcess
+	for _, s := range t.scan() {
 		if !match(s) {
 			continue
 		}
@@ -182,28 +182,28 @@ func (t *Table) find(match func(seen) bool) []marked {
 	return found
 }
 
-// open takes hold of the process first and reads its mark then: what was read belongs to what is held.
-func (s seen) open() (marked, bool) {
-	if !mine(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
-		return marked{}, false
+// open opens the handle first and reads the mark then, so that the mark belongs to the handle's process.
+func (s markedPID) open() (markedProcess, bool) {
+	if !isOwnProcess(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
+		return markedProcess{}, false
 	}
 	handle, err := os.FindProcess(s.pid)
 	if err != nil {
-		return marked{}, false
+		return markedProcess{}, false
 	}
 	again := readMark(s.pid)
 	if fields, ok := stat(s.pid); !ok || fields[stateField] == "Z" { // it has ended, and keeps its limits until it is reaped
 		_ = handle.Release()
-		return marked{}, false
+		return markedProcess{}, false
 	}
-	if again.marker != s.marker || again.seal != s.seal {
+	if again.marker != s.marker || again.tag != s.tag {
 		_ = handle.Release()
-		return marked{}, false
+		return markedProcess{}, false
 	}
-	return marked{mark: again, handle: handle, pid: s.pid}, true
+	return markedProcess{ownerMark: again, handle: handle, pid: s.pid}, true
 }
 
-func mine(pid int) bool {
+func isOwnProcess(pid int) bool {
 	var st unix.Stat_t
 	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
 	return err == nil && int(st.Uid) == os.Geteuid()
@@ -217,9 +217,9 @@ func namespace(pid string) string {
 	return ns
 }
 
-// readMark reads what there is to read; of another user's process that is nothing.
-func readMark(pid int) mark {
-	m := mark{seal: readSeal(pid)}
+// readMark returns the mark of a process; it is empty for another user's.
+func readMark(pid int) ownerMark {
+	m := ownerMark{tag: readTag(pid)}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return m
@@ -236,8 +236,9 @@ func readMark(pid int) mark {
 	return m
 }
 
-// kernelLives is careful: a kernel whose start time is unknown counts as living while its number is in use.
-func kernelLives(m Marker) bool {
+// isKernelAlive reports whether the kernel runs. A kernel with an unknown start time counts as running while its
+// number is in use.
+func isKernelAlive(m Marker) bool {
 	fields, ok := stat(m.PID)
 	if !ok || fields[stateField] == "Z" {
 		return false
@@ -250,8 +251,8 @@ func command(pid int) string {
 	return strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 }
 
-// ancestors holds this process and all above it.
-func ancestors() map[int]bool {
+// ancestorPIDs returns this process and all its parents.
+func ancestorPIDs() map[int]bool {
 	up := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !up[pid]; {
 		up[pid] = true

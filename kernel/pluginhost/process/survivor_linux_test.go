@@ -30,8 +30,8 @@ func deadKernel(t *testing.T, run string) Marker {
 	return Marker{Run: run, PID: c.Process.Pid, Start: 1}
 }
 
-// survivor starts a process with the marker in a session of its own.
-func survivor(t *testing.T, m Marker, script string) int {
+// startSurvivor starts a process with the marker in a session of its own.
+func startSurvivor(t *testing.T, m Marker, script string) int {
 	t.Helper()
 	c := exec.Command("sh", "-c", script)
 	c.Env = append(os.Environ(), MarkerVariable+"="+m.String())
@@ -50,7 +50,7 @@ func survivor(t *testing.T, m Marker, script string) int {
 	if _, err := out.Read(make([]byte, 8)); err != nil {
 		t.Fatalf("wait for the survivor: %v", err)
 	}
-	// While a process becomes another program the system knows neither its environment nor its command.
+	// During an exec the system has neither environment nor command of the process.
 	for _, becomes, _ := strings.Cut(script, "exec "); !strings.HasPrefix(command(c.Process.Pid), becomes) && t.Context().Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
@@ -60,10 +60,10 @@ func survivor(t *testing.T, m Marker, script string) int {
 func TestSweep(t *testing.T) {
 	base := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
 	dead := deadKernel(t, base+"auth/r1")
-	polite := survivor(t, dead, "echo up; exec sleep 3600")
-	stubborn := survivor(t, dead, "trap '' TERM; echo up; while :; do sleep 0.05; done")
-	other := survivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
-	living := survivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
+	polite := startSurvivor(t, dead, "echo up; exec sleep 3600")
+	stubborn := startSurvivor(t, dead, "trap '' TERM; echo up; while :; do sleep 0.05; done")
+	other := startSurvivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
+	living := startSurvivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
 
 	got, err := Sweep(t.Context(), base+"auth/", 100*time.Millisecond)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestSweep(t *testing.T) {
 
 func TestSweepNamesTheCommand(t *testing.T) {
 	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
-	_ = survivor(t, deadKernel(t, run), "echo up; exec sleep 3601")
+	_ = startSurvivor(t, deadKernel(t, run), "echo up; exec sleep 3601")
 	got, err := Sweep(t.Context(), run, time.Second)
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Command, "sleep 3601") {
 		t.Errorf("Sweep = %+v, %v, want the command sleep 3601", got, err)
@@ -104,7 +104,7 @@ func TestSweepNamesTheCommand(t *testing.T) {
 
 func TestSweepStopsWhenCancelled(t *testing.T) {
 	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
-	_ = survivor(t, deadKernel(t, run), "trap '' TERM; echo up; while :; do sleep 0.05; done")
+	_ = startSurvivor(t, deadKernel(t, run), "trap '' TERM; echo up; while :; do sleep 0.05; done")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Sweep(ctx, run, time.Hour); err == nil {
@@ -113,7 +113,7 @@ func TestSweepStopsWhenCancelled(t *testing.T) {
 }
 
 func TestSweepSparesItself(t *testing.T) {
-	if up := ancestors(); !up[os.Getpid()] || !up[os.Getppid()] {
+	if up := ancestorPIDs(); !up[os.Getpid()] || !up[os.Getppid()] {
 		t.Errorf("ancestors = %v, want this process and its parent", up)
 	}
 }
@@ -131,7 +131,7 @@ func TestKernelLives(t *testing.T) {
 		{"ended", deadKernel(t, "r"), false},
 	}
 	for _, tt := range tests {
-		if got := kernelLives(tt.m); got != tt.want {
+		if got := isKernelAlive(tt.m); got != tt.want {
 			t.Errorf("%s: kernelLives = %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -141,8 +141,8 @@ func TestKernelLives(t *testing.T) {
 func TestSweepFindsTheSealed(t *testing.T) {
 	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
 	other := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
-	pid := bare(t, newSeal(kernel, 7))
-	spared := bare(t, newSeal(other, 7))
+	pid := startBare(t, newTag(kernel, 7))
+	spared := startBare(t, newTag(other, 7))
 	for name, kernels := range map[string][]Marker{"none is known": nil, "this one lives": {NewMarker(kernel.Run)}} {
 		if got, err := Sweep(t.Context(), kernel.Run, 0, kernels...); len(got) > 0 || err != nil {
 			t.Errorf("%s: Sweep = %+v, %v", name, got, err)
@@ -158,8 +158,8 @@ func TestSweepFindsTheSealed(t *testing.T) {
 	}
 }
 
-// bare starts a process without an environment that has inherited a seal.
-func bare(t *testing.T, s seal) int {
+// startBare starts a process without an environment that has inherited a tag.
+func startBare(t *testing.T, s tag) int {
 	t.Helper()
 	c := exec.Command("sh", "-c", "read line; exec env -i setsid sleep 3600")
 	in, err := c.StdinPipe()
@@ -173,7 +173,7 @@ func bare(t *testing.T, s seal) int {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	putSeal(c.Process.Pid, s)
+	setTag(c.Process.Pid, s)
 	if _, err := in.Write([]byte("go\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -185,16 +185,16 @@ func bare(t *testing.T, s seal) int {
 
 func TestSeal(t *testing.T) {
 	m := NewMarker("r")
-	s := newSeal(m, 1<<26+3)
+	s := newTag(m, 1<<26+3)
 	for name, tt := range map[string]struct {
-		other      seal
+		other      tag
 		valid, run bool
 	}{
 		"the same":                     {s, true, true},
-		"another process of the run":   {newSeal(m, 4), true, true},
-		"another kernel":               {newSeal(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
-		"another run":                  {newSeal(NewMarker("s"), 3), true, false},
-		"no limit":                     {^seal(0), false, false},
+		"another process of the run":   {newTag(m, 4), true, true},
+		"another kernel":               {newTag(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
+		"another run":                  {newTag(NewMarker("s"), 3), true, false},
+		"no limit":                     {^tag(0), false, false},
 		"a limit that somebody set":    {4096, false, false},
 		"none at all, as one's own is": {0, false, false},
 	} {
@@ -205,7 +205,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("%s: same run = %t", name, got)
 		}
 	}
-	if seal(0).sameRun(0) || s == newSeal(m, 4) {
+	if tag(0).sameRun(0) || s == newTag(m, 4) {
 		t.Error("a seal that is none, or of another process, is the same")
 	}
 }

@@ -11,15 +11,17 @@ func (t *Table) sweep(ctx context.Context, _ []string, _ []Marker, _ time.Durati
 	return nil, context.Cause(ctx)
 }
 
-func (t *Table) endEscaped(Marker, int) []Survivor { return nil }
+// endLeaked ends the processes that one plugin process of this kernel left outside its group.
+func (t *Table) endLeaked(Marker, int) []Survivor { return nil }
 
-// seen is nothing where no process can be found.
-type seen struct{}
+// markedPID is a process that had a mark at the time of a scan.
+type markedPID struct{}
 
-func readMarks() []seen { return nil }
+// readMarks searches /proc for processes with a mark.
+func readMarks() []markedPID { return nil }
 
-func putSeal(int, seal) {}
+func setTag(int, tag) {}
 
-type seal struct{}
+type tag struct{}
 
-func newSeal(Marker, int) seal { return seal{} }
+func newTag(Marker, int) tag { return tag{} }

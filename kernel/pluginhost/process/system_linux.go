@@ -14,20 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits says what this operating system cannot do for plugin processes; empty on Linux.
+// Limits lists the limitations of this operating system for plugin processes; empty on Linux.
 func Limits() []string { return nil }
 
-// attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from
-// it, and bind its life to the host's. The signal of the host's death is SIGTERM and not SIGKILL,
-// because it reaches the leader alone: a plugin that has the moment to act ends its whole group, which
-// one that is killed leaves behind. A stopped plugin is woken by the system itself, with SIGHUP, when
-// the host's death orphans its group.
+// attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from it, and
+// send it SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
+// that handles it ends its whole group. A stopped plugin is woken by the system, with SIGHUP, when the host's
+// death orphans its group.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// executable is the open file itself, which is executed whatever its path names by then. Scripts go by their
-// path: the interpreter opens them again by name, and they find their own neighbours by it.
+// executable returns the open file, which is executed even if its path leads to another one. Scripts are
+// started by path, because the interpreter opens them by name and they find their neighbours by it.
 func executable(spec Spec) *os.File {
 	if spec.Binary == nil || isScript(spec.Binary) {
 		return nil
@@ -41,8 +40,8 @@ func isScript(f *os.File) bool {
 	return err == nil && bytes.Equal(head[:], []byte("#!"))
 }
 
-// awaitExit returns when the process has ended but is not reaped, so that its number is still its own;
-// the function that it returns reaps.
+// awaitExit returns when the process has ended but is not reaped, so that its number stays reserved; the
+// returned function reaps it.
 func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -52,9 +51,9 @@ func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 	}
 }
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that
-// what a plugin started does not slip away to init while the host lives, and buries those that end. The
-// setting belongs to the whole process; restore puts back what was there.
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that orphans of
+// plugins do not move to init while the host lives, and reaps those that end. The setting belongs to the whole
+// process; restore resets it.
 func AdoptOrphans() (restore func(), err error) {
 	var before int32
 	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {
@@ -65,7 +64,7 @@ func AdoptOrphans() (restore func(), err error) {
 	}
 	stop := make(chan struct{})
 	var burying sync.WaitGroup
-	burying.Go(func() { buryOrphans(stop) })
+	burying.Go(func() { reapOrphans(stop) })
 	return func() {
 		close(stop)
 		burying.Wait()
@@ -89,7 +88,7 @@ func peerUID(conn *net.UnixConn) (uid int, known bool, err error) {
 	return int(cred.Uid), true, nil
 }
 
-// startTime is field 22 of /proc/<pid>/stat, in clock ticks since boot.
+// startTime returns field 22 of /proc/<pid>/stat, in clock ticks since boot.
 func startTime(pid int) (uint64, bool) {
 	fields, ok := stat(pid)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Limits says what this operating system cannot do for plugin processes.
+// Limits lists the limitations of this operating system for plugin processes.
 func Limits() []string {
 	return []string{
 		"no parent-death signal: a plugin ends with a killed kernel only if it watches its stdin, as the SDK does",

@@ -10,24 +10,24 @@ import (
 	"sync"
 )
 
-// digests remembers the SHA-256 of files by their identity, so that an unchanged binary is read
-// once. It is safe for concurrent use.
+// digests caches the SHA-256 of files by their identity, so that an unchanged binary is read once. It is safe
+// for concurrent use.
 type digests struct {
 	mu    sync.Mutex
 	known map[identity]*digest
 }
 
-// digest is that of one file; whoever asks while it is being taken waits for it.
+// digest is the digest of one file; concurrent callers wait for one computation.
 type digest struct {
 	mu  sync.Mutex
-	sum string // "" before it is taken
+	sum string // "" until it is computed
 }
 
-// of reads the open file from its beginning, wherever its offset is, and leaves the offset alone.
-func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
+// sum returns the digest of the open file, read from its beginning without moving its offset.
+func (d *digests) sum(f *os.File, info fs.FileInfo) (string, error) {
 	id, identified := identify(info)
 	if !identified {
-		return Sum(f, info.Size())
+		return FileDigest(f, info.Size())
 	}
 	known := d.entry(id)
 	known.mu.Lock()
@@ -35,7 +35,7 @@ func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
 	if known.sum != "" {
 		return known.sum, nil
 	}
-	sum, err := Sum(f, info.Size())
+	sum, err := FileDigest(f, info.Size())
 	known.sum = sum
 	return sum, err
 }
@@ -51,8 +51,9 @@ func (d *digests) entry(id identity) *digest {
 	return known
 }
 
-// Sum is the SHA-256 of the first size bytes of an open file in lower-case hex. It leaves the offset alone.
-func Sum(f *os.File, size int64) (string, error) {
+// FileDigest returns the SHA-256 of the first size bytes of an open file in lower-case hex. It does not move
+// the offset.
+func FileDigest(f *os.File, size int64) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)

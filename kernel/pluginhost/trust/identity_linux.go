@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// settleTime is far above the grain of file times (a timer tick on older kernels): two writes within
-// one grain leave the same times behind.
+// settleTime is far above the resolution of file times (a timer tick on older kernels), within which two
+// writes leave the same times.
 const settleTime = time.Second
 
-// identity changes whenever the content may have changed: a writer cannot set ctime.
+// identity changes whenever the content may have changed, because a writer cannot set ctime.
 type identity struct {
 	dev, ino     uint64
 	size         int64
 	mtime, ctime syscall.Timespec
 }
 
-// identify is false for a file that changed a moment ago and might change again unseen.
+// identify returns the identity of a file; ok is false for one that changed a moment ago and might change
+// again unnoticed.
 func identify(info fs.FileInfo) (identity, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || time.Since(time.Unix(st.Ctim.Unix())) < settleTime {

@@ -10,11 +10,11 @@ import (
 // lockVersion is the version of plugins.lock that this program writes and reads.
 const lockVersion = 1
 
-// Lock holds the digests that plugins must have: name of the binary, then platform ("linux/amd64"),
-// then SHA-256 in lower-case hex. The zero value locks nothing. It is not safe for concurrent change.
+// Lock holds the required digests of plugins: name of the binary, then platform ("linux/amd64"), then SHA-256
+// in lower-case hex. The zero value locks nothing. Concurrent changes are not safe.
 type Lock struct {
 	Plugins map[string]map[string]string
-	// Path is the file that it was read from, for messages.
+	// Path is the file of the lock, for messages.
 	Path string
 }
 
@@ -23,27 +23,28 @@ type lockFile struct {
 	Plugins map[string]map[string]string `json:"plugins"`
 }
 
-// Digest is what the plugin must have on the platform; ok is false when nothing is locked.
+// Digest returns the required digest of the plugin on the platform; ok is false if there is none.
 func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
 	sha256, ok = l.Plugins[plugin][platform]
 	return sha256, ok
 }
 
-// Locked says how a plugin stands to the locks.
-type Locked string
+// LockState is the result of comparing a plugin with the locks.
+type LockState string
 
-// The words of [Standing].
+// The values of [Standing].Locked.
 const (
-	LockedNo       Locked = "no"
-	LockedYes      Locked = "yes"
-	LockedMismatch Locked = "mismatch"
+	LockedNo       LockState = "no"
+	LockedYes      LockState = "yes"
+	LockedMismatch LockState = "mismatch"
 )
 
-// Standing is how a plugin's binary stands to the locks.
+// Standing is the result of comparing a plugin's binary with the locks.
 type Standing struct {
-	// Locked is no where nothing is locked for the plugin on this platform, else whether its digest is the locked one.
-	Locked Locked `json:"locked"`
-	// Lock is the file whose entry decides, SHA256 the digest in it; both "" where nothing is locked.
+	// Locked is no if nothing is locked for the plugin on this platform, else whether its digest is the locked
+	// one.
+	Locked LockState `json:"locked"`
+	// Lock is the file with the deciding entry, SHA256 the digest in it; both "" if nothing is locked.
 	Lock   string `json:"lock,omitempty"`
 	SHA256 string `json:"locked_sha256,omitempty"`
 }
@@ -76,15 +77,15 @@ func (l Lock) clone() Lock {
 	return c
 }
 
-// ParseLock reads plugins.lock. Members that it does not know are ignored, a newer version is refused:
-// a lock that cannot be understood must not be taken for an empty one.
+// ParseLock reads plugins.lock. Unknown members are ignored. A newer version is refused, because an unreadable
+// lock must not count as an empty one.
 func ParseLock(b []byte) (Lock, error) {
 	var f lockFile
 	if err := json.Unmarshal(b, &f); err != nil {
 		return Lock{}, err
 	}
 	if f.Version != lockVersion {
-		return Lock{}, fmt.Errorf("version %d is not understood, this program reads version %d", f.Version, lockVersion)
+		return Lock{}, fmt.Errorf("version %d is not supported, this program reads version %d", f.Version, lockVersion)
 	}
 	hex := regexp.MustCompile(`^[0-9a-f]{64}$`)
 	for plugin, digests := range f.Plugins {
@@ -97,7 +98,7 @@ func ParseLock(b []byte) (Lock, error) {
 	return Lock{Plugins: f.Plugins}, nil
 }
 
-// Marshal is the content of plugins.lock.
+// Marshal returns the content of plugins.lock.
 func (l Lock) Marshal() ([]byte, error) {
 	plugins := l.Plugins
 	if plugins == nil {

@@ -2,11 +2,10 @@ package trust
 
 import "os"
 
-// self is the program of this process.
-type self struct{ path string }
+// program is the program of this process.
+type selfProgram struct{ path string }
 
-func thisProgram() self { return self{path: selfPath()} }
+func runningProgram() selfProgram { return selfProgram{path: programPath()} }
 
-// open opens what runs, whatever lies at its path by now: the link leads to the file itself, even to
-// one that has no name any more.
-func (self) open() (*os.File, error) { return os.Open("/proc/self/exe") }
+// open opens the running program, even if its file was replaced or deleted.
+func (selfProgram) open() (*os.File, error) { return os.Open("/proc/self/exe") }

@@ -7,20 +7,20 @@ import (
 	"os"
 )
 
-// self is the program of this process, and its file as it was when the process began to host plugins.
-type self struct {
+// program is the program of this process, and its file at the time when the process began to host plugins.
+type selfProgram struct {
 	path string
 	info fs.FileInfo // nil if it could not be read
 }
 
-func thisProgram() self {
-	path := selfPath()
+func runningProgram() selfProgram {
+	path := programPath()
 	info, _ := os.Stat(path) // what is wrong with it, open will find
-	return self{path: path, info: info}
+	return selfProgram{path: path, info: info}
 }
 
-// open refuses a file that came into the program's place since.
-func (s self) open() (*os.File, error) {
+// open refuses a file that has replaced the program since.
+func (s selfProgram) open() (*os.File, error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ const (
 	TrustedFile = "trusted.json"
 )
 
-// Store is the user's configuration directory as far as trust goes. It keeps nothing in memory;
-// several programs may use one directory at the same time.
+// Store reads and writes the trust files of the user's configuration directory. It caches nothing; several
+// programs may use one directory at the same time.
 type Store struct {
-	// Dir is the directory, usually ~/.config/agent-pipelines. It is made on the first write.
+	// Dir is the directory, usually ~/.config/agent-pipelines. It is made at the first write.
 	Dir string
 }
 
@@ -32,42 +32,41 @@ type trustedFile struct {
 	Directories []string `json:"directories"`
 }
 
-// LockPath is the path of plugins.lock.
+// LockPath returns the path of plugins.lock.
 func (s Store) LockPath() string { return filepath.Join(s.Dir, LockFile) }
 
-// Lock reads plugins.lock; no file locks nothing. A damaged file is a failure of kind plugin_untrusted.
+// Lock reads plugins.lock; a missing file locks nothing. A damaged file is a failure of kind plugin_untrusted.
 func (s Store) Lock() (Lock, error) { return ReadLock(s.LockPath()) }
 
-// ReadLock reads a lock from any file, a project's say.
+// ReadLock reads a lock from any file, such as a project's.
 func ReadLock(path string) (Lock, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Lock{Path: path}, nil
 	}
 	if err != nil {
-		return Lock{}, damaged(path, err)
+		return Lock{}, damagedError(path, err)
 	}
 	l, err := ParseLock(b)
 	if err != nil {
-		return Lock{}, damaged(path, err)
+		return Lock{}, damagedError(path, err)
 	}
 	l.Path = path
 	return l, nil
 }
 
-// ChangeLock replaces plugins.lock by what change makes of it; no other program can write between.
+// ChangeLock replaces plugins.lock by the result of change; no other program can write in between.
 func (s Store) ChangeLock(change func(Lock) Lock) error {
 	return s.changeLock(s.LockPath(), 0o600, change)
 }
 
-// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which everybody who works
-// on the project may read.
+// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which is readable by everybody.
 func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
 	return s.changeLock(path, 0o644, change)
 }
 
 func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock) error {
-	return s.exclusively(func() error {
+	return s.withLock(func() error {
 		l, err := ReadLock(path)
 		if err != nil {
 			return err
@@ -79,51 +78,51 @@ func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
-		return replace(path, mode, b)
+		return replaceFile(path, mode, b)
 	})
 }
 
-// Trusted lists the directories that the user trusts, sorted; no file trusts nothing.
+// Trusted lists the directories that the user trusts, sorted; a missing file trusts nothing.
 func (s Store) Trusted() ([]string, error) {
 	b, err := os.ReadFile(s.trustedPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, damaged(s.trustedPath(), err)
+		return nil, damagedError(s.trustedPath(), err)
 	}
 	var f trustedFile
 	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, damaged(s.trustedPath(), err)
+		return nil, damagedError(s.trustedPath(), err)
 	}
 	if f.Version != 1 {
-		return nil, damaged(s.trustedPath(), fmt.Errorf("version %d is not understood", f.Version))
+		return nil, damagedError(s.trustedPath(), fmt.Errorf("version %d is not supported", f.Version))
 	}
 	return f.Directories, nil
 }
 
-// Trust remembers that the user trusts dir and everything below it.
+// Trust records that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	place, err := Real(dir)
+	real, err := RealPath(dir)
 	if err != nil {
 		return err
 	}
-	return s.changeTrusted(func(dirs []string) []string { return append(dirs, place) })
+	return s.changeTrusted(func(dirs []string) []string { return append(dirs, real) })
 }
 
-// Distrust forgets dir and says whether it was trusted; a directory above it that is trusted still covers it. The
-// directory need not exist any more.
+// Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
+// directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
-	place, err := Real(dir)
+	real, err := RealPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		place, err = filepath.Abs(dir)
+		real, err = filepath.Abs(dir)
 	}
 	if err != nil {
 		return false, err
 	}
 	err = s.changeTrusted(func(dirs []string) []string {
-		was = slices.Contains(dirs, place)
-		return slices.DeleteFunc(dirs, func(d string) bool { return d == place })
+		was = slices.Contains(dirs, real)
+		return slices.DeleteFunc(dirs, func(d string) bool { return d == real })
 	})
 	return was, err
 }
@@ -134,15 +133,15 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	place, err := Real(dir)
+	real, err := RealPath(dir)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(dirs, func(d string) bool { return Within(place, d) }), nil
+	return slices.ContainsFunc(dirs, func(d string) bool { return Within(real, d) }), nil
 }
 
 func (s Store) changeTrusted(change func(dirs []string) []string) error {
-	return s.exclusively(func() error {
+	return s.withLock(func() error {
 		dirs, err := s.Trusted()
 		if err != nil {
 			return err
@@ -159,19 +158,19 @@ func (s Store) changeTrusted(change func(dirs []string) []string) error {
 
 func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
-func damaged(path string, err error) error {
+func damagedError(path string, err error) error {
 	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
-		WithHint("repair the file, or remove it and say again what it should hold")
+		WithHint("repair the file, or remove it and lock or trust again")
 }
 
-// exclusively holds a file lock beside the files while f reads and writes them.
-func (s Store) exclusively(f func() error) error {
+// withLock calls f while a file lock beside the files is held.
+func (s Store) withLock(f func() error) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
 	}
 	guard, err := os.OpenFile(filepath.Join(s.Dir, ".trust.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the guard of the trust files: %w", err)
+		return fmt.Errorf("open the lock of the trust files: %w", err)
 	}
 	defer guard.Close()
 	if err := syscall.Flock(int(guard.Fd()), syscall.LOCK_EX); err != nil {
@@ -180,10 +179,10 @@ func (s Store) exclusively(f func() error) error {
 	return f()
 }
 
-// WriteFile writes a private file (mode 0600) so that a reader sees the old or the new content and nothing else.
-func WriteFile(path string, content []byte) error { return replace(path, 0o600, content) }
+// WriteFile writes a private file (mode 0600) in one step: a reader sees the old or the new content.
+func WriteFile(path string, content []byte) error { return replaceFile(path, 0o600, content) }
 
-func replace(path string, mode fs.FileMode, content []byte) (err error) {
+func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -201,8 +200,8 @@ func replace(path string, mode fs.FileMode, content []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// Real is the absolute path of an existing file or directory with all symbolic links followed.
-func Real(path string) (string, error) {
+// RealPath returns the absolute path of an existing file or directory with all symbolic links resolved.
+func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -210,7 +209,7 @@ func Real(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Within reports whether path is dir or lies below it; both are real, absolute paths.
+// Within reports whether path is dir or below it; both are real, absolute paths.
 func Within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

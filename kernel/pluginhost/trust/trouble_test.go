@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U301: why a plugin's file cannot be opened, and what to do.
+// U301: reason and remedy for a plugin's file that cannot be opened.
 func TestOpenFault(t *testing.T) {
 	for _, tt := range []struct {
 		err        error
@@ -24,7 +24,7 @@ func TestOpenFault(t *testing.T) {
 		{&os.PathError{Op: "open", Path: "/p/x", Err: syscall.EMFILE}, failure.PluginInvalid, "open plugin /p/x", ""},
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
-			f := failure.From(openFault("/p/x", tt.err))
+			f := failure.From(openError("/p/x", tt.err))
 			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}
@@ -32,7 +32,7 @@ func TestOpenFault(t *testing.T) {
 	}
 }
 
-// What keeps the user's files from being written is told by its path, and what they held stays.
+// A failed write of the user's files names the path and keeps the content.
 func TestStoreThatCannotWrite(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
@@ -64,7 +64,7 @@ func TestStoreThatCannotWrite(t *testing.T) {
 	}
 }
 
-// A version of the future is refused and not taken for an empty file.
+// A file of a later version is refused and does not count as empty.
 func TestTrustedOfTheFuture(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	file := filepath.Join(s.Dir, TrustedFile)

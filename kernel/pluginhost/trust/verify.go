@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,15 +16,15 @@ import (
 // Prefix begins the name of every plugin's binary, in directories and in the lock.
 const Prefix = "agent-plugin-"
 
-// Binary is a plugin's file that was checked and is still open. The caller closes it.
+// Binary is an open, verified file of a plugin. The caller closes it.
 type Binary struct {
-	// File is the open file, the very one whose digest was taken.
+	// File is the open file whose digest was computed.
 	File *os.File
-	// Path is where it was opened.
+	// Path is the path by which it was opened.
 	Path string
-	// Name is what the lock calls it: the base name of its file, or what [Verifier.OpenSelf] was told.
+	// Name is the name in the lock: the base name of its file, or the name given to [Verifier.OpenSelf].
 	Name string
-	// Args are the arguments that it is started with; none for a file that is one plugin.
+	// Args are its first arguments; none for a file that is a single plugin.
 	Args []string
 	// SHA256 is its digest in lower-case hex.
 	SHA256 string
@@ -32,10 +33,10 @@ type Binary struct {
 	ModTime int64
 }
 
-// Command is how the plugin is started, for messages: its path, and its arguments if it has any.
+// Command returns the plugin's command line for messages.
 func (b *Binary) Command() string { return Command(b.Path, b.Args) }
 
-// Command is a command line for messages; nothing in it is quoted.
+// Command returns a command line for messages; nothing in it is quoted.
 func Command(path string, args []string) string {
 	return strings.Join(append([]string{path}, args...), " ")
 }
@@ -47,58 +48,58 @@ func (b *Binary) Close() error { return b.File.Close() }
 type Verifier struct {
 	locks   []Lock
 	digests *digests
-	self    self
+	self    selfProgram
 }
 
-// NewVerifier checks against the locks. The first that has an entry for a plugin decides, so that a
+// NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
 // project's lock after the user's can only add.
 func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: thisProgram()}
+	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: runningProgram()}
 }
 
-// Against checks against other locks. The two remember digests together.
-func (v *Verifier) Against(locks ...Lock) *Verifier {
+// WithLocks returns a verifier with other locks and the same digest cache.
+func (v *Verifier) WithLocks(locks ...Lock) *Verifier {
 	return &Verifier{locks: locks, digests: v.digests, self: v.self}
 }
 
-// Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing
-// when there is no such file, plugin_invalid when it is nothing that can be executed, and
-// plugin_untrusted when its digest is not the locked one.
-func (v *Verifier) Open(path string) (*Binary, error) { return v.approve(v.Read(path)) }
+// Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing if there
+// is no such file, plugin_invalid if it cannot be executed, and plugin_untrusted if its digest is not the
+// locked one.
+func (v *Verifier) Open(path string) (*Binary, error) { return v.checkLocks(v.Read(path)) }
 
-// Read opens the plugin at path as Open does, whatever the locks say of its digest.
+// Read opens the plugin at path as Open does, without checking its digest against the locks.
 func (v *Verifier) Read(path string) (*Binary, error) {
 	// Not blocking: what the name says now may be a pipe.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, openFault(path, err)
+		return nil, openError(path, err)
 	}
-	return v.keep(f, &Binary{Path: path, Name: filepath.Base(path)})
+	return v.inspect(f, &Binary{Path: path, Name: filepath.Base(path)})
 }
 
-// OpenSelf opens the program of this process as the plugin that it serves when it is started with args,
-// and checks it as Open does; in the lock it is called name. What is opened is the very program that
-// runs, also when its file was replaced since: the one part must not speak with another version of the
-// other. Where the system cannot do that, a file that was replaced is a failure of kind plugin_invalid.
+// OpenSelf opens the program of this process as the bundled plugin with args, and checks it as Open does; its
+// name in the lock is name. It opens the running program even if its file was replaced, because both parts
+// must have the same version. Where the system cannot do that, a replaced file is a failure of kind
+// plugin_invalid.
 func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
-	return v.approve(v.ReadSelf(name, args))
+	return v.checkLocks(v.ReadSelf(name, args))
 }
 
-// ReadSelf opens the program of this process as OpenSelf does, whatever the locks say of its digest.
+// ReadSelf opens the program of this process as OpenSelf does, without checking its digest against the locks.
 func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 	path := v.self.path
 	f, err := v.self.open()
 	if err != nil {
-		return nil, openFault(Command(path, args), err)
+		return nil, openError(Command(path, args), err)
 	}
-	return v.keep(f, &Binary{Path: path, Name: name, Args: args})
+	return v.inspect(f, &Binary{Path: path, Name: name, Args: args})
 }
 
-// Self is the path of the running program.
+// Self returns the path of the running program.
 func (v *Verifier) Self() string { return v.self.path }
 
-// keep measures the open file, and closes it if it can be no plugin.
-func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
+// inspect fills in the file's data, and closes it if it can be no plugin.
+func (v *Verifier) inspect(f *os.File, b *Binary) (*Binary, error) {
 	b.File = f
 	if err := v.measure(b); err != nil {
 		_ = f.Close()
@@ -107,8 +108,8 @@ func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
 	return b, nil
 }
 
-// approve closes what the locks refuse.
-func (v *Verifier) approve(b *Binary, err error) (*Binary, error) {
+// checkLocks closes a binary that the locks refuse.
+func (v *Verifier) checkLocks(b *Binary, err error) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +120,11 @@ func (v *Verifier) approve(b *Binary, err error) (*Binary, error) {
 	return b, nil
 }
 
-func openFault(path string, err error) error {
+func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
 		return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
-			WithHint("pause the session and resume it: the new program goes on with it")
+			WithHint("pause the session and resume it: the new program continues it")
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
 			WithHint("install it again, or look at `agent-pipelines plugins list`")
@@ -134,17 +135,17 @@ func openFault(path string, err error) error {
 	return failure.New(failure.PluginInvalid, "open plugin %s: %w", path, err)
 }
 
-// measure fills in what is known of the open file.
+// measure sets digest, size and time of the open file.
 func (v *Verifier) measure(b *Binary) error {
 	info, err := b.File.Stat()
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "read plugin %s: %w", b.Command(), err)
 	}
-	if reason := Unfit(info); reason != "" {
+	if reason := UnfitReason(info); reason != "" {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `agent-pipelines plugins list`")
 	}
-	sum, err := v.digests.of(b.File, info)
+	sum, err := v.digests.sum(b.File, info)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
@@ -152,8 +153,8 @@ func (v *Verifier) measure(b *Binary) error {
 	return nil
 }
 
-// Unfit says why a file can be no plugin, "" if it can.
-func Unfit(info fs.FileInfo) string {
+// UnfitReason says why a file can be no plugin, "" if it can.
+func UnfitReason(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
 		return "a directory"
@@ -167,7 +168,7 @@ func Unfit(info fs.FileInfo) string {
 	return ""
 }
 
-// Standing is how a binary of this name and digest stands to the locks. The first lock with an entry decides.
+// Standing compares a binary of this name and digest with the locks. The first lock with an entry decides.
 func (v *Verifier) Standing(name, sha256 string) Standing {
 	for _, lock := range v.locks {
 		want, locked := lock.Digest(name, Platform())
@@ -183,7 +184,7 @@ func (v *Verifier) Standing(name, sha256 string) Standing {
 	return Standing{Locked: LockedNo}
 }
 
-// Check says whether the locks allow the binary. Its error is a failure of kind plugin_untrusted.
+// Check returns an error of kind plugin_untrusted if the locks refuse the binary.
 func (v *Verifier) Check(b *Binary) error {
 	s := v.Standing(b.Name, b.SHA256)
 	if s.Locked != LockedMismatch {
@@ -195,5 +196,14 @@ func (v *Verifier) Check(b *Binary) error {
 			"--project); if not, install it again from its source", strings.TrimPrefix(b.Name, Prefix), s.Lock)
 }
 
-// Platform names this system in the lock: "linux/amd64".
+// Platform returns the name of this system in the lock: "linux/amd64".
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// errReplaced: the file of the running program is not the one that was started.
+var errReplaced = errors.New("the program was replaced while it runs")
+
+// programPath returns the path of the running program at its start.
+func programPath() string {
+	path, _ := os.Executable()
+	return cmp.Or(path, os.Args[0])
+}

@@ -1,0 +1,211 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// target records the calls on it, in order.
+type target struct {
+	mu       sync.Mutex
+	log      []string
+	initErr  error
+	validErr error
+}
+
+func (r *target) note(s string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, s)
+}
+
+func (r *target) Init(_ context.Context, req sdk.InitRequest) error {
+	r.note("init " + req.WorkDir)
+	return r.initErr
+}
+
+func (r *target) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	r.note("validate " + req.Model + string(req.Config))
+	return r.validErr
+}
+
+func (r *target) Shutdown(context.Context) error {
+	r.note("shutdown")
+	return nil
+}
+
+func (r *target) call(g *callGuard, model string) error {
+	return g.Call(context.Background(), sdk.ValidateRequest{Model: model, Config: []byte("{}")}, func(context.Context) error {
+		r.note("call " + model)
+		return nil
+	})
+}
+
+func TestOrderOfCalls(t *testing.T) {
+	r := &target{}
+	g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
+	for _, model := range []string{"a", "a", "b", "a"} {
+		if err := r.call(g, model); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"init /w", "validate a{}", "call a", "call a", "validate b{}", "call b", "call a", "shutdown"}
+	if diff := cmp.Diff(want, r.log); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusalsAreAskedAgain(t *testing.T) {
+	own := failure.New(failure.ProviderMissing, "no cli")
+	tests := []struct {
+		name string
+		r    *target
+		kind failure.Kind
+		log  []string
+	}{
+		{"init", &target{initErr: errors.New("no licence")}, failure.ConfigInvalid, []string{"init ", "init "}},
+		{"init with a failure of its own", &target{initErr: own}, failure.ProviderMissing, []string{"init ", "init "}},
+		{"validate", &target{validErr: errors.New("no such key")}, failure.ConfigInvalid, []string{"init ", "validate a{}", "validate a{}"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
+			for range 2 {
+				if err := tt.r.call(g, "a"); failure.KindOf(err) != tt.kind {
+					t.Errorf("error %v, want kind %s", err, tt.kind)
+				}
+			}
+			if diff := cmp.Diff(tt.log, tt.r.log); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBareComponentNeedsNothing(t *testing.T) {
+	g := newCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
+	called := false
+	err := g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })
+	if err != nil || !called || g.Shutdown(t.Context()) != nil {
+		t.Errorf("called %v, error %v", called, err)
+	}
+}
+
+func TestInitOnceUnderConcurrentCalls(t *testing.T) {
+	r := &target{}
+	g := newCallGuard(sdk.Component{}, r, sdk.InitRequest{})
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			if err := r.call(g, "a"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if diff := cmp.Diff([]string{"init ", "validate a{}"}, r.log[:2]); diff != "" || len(r.log) != 18 {
+		t.Errorf("%d calls (-want +got):\n%s", len(r.log), diff)
+	}
+}
+
+func TestSerialComponentsTakeTurns(t *testing.T) {
+	for _, tt := range []struct {
+		concurrency sdk.Concurrency
+		most        int32
+	}{{sdk.ConcurrencySerial, 1}, {sdk.ConcurrencySafe, 3}, {"", 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newCallGuard(sdk.Component{Concurrency: tt.concurrency}, struct{}{}, sdk.InitRequest{})
+			var running, most atomic.Int32
+			release := make(chan struct{})
+			var wait sync.WaitGroup
+			for range 3 {
+				wait.Go(func() {
+					_ = g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error {
+						if n := running.Add(1); n > most.Load() {
+							most.Store(n)
+						}
+						<-release
+						running.Add(-1)
+						return nil
+					})
+				})
+			}
+			synctest.Wait()
+			if got := running.Load(); got != tt.most {
+				t.Errorf("%q: %d calls run at once, want %d", tt.concurrency, got, tt.most)
+			}
+			close(release)
+			wait.Wait()
+			if got := most.Load(); got != tt.most {
+				t.Errorf("%q: at most %d calls ran at once, want %d", tt.concurrency, got, tt.most)
+			}
+		})
+	}
+}
+
+func TestWaitingForATurnCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newCallGuard(sdk.Component{Concurrency: sdk.ConcurrencySerial}, struct{}{}, sdk.InitRequest{})
+		release := make(chan struct{})
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_ = g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { <-release; return nil })
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		cancel(stopped)
+		if err := g.Call(ctx, sdk.ValidateRequest{}, func(context.Context) error { return nil }); !errors.Is(err, stopped) {
+			t.Errorf("error %v, want the cause", err)
+		}
+		close(release)
+		wait.Wait()
+	})
+}
+
+// A call that waited for its turn still has its whole time limit.
+func TestWaitingUsesUpNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
+		late := errors.New("late")
+		pass := func(takes time.Duration) error {
+			ctx, cancel := WithCallTimeout(t.Context(), time.Minute, late)
+			defer cancel()
+			return g.Call(ctx, sdk.ValidateRequest{}, func(ctx context.Context) error {
+				select {
+				case <-time.After(takes):
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		}
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() {
+				if err := pass(50 * time.Second); err != nil {
+					t.Errorf("a call of 50 s with a limit of a minute: %v", err)
+				}
+			})
+		}
+		calls.Wait()
+		if err := pass(2 * time.Minute); !errors.Is(err, late) {
+			t.Errorf("a call of two minutes with a limit of one: %v", err)
+		}
+	})
+}

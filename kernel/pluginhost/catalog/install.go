@@ -1,0 +1,318 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// ErrInstalled is in the chain of the refusal to replace another plugin, or another version, without force.
+var ErrInstalled = errors.New("another one is installed")
+
+// Installer changes one user's plugin directory. Several processes may have one: they take turns.
+type Installer struct {
+	// Store is the user's configuration directory; its plugins/ holds the plugins.
+	Store trust.Store
+	// Describe starts a plugin, asks for its description, and ends it.
+	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+}
+
+// InstallRequest selects the file to install.
+type InstallRequest struct {
+	// File is a plugin's binary, or a .tar.gz or .zip archive that holds one for this platform.
+	File string
+	// SHA256 is the expected digest of File in hex; "" accepts any.
+	SHA256 string
+	// Force replaces another plugin or version of the name, and another digest in plugins.lock.
+	Force bool
+}
+
+// Build is one build of a plugin.
+type Build struct {
+	Version string `json:"version,omitempty"` // "" if unknown
+	SHA256  string `json:"sha256,omitempty"`  // "" if unreadable
+}
+
+// InstallReport describes an installed plugin.
+type InstallReport struct {
+	// Name is the name in the plugin's description, and in its file name after agent-plugin-.
+	Name string `json:"name"`
+	Build
+	// Path is the installed file, Lock the file with its digest.
+	Path string `json:"path"`
+	Lock string `json:"lock"`
+	// Components are the plugin's components.
+	Components []sdk.Component `json:"components"`
+	// Replaced is the previous build, nil for none.
+	Replaced *Build `json:"replaced,omitempty"`
+	// Unchanged: the same file was already installed.
+	Unchanged bool `json:"unchanged"`
+}
+
+// Dir returns the user's plugin directory.
+func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins") }
+
+func (in Installer) path(name string) string { return filepath.Join(in.Dir(), trust.Prefix+name) }
+
+// Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
+// of type [failure.Error], or ctx's cause.
+func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallReport, error) {
+	f, info, err := openRegular(req.File)
+	if err != nil {
+		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
+			WithHint("give the path of a plugin's binary, or of the archive that it was published in")
+	}
+	defer f.Close()
+	if err := checkDigest(f, info, req.SHA256); err != nil {
+		return InstallReport{}, err
+	}
+	release, err := in.lockDir(ctx)
+	if err != nil {
+		return InstallReport{}, err
+	}
+	defer release()
+	dir, err := os.MkdirTemp(in.Dir(), stagePrefix+"*")
+	if err != nil {
+		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
+	}
+	defer os.RemoveAll(dir)
+	s, err := stageFile(f, dir)
+	if err != nil {
+		return InstallReport{}, archiveError(req.File, err)
+	}
+	return in.installStaged(ctx, req, s)
+}
+
+// stagePrefix begins the names of the directories of staged plugins.
+const stagePrefix = ".install-"
+
+// lockDir waits for the lock, makes the plugin directory and removes the remains of killed installations.
+func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
+	if err := os.MkdirAll(in.Dir(), 0o755); err != nil {
+		return nil, failure.New(failure.PluginInvalid, "make the plugin directory: %w", err)
+	}
+	info, err := os.Stat(in.Dir())
+	if err != nil {
+		return nil, failure.New(failure.PluginInvalid, "inspect the plugin directory: %w", err)
+	}
+	if reason := Exposure(info); reason != "" {
+		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
+			WithHint("make the directory writable by you only, then install again")
+	}
+	guard, err := os.OpenFile(filepath.Join(in.Store.Dir, ".install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, failure.New(failure.PluginInvalid, "open the lock of the plugin directory: %w", err)
+	}
+	if err := store.Flock(ctx, guard); err != nil {
+		return nil, errors.Join(err, guard.Close())
+	}
+	left, err := filepath.Glob(filepath.Join(in.Dir(), stagePrefix+"*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		return nil, errors.Join(err, guard.Close())
+	}
+	return func() { _ = guard.Close() }, nil
+}
+
+// checkDigest compares the digest of the file with the user's.
+func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
+	if sha256 == "" {
+		return nil
+	}
+	sum, err := trust.FileDigest(f, info.Size())
+	if err != nil {
+		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
+	}
+	if !strings.EqualFold(sum, sha256) {
+		return failure.New(failure.PluginUntrusted, "%s has sha256 %s, but you expected %s", f.Name(), sum, strings.ToLower(sha256)).
+			WithHint("download it again, and compare with the digest that its author publishes; nothing was installed")
+	}
+	return nil
+}
+
+// stagedPlugin is a plugin that is not described and installed yet.
+type stagedPlugin struct {
+	path  string // where it waits
+	shown string // the file of the user, for messages
+}
+
+// stageFile copies the plugin, out of its archive if there is one, and makes it executable.
+func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
+	form, err := detectFormat(f)
+	if err != nil {
+		return s, err
+	}
+	base, fill := trust.Prefix+"new", func(to io.Writer) error {
+		return copyLimited(to, io.NewSectionReader(f, 0, defaultLimits.binary+1), defaultLimits.binary)
+	}
+	s.shown = f.Name()
+	if form != notPacked {
+		a := archive{file: f, format: form, limits: defaultLimits}
+		paths, err := a.paths()
+		if err != nil {
+			return s, err
+		}
+		chosen, err := chooseMember(paths, trust.Platform())
+		if err != nil {
+			return s, err
+		}
+		base, s.shown = filepath.Base(chosen), f.Name()+":"+chosen
+		fill = func(to io.Writer) error { return a.unpack(chosen, to) }
+	}
+	s.path = filepath.Join(dir, base)
+	return s, writeProgram(s.path, fill)
+}
+
+// writeProgram writes an executable file and syncs it.
+func writeProgram(path string, fill func(io.Writer) error) error {
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return err
+	}
+	err = fill(to)
+	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
+}
+
+func archiveError(file string, err error) error {
+	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
+		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", trust.Prefix)
+}
+
+// installStaged describes the staged plugin, and puts it in place if nothing forbids that.
+func (in Installer) installStaged(ctx context.Context, req InstallRequest, s stagedPlugin) (InstallReport, error) {
+	b, err := trust.NewVerifier().Open(s.path)
+	if err != nil {
+		return InstallReport{}, s.userError(err)
+	}
+	defer b.Close()
+	d, err := in.Describe(ctx, b)
+	if ctx.Err() != nil {
+		return InstallReport{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return InstallReport{}, s.userError(err)
+	}
+	r := InstallReport{
+		Name: d.Name, Build: Build{d.Version, b.SHA256}, Path: in.path(d.Name), Lock: in.Store.LockPath(), Components: d.Components,
+	}
+	if r.Replaced, err = in.installedBuild(ctx, r.Path); err != nil {
+		return InstallReport{}, err
+	}
+	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
+	if !req.Force {
+		if err := in.checkReplace(r); err != nil {
+			return InstallReport{}, err
+		}
+	}
+	if r.Unchanged {
+		r.Replaced = nil
+	}
+	return r, in.putInPlace(s.path, r)
+}
+
+// userError replaces the staged file in an error by the user's file.
+func (s stagedPlugin) userError(err error) error {
+	f := *failure.From(err)
+	told := strings.NewReplacer(s.path, s.shown)
+	f.Message, f.Hint, f.Detail = told.Replace(f.Message), told.Replace(f.Hint), told.Replace(f.Detail)
+	f.Message = "nothing was installed: " + f.Message
+	return &f
+}
+
+// installedBuild returns the build at the plugin's path, nil for none.
+func (in Installer) installedBuild(ctx context.Context, path string) (*Build, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, failure.New(failure.PluginInvalid, "inspect %s: %w", path, err)
+	case info.IsDir():
+		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
+	}
+	b, err := trust.NewVerifier().Open(path)
+	if err != nil {
+		return &Build{}, nil // an unusable file may be replaced like any other
+	}
+	defer b.Close()
+	d, err := in.Describe(ctx, b)
+	if err != nil {
+		d = sdk.Description{} // it does not say
+	}
+	return &Build{d.Version, b.SHA256}, nil
+}
+
+// checkReplace refuses a change that only force may make.
+func (in Installer) checkReplace(r InstallReport) error {
+	if old := r.Replaced; old != nil && !r.Unchanged {
+		return replaceRefusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
+			r.Path, cmp.Or(old.Version, "unknown"), cmp.Or(old.SHA256, "unknown"), r.Version, r.SHA256)
+	}
+	lock, err := in.Store.Lock()
+	if err != nil {
+		return err
+	}
+	if want, locked := lock.Digest(trust.Prefix+r.Name, trust.Platform()); locked && want != r.SHA256 {
+		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, trust.Prefix, r.Name, want, r.Version, r.SHA256)
+	}
+	return nil
+}
+
+func replaceRefusal(format string, args ...any) error {
+	f := failure.New(failure.PluginUntrusted, format, args...).WithHint("--force replaces it; nothing was changed")
+	f.Cause = ErrInstalled
+	return f
+}
+
+// putInPlace locks the plugin and moves it to its path. The lock comes first, because it is more likely to
+// fail.
+func (in Installer) putInPlace(from string, r InstallReport) error {
+	file := trust.Prefix + r.Name
+	var before trust.Lock
+	err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+		before = l
+		return l.With(file, trust.Platform(), r.SHA256)
+	})
+	if err != nil {
+		return failure.New(failure.PluginInvalid, "lock %s: %w", file, err).WithHint("nothing was installed")
+	}
+	if r.Unchanged {
+		return nil
+	}
+	if err := os.Rename(from, r.Path); err != nil {
+		undone := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+			if sum, was := before.Digest(file, trust.Platform()); was {
+				return l.With(file, trust.Platform(), sum)
+			}
+			return l.Without(file, trust.Platform())
+		})
+		return failure.New(failure.PluginInvalid, "put %s in place: %w", r.Path, errors.Join(err, undone)).WithHint("nothing was installed")
+	}
+	return syncDir(in.Dir())
+}
+
+// syncDir makes a rename in the directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+)
+
+// describeText describes plugins that are a line of text: "plugin <name> <version>".
+func describeText(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+	text, err := os.ReadFile(b.Path)
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	var d sdk.Description
+	if n, _ := fmt.Sscanf(string(text), "plugin %s %s", &d.Name, &d.Version); n != 2 {
+		return d, failure.New(failure.PluginInvalid, "plugin %s does not say what it is", b.Path)
+	}
+	return d, nil
+}
+
+// installer returns an Installer with a directory of its own.
+func installer(t *testing.T) Installer {
+	t.Helper()
+	return Installer{Store: trust.Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
+}
+
+func plugin(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// U254, U258: an installed plugin is locked; the same file again changes nothing; another build needs force.
+func TestInstall(t *testing.T) {
+	in := installer(t)
+	first, second := plugin(t, "any-name", "plugin echo 1.0.0"), plugin(t, "x", "plugin echo 2.0.0")
+	r, err := in.Install(t.Context(), InstallRequest{File: first})
+	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), trust.Prefix+"echo") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if r, err := in.Install(t.Context(), InstallRequest{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
+		t.Errorf("the same again: %+v, %v", r, err)
+	}
+	if _, err := in.Install(t.Context(), InstallRequest{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
+		t.Errorf("another one: %v", err)
+	}
+	checkInstalled(t, in, first)
+	forced, err := in.Install(t.Context(), InstallRequest{File: second, Force: true})
+	if err != nil || forced.Replaced == nil || forced.Replaced.Version != "1.0.0" {
+		t.Errorf("by force: %+v, %v", forced, err)
+	}
+	checkInstalled(t, in, second)
+}
+
+// checkInstalled checks that the plugin echo is the content of file, that the lock agrees, and that no other file
+// exists.
+func checkInstalled(t *testing.T, in Installer, file string) {
+	t.Helper()
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(in.Dir(), trust.Prefix+"echo"))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("installed is %q, %v; want %q", got, err, want)
+	}
+	b, err := trust.NewVerifier().Open(in.path("echo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	lock, err := in.Store.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, locked := lock.Digest(trust.Prefix+"echo", trust.Platform()); !locked || sum != b.SHA256 {
+		t.Errorf("locked %q, %t; the file has %s", sum, locked, b.SHA256)
+	}
+	entries, err := os.ReadDir(in.Dir())
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// An archive is installed as the binary in it, and the remains of an interrupted installation are deleted.
+func TestInstallArchive(t *testing.T) {
+	in := installer(t)
+	if err := os.MkdirAll(filepath.Join(in.Dir(), stagePrefix+"left"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	archive := plugin(t, "echo.tar.gz", string(packTar(t, file{name: "README", content: "x"}, file{name: "agent-plugin-echo", content: "plugin echo 3.0.0"})))
+	if r, err := in.Install(t.Context(), InstallRequest{File: archive}); err != nil || r.Version != "3.0.0" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	checkInstalled(t, in, plugin(t, "want", "plugin echo 3.0.0"))
+}
+
+// A refused installation leaves nothing and gives reason and remedy.
+func TestInstallRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prepare func(t *testing.T, in Installer) InstallRequest
+		kind    failure.Kind
+		says    string
+		hint    string
+	}{
+		"no file": {func(*testing.T, Installer) InstallRequest { return InstallRequest{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
+		"another digest": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
+		}, failure.PluginUntrusted, "expected ab", "nothing was installed"},
+		"an archive without a plugin": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "a.zip", string(packZip(t, file{name: "README", content: "x"})))}
+		}, failure.PluginInvalid, "install ", "holds a file called agent-plugin-<name>"},
+		"an archive that is cut off": {func(t *testing.T, _ Installer) InstallRequest {
+			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
+		}, failure.PluginInvalid, "install ", "nothing was installed"},
+		"no plugin": {func(t *testing.T, _ Installer) InstallRequest { return InstallRequest{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
+		"a directory everybody may write to": {func(t *testing.T, in Installer) InstallRequest {
+			if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
+				t.Fatal(err)
+			}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+		}, failure.PluginUntrusted, "nothing in it would be used", "make the directory writable by you only"},
+		"a directory of the name": {func(t *testing.T, in Installer) InstallRequest {
+			if err := os.MkdirAll(in.path("echo"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+		}, failure.PluginInvalid, "is a directory", "remove it"},
+		"locked to another file": {func(t *testing.T, in Installer) InstallRequest {
+			err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+				return l.With(trust.Prefix+"echo", trust.Platform(), strings.Repeat("a", 64))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+		}, failure.PluginUntrusted, "locks agent-plugin-echo to another file", "--force replaces it"},
+		"a damaged lock": {func(t *testing.T, in Installer) InstallRequest {
+			if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+		}, failure.PluginUntrusted, "plugins.lock", ""},
+		"a file where the directory belongs": {func(t *testing.T, in Installer) InstallRequest {
+			if err := os.WriteFile(in.Store.Dir, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+		}, failure.PluginInvalid, "make the plugin directory", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := installer(t)
+			req := tt.prepare(t, in)
+			_, err := in.Install(t.Context(), req)
+			f := failure.From(err)
+			if err == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
+				t.Fatalf("failure %+v, want %s with %q and the hint %q", f, tt.kind, tt.says, tt.hint)
+			}
+			if info, err := os.Stat(in.path("echo")); err == nil && !info.IsDir() {
+				t.Error("it was installed all the same")
+			}
+		})
+	}
+}
+
+// An unusable file is replaced like any other, by force, and its version is unknown.
+func TestInstallOverWhatIsBroken(t *testing.T) {
+	in := installer(t)
+	if err := errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	file := plugin(t, "p", "plugin echo 1.0.0")
+	if _, err := in.Install(t.Context(), InstallRequest{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
+		t.Errorf("%v", err)
+	}
+	if r, err := in.Install(t.Context(), InstallRequest{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	checkInstalled(t, in, file)
+}
+
+// Cancelling during the description installs nothing.
+func TestInstallIsCancelled(t *testing.T) {
+	in := installer(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	in.Describe = func(context.Context, *trust.Binary) (sdk.Description, error) {
+		cancel(gone)
+		return sdk.Description{Name: "echo"}, nil
+	}
+	if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, gone) {
+		t.Errorf("%v", err)
+	}
+	if entries, err := os.ReadDir(in.Dir()); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// Remove deletes the file and its lock entry, whichever exists.
+func TestRemove(t *testing.T) {
+	in := installer(t)
+	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found || r.Path != "" {
+		t.Errorf("nothing there: %+v, %t, %v", r, found, err)
+	}
+	if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1")}); err != nil {
+		t.Fatal(err)
+	}
+	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || !found || r.Path != in.path("echo") || !r.Unlocked {
+		t.Errorf("%+v, %t, %v", r, found, err)
+	}
+	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found {
+		t.Errorf("a second time: %+v, %t, %v", r, found, err)
+	}
+	if err := os.Mkdir(in.path("echo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := in.Remove(t.Context(), "echo"); err == nil || !strings.Contains(err.Error(), "is a directory, and no plugin") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// Remove and Install exclude each other. Remove refuses a directory that others can write to, and an
+// unreadable lock.
+func TestRemoveRefuses(t *testing.T) {
+	t.Run("somebody is at it", func(t *testing.T) {
+		in := installer(t)
+		release, err := in.lockDir(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := in.Remove(ctx, "echo"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a directory everybody may write to", func(t *testing.T) {
+		in := installer(t)
+		if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a damaged lock", func(t *testing.T) {
+		in := installer(t)
+		if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), trust.LockFile) {
+			t.Errorf("%v", err)
+		}
+		if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {
+			t.Errorf("by force: %v", err)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Prefix begins the name of every plugin's binary.
+const Prefix = trust.Prefix
+
+// Search configures a search for plugins. It only reads; nothing is executed.
+type Search struct {
+	// Dirs are searched in order.
+	Dirs []SearchDir
+	// Project is the directory of the run. Directories inside it are refused unless a flag named them or the
+	// user trusts them, because a repository must not bring its own plugins. "" for none.
+	Project string
+	// Trusted reports whether the user trusts a directory; nil trusts none.
+	Trusted func(dir string) (bool, error)
+	// Bundled are the plugins that the running program can serve, considered after all directories.
+	Bundled []Bundled
+	// BundledOff completes the sentence "bundled plugins are turned off by ...". "" leaves them enabled.
+	BundledOff string
+	// Program is the path of the running program, for bundled plugins.
+	Program string
+	// Home is the user's home directory. A project that contains it does not contain the user's configuration
+	// in the sense of Project. "" if unknown.
+	Home string
+}
+
+// Plugin is a binary that may be checked and started.
+type Plugin struct {
+	// Name is what follows the prefix: "claude" for agent-plugin-claude.
+	Name string `json:"name"`
+	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
+	Path string `json:"path"`
+	// Args are its first arguments; none for a file that is a single plugin.
+	Args []string `json:"args,omitempty"`
+	// Source is the origin of its directory, or says that it is bundled.
+	Source Source `json:"source"`
+	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
+	Running *RunningProcess `json:"running,omitempty"`
+	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
+	Describe func() (sdk.Description, error) `json:"-"`
+}
+
+// Ignored is an ignored file or directory.
+type Ignored struct {
+	// Path is the file or directory.
+	Path string `json:"path"`
+	// Reason completes the sentence "ignored, because it is ...".
+	Reason string `json:"reason"`
+}
+
+// SearchResult is the result of a search.
+type SearchResult struct {
+	// Plugins are ordered by directory, then by name.
+	Plugins []Plugin `json:"plugins"`
+	// Ignored are in the order of the search.
+	Ignored []Ignored `json:"ignored"`
+	// Off are the disabled bundled plugins, OffBy is the setting that disables them.
+	Off   []Plugin `json:"-"`
+	OffBy string   `json:"-"`
+	// Searched are the searched directories, whether they exist or not.
+	Searched []SearchDir `json:"searched"`
+}
+
+// Find searches the directories.
+func (s Search) Find() SearchResult {
+	f := SearchResult{Searched: s.Dirs}
+	first := map[string]string{}
+	for _, d := range s.Dirs {
+		for _, path := range s.list(d, &f) {
+			name, reason := inspectFile(path)
+			if earlier, taken := first[name]; reason == "" && taken {
+				reason = "shadowed by " + earlier
+			}
+			if reason != "" {
+				f.addIgnored(path, reason)
+				continue
+			}
+			first[name] = path
+			f.Plugins = append(f.Plugins, Plugin{Name: name, Path: path, Source: d.Source})
+		}
+	}
+	s.addBundled(&f, first)
+	return f
+}
+
+func (f *SearchResult) addIgnored(path, reason string) {
+	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
+}
+
+// list returns the files of a directory by name, none for one that does not exist or is refused.
+func (s Search) list(d SearchDir, f *SearchResult) []string {
+	info, err := os.Stat(d.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if d.Source == FromFlag {
+			f.addIgnored(d.Dir, "a directory that does not exist")
+		}
+		return nil
+	case err != nil:
+		f.addIgnored(d.Dir, fmt.Sprintf("unreadable: %v", err))
+		return nil
+	case !info.IsDir():
+		f.addIgnored(d.Dir, "not a directory")
+		return nil
+	}
+	if reason := s.refusalReason(d, info); reason != "" {
+		f.addIgnored(d.Dir, reason)
+		return nil
+	}
+	entries, err := os.ReadDir(d.Dir)
+	if err != nil {
+		f.addIgnored(d.Dir, fmt.Sprintf("unreadable: %v", err))
+	}
+	paths := make([]string, 0, len(entries))
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(d.Dir, e.Name()))
+	}
+	return paths
+}
+
+// refusalReason says why nothing of a directory may be used, "" if it may.
+func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
+	if reason := Exposure(info); reason != "" {
+		return "a directory that is " + reason
+	}
+	if s.FromProject(d) {
+		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
+			"give it by --plugin-dir, or run `agent-pipelines trust %s` if you trust it", s.Project, s.Project)
+	}
+	return ""
+}
+
+// FromProject reports whether a directory comes from the project and not from the user: it is inside the
+// project, no flag named it, and the user does not trust it.
+func (s Search) FromProject(d SearchDir) bool {
+	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
+	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
+		return false
+	}
+	dir, err := trust.RealPath(d.Dir)
+	if err != nil {
+		return true
+	}
+	project, err := trust.RealPath(s.Project)
+	if err != nil || !trust.Within(dir, project) {
+		return err != nil
+	}
+	if d.Source == FromConfig && s.homeWithin(project) {
+		return false
+	}
+	if s.Trusted == nil {
+		return true
+	}
+	trusted, err := s.Trusted(dir)
+	return err != nil || !trusted
+}
+
+func (s Search) homeWithin(project string) bool {
+	if s.Home == "" {
+		return false
+	}
+	home, err := trust.RealPath(s.Home)
+	return err == nil && trust.Within(home, project)
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+
+// PluginName returns the name of the plugin with this file name; ok is false for a file that is no plugin.
+func PluginName(file string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(file, Prefix)
+	return name, ok && validName.MatchString(name)
+}
+
+// inspectFile returns the plugin's name of a file, or why it is none.
+func inspectFile(path string) (name, reason string) {
+	name, ok := PluginName(filepath.Base(path))
+	if !ok {
+		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
+	}
+	target, err := trust.RealPath(path)
+	if err != nil {
+		return name, fmt.Sprintf("unreadable: %v", err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return name, fmt.Sprintf("unreadable: %v", err)
+	}
+	if reason := trust.UnfitReason(info); reason != "" {
+		return name, reason
+	}
+	if reason := Exposure(info); reason != "" {
+		return name, reason
+	}
+	if parent, err := os.Stat(filepath.Dir(target)); err == nil && target != path {
+		if reason := Exposure(parent); reason != "" {
+			return name, "a link into a directory that is " + reason
+		}
+	}
+	return name, ""
+}
+
+// Exposure says why another user could have written the file or directory, "" if none could: it must belong to
+// this user or to root and must not be writable by everybody.
+func Exposure(info fs.FileInfo) string {
+	if info.Mode().Perm()&0o002 != 0 {
+		return "writable by everybody (chmod o-w makes it safe)"
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Sprintf("owned by user %d, neither by you nor by root", st.Uid)
+	}
+	return ""
+}

@@ -1,0 +1,240 @@
+package catalog
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// tree makes files; names that end in a slash are directories. The mode follows a space.
+func tree(t *testing.T, root string, files map[string]os.FileMode) {
+	t.Helper()
+	for name, mode := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if mode.IsDir() {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode.Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tempRoot returns a temporary directory without symbolic links in its path.
+func tempRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func reasons(f SearchResult, base string) map[string]string {
+	m := map[string]string{}
+	for _, i := range f.Ignored {
+		rel, err := filepath.Rel(base, i.Path)
+		if err != nil {
+			rel = i.Path
+		}
+		m[rel], _, _ = strings.Cut(strings.ReplaceAll(i.Reason, base+"/", ""), ",")
+	}
+	return m
+}
+
+func TestFindListsEverythingWithItsReason(t *testing.T) {
+	dir := tempRoot(t)
+	tree(t, dir, map[string]os.FileMode{
+		"one/agent-plugin-good":      0o755,
+		"one/agent-plugin-plain":     0o644,
+		"one/agent-plugin-world":     0o757,
+		"one/agent-plugin-folder":    os.ModeDir | 0o755,
+		"one/agent-plugin-BAD":       0o755,
+		"one/agent-plugin-":          0o755,
+		"one/claude":                 0o755,
+		"two/agent-plugin-good":      0o755,
+		"two/agent-plugin-plain":     0o755,
+		"open/agent-plugin-far":      0o755,
+		"elsewhere/agent-plugin-far": 0o755,
+		"file":                       0o644,
+	})
+	for _, d := range []string{"open", "elsewhere"} {
+		if err := os.Chmod(filepath.Join(dir, d), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	links := map[string]string{
+		"two/agent-plugin-link":   "one/agent-plugin-good",
+		"two/agent-plugin-loose":  "elsewhere/agent-plugin-far",
+		"two/agent-plugin-broken": "nowhere",
+	}
+	for link, target := range links {
+		if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var places []SearchDir
+	for _, d := range []string{"one", "two", "open", "missing", "file"} {
+		places = append(places, SearchDir{Dir: filepath.Join(dir, d), Source: FromFlag})
+	}
+	f := Search{Dirs: places}.Find()
+
+	var found []string
+	for _, p := range f.Plugins {
+		rel, _ := filepath.Rel(dir, p.Path)
+		found = append(found, p.Name+" "+rel)
+	}
+	want := []string{"good one/agent-plugin-good", "link two/agent-plugin-link", "plain two/agent-plugin-plain"}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+	badName := "not named agent-plugin-<name> (lower case letters"
+	wantIgnored := map[string]string{
+		"one/agent-plugin-plain":  "not executable",
+		"one/agent-plugin-world":  "writable by everybody (chmod o-w makes it safe)",
+		"one/agent-plugin-folder": "a directory",
+		"one/agent-plugin-BAD":    badName,
+		"one/agent-plugin-":       badName,
+		"one/claude":              badName,
+		"two/agent-plugin-good":   "shadowed by one/agent-plugin-good",
+		"two/agent-plugin-loose":  "a link into a directory that is writable by everybody (chmod o-w makes it safe)",
+		"two/agent-plugin-broken": "unreadable: lstat nowhere: no such file or directory",
+		"open":                    "a directory that is writable by everybody (chmod o-w makes it safe)",
+		"missing":                 "a directory that does not exist",
+		"file":                    "not a directory",
+	}
+	if diff := cmp.Diff(wantIgnored, reasons(f, dir)); diff != "" {
+		t.Errorf("ignored (-want +got):\n%s", diff)
+	}
+}
+
+func TestFindRefusesOtherUsersFiles(t *testing.T) {
+	dir := tempRoot(t)
+	tree(t, dir, map[string]os.FileMode{"agent-plugin-x": 0o755})
+	err := os.Chown(filepath.Join(dir, "agent-plugin-x"), 54321, -1)
+	f := Search{Dirs: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
+	want := map[string]string{"agent-plugin-x": "owned by user 54321"}
+	if err != nil { // only root can give files away; what is ours is found then
+		want = map[string]string{}
+	}
+	if diff := cmp.Diff(want, reasons(f, dir)); diff != "" {
+		t.Errorf("ignored (-want +got):\n%s", diff)
+	}
+}
+
+func TestFindInTheProject(t *testing.T) {
+	base := tempRoot(t)
+	tree(t, base, map[string]os.FileMode{
+		"project/plugins/agent-plugin-x":    0o755,
+		"project/.config/a/agent-plugin-x":  0o755,
+		"project-more/agent-plugin-x":       0o755,
+		"project/bin/plugins/agent-plugin-": 0o755,
+	})
+	project := filepath.Join(base, "project")
+	inside := filepath.Join(project, "plugins")
+	trust := func(want string) func(string) (bool, error) {
+		return func(dir string) (bool, error) { return dir == want, nil }
+	}
+	link := filepath.Join(base, "link")
+	if err := os.Symlink(inside, link); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		search Search
+		place  SearchDir
+		found  bool
+	}{
+		{"by flag", Search{Project: project}, SearchDir{inside, FromFlag}, true},
+		{"beside the program", Search{Project: project}, SearchDir{inside, FromExecutable}, true},
+		{"by environment", Search{Project: project}, SearchDir{inside, FromEnvironment}, false},
+		{"by environment through a link", Search{Project: project}, SearchDir{link, FromEnvironment}, false},
+		{"by environment, trusted", Search{Project: project, Trusted: trust(inside)}, SearchDir{inside, FromEnvironment}, true},
+		{"by environment, another trusted", Search{Project: project, Trusted: trust(base)}, SearchDir{inside, FromEnvironment}, false},
+		{"by configuration", Search{Project: project}, SearchDir{inside, FromConfig}, false},
+		{"in the home that is the project", Search{Project: project, Home: project}, SearchDir{filepath.Join(project, ".config", "a"), FromConfig}, true},
+		{"in a directory with a longer name", Search{Project: project}, SearchDir{project + "-more", FromEnvironment}, true},
+		{"without a project", Search{}, SearchDir{inside, FromEnvironment}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.search.Dirs = []SearchDir{tt.place}
+			f := tt.search.Find()
+			if got := len(f.Plugins) == 1; got != tt.found {
+				t.Errorf("found %v, want %v; ignored %+v", got, tt.found, f.Ignored)
+			}
+			if !tt.found && !strings.Contains(f.Ignored[0].Reason, "inside the project directory "+project) {
+				t.Errorf("reason %q does not name the project", f.Ignored[0].Reason)
+			}
+		})
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	base := tempRoot(t)
+	tree(t, base, map[string]os.FileMode{"real/bin/agent-pipelines": 0o755, "bin/": os.ModeDir | 0o755})
+	exe := filepath.Join(base, "bin", "agent-pipelines")
+	if err := os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe); err != nil {
+		t.Fatal(err)
+	}
+	got := SearchDirs(SearchOrigin{
+		Flags: []string{"/flag/one", "/flag/two", ""}, List: "/env/one:/flag/one:/env/two:",
+		ConfigDir: "/config", Executable: exe,
+	})
+	want := []SearchDir{
+		{"/flag/one", FromFlag},
+		{"/flag/two", FromFlag},
+		{"/env/one", FromEnvironment},
+		{"/env/two", FromEnvironment},
+		{"/config/plugins", FromConfig},
+		{filepath.Join(base, "real", "bin", "plugins"), FromExecutable},
+		{filepath.Join(base, "real", "lib", "agent-pipelines", "plugins"), FromExecutable},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Places (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigDir(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	tests := map[string]string{
+		"":         "/home/u/.config/agent-pipelines",
+		"/xdg":     "/xdg/agent-pipelines",
+		"relative": "/home/u/.config/agent-pipelines",
+	}
+	for xdg, want := range tests {
+		t.Setenv("XDG_CONFIG_HOME", xdg)
+		if got, err := ConfigDir(); err != nil || got != want {
+			t.Errorf("ConfigDir with XDG_CONFIG_HOME=%q = %s, %v, want %s", xdg, got, err, want)
+		}
+	}
+}
+
+func TestConfigDirWithoutHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	got, err := ConfigDir()
+	u, unknown := user.Current()
+	if unknown != nil || !filepath.IsAbs(u.HomeDir) {
+		if err == nil || failure.From(err).Hint == "" {
+			t.Errorf("ConfigDir of a user without a home = %s, %v, want an error with a hint", got, err)
+		}
+		return
+	}
+	if want := filepath.Join(u.HomeDir, ".config", "agent-pipelines"); err != nil || got != want {
+		t.Errorf("ConfigDir = %s, %v, want %s", got, err, want)
+	}
+}

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// DirVariable is an environment variable with a list of directories, separated as in PATH.
+const DirVariable = "AGENT_PIPELINES_PLUGIN_DIR"
+
+// Source is the origin of a plugin's directory.
+type Source string
+
+// The sources, in the order of the search.
+const (
+	FromFlag        Source = "--plugin-dir"
+	FromEnvironment Source = DirVariable
+	FromConfig      Source = "user configuration"
+	FromExecutable  Source = "beside the program"
+	FromBundle      Source = "bundled"
+)
+
+// SearchDir is a directory to search.
+type SearchDir struct {
+	// Dir is absolute unless the working directory is unknown.
+	Dir string `json:"dir"`
+	// Source is the origin of the directory.
+	Source Source `json:"source"`
+}
+
+// SearchOrigin holds the settings from which the directories are derived.
+type SearchOrigin struct {
+	// Flags are the values of --plugin-dir, in order.
+	Flags []string
+	// List is the value of [DirVariable].
+	List string
+	// ConfigDir is the user's configuration directory (~/.config/agent-pipelines), "" for none.
+	ConfigDir string
+	// Executable is the path of the running program, "" for none. Symbolic links are followed.
+	Executable string
+}
+
+// SearchDirs returns the directories in the order of the search, without repetitions.
+func SearchDirs(o SearchOrigin) []SearchDir {
+	var result []SearchDir
+	seen := map[string]bool{}
+	add := func(source Source, dirs ...string) {
+		for _, dir := range dirs {
+			if dir == "" {
+				continue
+			}
+			if abs, err := filepath.Abs(dir); err == nil {
+				dir = abs
+			}
+			if !seen[dir] {
+				seen[dir] = true
+				result = append(result, SearchDir{Dir: dir, Source: source})
+			}
+		}
+	}
+	add(FromFlag, o.Flags...)
+	add(FromEnvironment, filepath.SplitList(o.List)...)
+	if o.ConfigDir != "" {
+		add(FromConfig, filepath.Join(o.ConfigDir, "plugins"))
+	}
+	if o.Executable != "" {
+		exe := o.Executable
+		if target, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = target
+		}
+		dir := filepath.Dir(exe)
+		add(FromExecutable, filepath.Join(dir, "plugins"), filepath.Join(dir, "..", "lib", "agent-pipelines", "plugins"))
+	}
+	return result
+}
+
+// ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if
+// that is absolute, else ~/.config/agent-pipelines. Without HOME, as under cron, the home directory comes from
+// the system's list of users, because an empty variable must not disable the user's plugins.lock.
+func ConfigDir() (string, error) {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "agent-pipelines"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home, err = registeredHome()
+	}
+	if err != nil {
+		return "", failure.New(failure.ConfigInvalid, "find the user's configuration: %w", err).
+			WithHint("set HOME or XDG_CONFIG_HOME")
+	}
+	return filepath.Join(home, ".config", "agent-pipelines"), nil
+}
+
+// registeredHome returns the home directory in the system's list of users.
+func registeredHome() (string, error) {
+	u, err := user.Current()
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(u.HomeDir) {
+		return "", fmt.Errorf("user %s has no home directory", u.Username)
+	}
+	return u.HomeDir, nil
+}
+
+// ConfigInProject reports whether the user's configuration directory is inside the project, for example by
+// XDG_CONFIG_HOME. Its content may then come from the repository and not from the user. A project that
+// contains the home directory does not count. The directory need not exist.
+func ConfigInProject(configDir, project, home string) bool {
+	dir := configDir
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return Search{Project: project, Home: home}.FromProject(SearchDir{Dir: dir, Source: FromConfig})
+}
+
+// TrustFunc returns a function that reports whether the user trusts a directory. If the file of trusted
+// directories is inside the project, nothing is trusted, because a project must not trust itself.
+func TrustFunc(store trust.Store, project, home string) func(dir string) (bool, error) {
+	if ConfigInProject(store.Dir, project, home) {
+		return func(string) (bool, error) { return false, nil }
+	}
+	return store.IsTrusted
+}

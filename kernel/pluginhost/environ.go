@@ -1,0 +1,206 @@
+package pluginhost
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// EnvMode is the kind of an environment policy.
+type EnvMode string
+
+// EnvInherit passes on all variables except those of a handshake, EnvMinimal the minimal ones and the names
+// listed. The zero value means the component's default.
+const (
+	EnvInherit EnvMode = "inherit"
+	EnvMinimal EnvMode = "minimal"
+)
+
+// EnvPolicy says which environment variables a plugin process gets. The zero value is the component's default.
+type EnvPolicy struct {
+	Mode EnvMode
+	// Names are passed on besides the minimal ones; for EnvMinimal only.
+	Names []string
+}
+
+// ParseEnv reads the setting `env`: inherit, minimal, or a list of names. An empty list is the default.
+func ParseEnv(words []string) (EnvPolicy, error) {
+	switch {
+	case len(words) == 0:
+		return EnvPolicy{}, nil
+	case len(words) == 1 && (words[0] == string(EnvInherit) || words[0] == string(EnvMinimal)):
+		return EnvPolicy{Mode: EnvMode(words[0])}, nil
+	}
+	for _, w := range words {
+		if w == "" || strings.ContainsAny(w, "=\x00 ") {
+			return EnvPolicy{}, failure.New(failure.ConfigInvalid, "env: %q is no name of an environment variable", w).
+				WithHint("write env: inherit, env: minimal, or a list of names such as [ANTHROPIC_API_KEY]")
+		}
+	}
+	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(words)}, nil
+}
+
+// IsMinimalEnv reports whether every process gets the variable: one that programs need to run, and no secret.
+// All of LC_* are included.
+func IsMinimalEnv(name string) bool {
+	switch name {
+	case "PATH", "HOME", "TMPDIR", "LANG", "TERM", "USER", "SHELL", "TZ":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}
+
+// runsCommands reports whether a component runs the user's own commands and therefore needs the user's
+// toolchain and keys (DESIGN 6).
+func runsCommands(name string) bool {
+	return name == "script" || name == "check" || name == "queue"
+}
+
+// DefaultEnv returns the policy of a component without any setting.
+func DefaultEnv(kind sdk.Kind, name string) EnvPolicy {
+	if kind == sdk.KindProvider || runsCommands(name) {
+		return EnvPolicy{Mode: EnvInherit}
+	}
+	return EnvPolicy{Mode: EnvMinimal, Names: knownSettings(name)}
+}
+
+// knownSettings returns the variables that have always configured a component: for the judge those of the Bash
+// engine (REQUIREMENTS U274, U296), for webhook those of the network. None is a secret.
+func knownSettings(name string) []string {
+	switch name {
+	case "judge":
+		return []string{
+			"AGENT_PIPELINES_ROOT", "JUDGE_MODEL", "JUDGE_PROMPT_PATH", "JUDGE_PROVIDER", "MOCK_MODE", "PLATEAU_TEST_MODE", "XDG_CONFIG_HOME",
+		}
+	case "webhook":
+		return []string{
+			"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy",
+		}
+	default:
+		return nil
+	}
+}
+
+// variableReference matches a reference to an environment variable in a configuration.
+var variableReference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// ReferencedEnv returns the variables that a component's JSON configuration names, sorted: NAME for each
+// ${NAME} in a text, and the texts of keys that end in _env.
+func ReferencedEnv(config json.RawMessage) []string {
+	var tree any
+	if json.Unmarshal(config, &tree) != nil {
+		return nil // its reader reports the error
+	}
+	var names []string
+	collectReferences("", tree, &names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func collectReferences(key string, tree any, names *[]string) {
+	switch value := tree.(type) {
+	case string:
+		if strings.HasSuffix(key, "_env") {
+			*names = append(*names, value)
+		}
+		for _, m := range variableReference.FindAllStringSubmatch(value, -1) {
+			*names = append(*names, m[1])
+		}
+	case []any:
+		for _, item := range value {
+			collectReferences(key, item, names)
+		}
+	case map[string]any:
+		for name, item := range value {
+			collectReferences(name, item, names)
+		}
+	}
+}
+
+// WithNames returns p with further names. A policy that inherits everything needs none.
+func (p EnvPolicy) WithNames(names []string) EnvPolicy {
+	if p.Mode != EnvInherit {
+		p.Names = slices.Concat(p.Names, names)
+	}
+	return p
+}
+
+// Narrow restricts p by asked and never widens it: names that p would not pass are dropped.
+func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
+	switch {
+	case asked.Mode == "":
+		return p
+	case p.Mode == EnvInherit:
+		return asked
+	case asked.Mode == EnvInherit:
+		return p
+	}
+	names := slices.DeleteFunc(slices.Clone(asked.Names), func(n string) bool { return !slices.Contains(p.Names, n) })
+	return EnvPolicy{Mode: EnvMinimal, Names: names}
+}
+
+// BuildEnv returns the entries of user ("NAME=value") that p passes on, sorted, and adds own, which overrides
+// them. Of several entries with one name the last one counts.
+func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
+	values := map[string]string{}
+	for _, entry := range user {
+		name, value, found := strings.Cut(entry, "=")
+		if found && name != "" && p.allows(name) {
+			values[name] = value
+		}
+	}
+	for name, value := range own {
+		values[name] = value
+	}
+	env := make([]string, 0, len(values))
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+func (p EnvPolicy) allows(name string) bool {
+	if isHandshakeVariable(name) {
+		return false
+	}
+	return p.Mode == EnvInherit || IsMinimalEnv(name) || slices.Contains(p.Names, name)
+}
+
+// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or ours. A process
+// started by an agent must not inherit it, or it would take itself for a plugin.
+func isHandshakeVariable(name string) bool {
+	if strings.HasPrefix(name, "PLUGIN_") {
+		return true
+	}
+	switch name {
+	case "AGENT_PIPELINES_PLUGIN", "AGENT_PIPELINES_PLUGIN_COOKIE",
+		"AGENT_PIPELINES_REATTACH", "AGENT_PIPELINES_RUN", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_SANDBOX":
+		return true
+	}
+	return false
+}
+
+// EnvNames returns the names of the entries, sorted, for records, since values may be secrets.
+func EnvNames(env []string) []string {
+	names := make([]string, 0, len(env))
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// String returns the policy in the form of a pipeline's YAML.
+func (p EnvPolicy) String() string {
+	if len(p.Names) > 0 {
+		return fmt.Sprintf("[%s]", strings.Join(p.Names, ", "))
+	}
+	return string(p.Mode)
+}

@@ -1,0 +1,188 @@
+package pluginhost
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+var user = []string{
+	"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "ANTHROPIC_API_KEY=secret", "GOFLAGS=-mod=mod", "EMPTY=",
+	"PLUGIN_MIN_PORT=1", "AGENT_PIPELINES_PLUGIN_COOKIE=x", "AGENT_PIPELINES_RUN=outer@1.2",
+	"AGENT_PIPELINES_PROCESS=4", "AGENT_PIPELINES_ROOT=/p", "no equals sign", "=odd", "PATH=/usr/bin",
+}
+
+func TestBuild(t *testing.T) {
+	tests := []struct {
+		name string
+		p    EnvPolicy
+		own  map[string]string
+		want []string
+	}{
+		{"inherit leaves handshakes out", EnvPolicy{Mode: EnvInherit}, nil, []string{
+			"AGENT_PIPELINES_ROOT=/p", "ANTHROPIC_API_KEY=secret", "EMPTY=", "GOFLAGS=-mod=mod",
+			"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin",
+		}},
+		{"minimal", EnvPolicy{Mode: EnvMinimal}, nil, []string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"}},
+		{"the zero policy is minimal", EnvPolicy{}, nil, []string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"}},
+		{
+			"names",
+			EnvPolicy{Mode: EnvMinimal, Names: []string{"ANTHROPIC_API_KEY", "UNSET"}},
+			nil,
+			[]string{"ANTHROPIC_API_KEY=secret", "HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"},
+		},
+		{
+			"a handshake variable cannot be named",
+			EnvPolicy{Mode: EnvMinimal, Names: []string{"AGENT_PIPELINES_RUN"}},
+			nil,
+			[]string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"},
+		},
+		{
+			"own entries win",
+			EnvPolicy{Mode: EnvMinimal},
+			map[string]string{"PATH": "/opt", "X": "1"},
+			[]string{"HOME=/home/u", "LC_ALL=C", "PATH=/opt", "X=1"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, BuildEnv(user, tt.p, tt.own)); diff != "" {
+				t.Errorf("Build (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDefault(t *testing.T) {
+	tests := []struct {
+		kind sdk.Kind
+		name string
+		want EnvMode
+	}{
+		{sdk.KindProvider, "anything", EnvInherit},
+		{sdk.KindTermination, "queue", EnvInherit},
+		{sdk.KindHookAction, "script", EnvInherit},
+		{sdk.KindHookAction, "check", EnvInherit},
+		{sdk.KindTermination, "judge", EnvMinimal},
+		{sdk.KindHookAction, "webhook", EnvMinimal},
+		{sdk.KindTermination, "third-party", EnvMinimal},
+	}
+	for _, tt := range tests {
+		if got := DefaultEnv(tt.kind, tt.name); got.Mode != tt.want {
+			t.Errorf("Default(%s, %s) = %v, want %s", tt.kind, tt.name, got, tt.want)
+		}
+	}
+}
+
+// The judge is configured by variables, as in the Bash engine, and still sees no key (REQUIREMENTS U274).
+func TestJudgeSeesItsSettings(t *testing.T) {
+	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_PROMPT_PATH=f", "MOCK_MODE=true", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
+	got := BuildEnv(user, DefaultEnv(sdk.KindTermination, "judge"), nil)
+	want := []string{"JUDGE_MODEL=m", "JUDGE_PROMPT_PATH=f", "JUDGE_PROVIDER=p", "MOCK_MODE=true", "PATH=/bin"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestWithinNeverWidens(t *testing.T) {
+	all := EnvPolicy{Mode: EnvInherit}
+	least := EnvPolicy{Mode: EnvMinimal}
+	named := EnvPolicy{Mode: EnvMinimal, Names: []string{"A", "B"}}
+	tests := []struct {
+		name             string
+		p, asked, within EnvPolicy
+	}{
+		{"nothing asked", all, EnvPolicy{}, all},
+		{"narrowed to the least", all, least, least},
+		{"narrowed to names", all, named, named},
+		{"minimal stays minimal", least, all, least},
+		{"names of a minimal one are dropped", least, named, EnvPolicy{Mode: EnvMinimal, Names: []string{}}},
+		{"only common names are left", named, EnvPolicy{Mode: EnvMinimal, Names: []string{"B", "C"}}, EnvPolicy{Mode: EnvMinimal, Names: []string{"B"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.p.Narrow(tt.asked)
+			if diff := cmp.Diff(tt.within, got); diff != "" {
+				t.Errorf("Within (-want +got):\n%s", diff)
+			}
+			for _, entry := range BuildEnv(user, got, nil) {
+				if !slices.Contains(BuildEnv(user, tt.p, nil), entry) {
+					t.Errorf("%s is passed on now and was not before", entry)
+				}
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		words []string
+		want  EnvPolicy
+		kind  failure.Kind
+	}{
+		{nil, EnvPolicy{}, ""},
+		{[]string{"inherit"}, EnvPolicy{Mode: EnvInherit}, ""},
+		{[]string{"minimal"}, EnvPolicy{Mode: EnvMinimal}, ""},
+		{[]string{"A", "B"}, EnvPolicy{Mode: EnvMinimal, Names: []string{"A", "B"}}, ""},
+		{[]string{"A=1"}, EnvPolicy{}, failure.ConfigInvalid},
+		{[]string{"A", ""}, EnvPolicy{}, failure.ConfigInvalid},
+	}
+	for _, tt := range tests {
+		got, err := ParseEnv(tt.words)
+		if diff := cmp.Diff(tt.want, got); diff != "" || failure.KindOf(err) != tt.kind {
+			t.Errorf("Parse(%q) error %v (-want +got):\n%s", tt.words, err, diff)
+		}
+	}
+}
+
+// A webhook sees the variables that its own hook names, and no other key (REQUIREMENTS U245).
+func TestWebhookSeesWhatItsHookNames(t *testing.T) {
+	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
+	named := ReferencedEnv([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
+	if diff := cmp.Diff([]string{"KEY", "PLUGIN_X", "TOKEN"}, named); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	own := DefaultEnv(sdk.KindHookAction, "webhook").WithNames(named)
+	if diff := cmp.Diff([]string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, own, nil)); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	narrow := own.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
+	if diff := cmp.Diff([]string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil)); diff != "" {
+		t.Errorf("narrowed environment (-want +got):\n%s", diff)
+	}
+	if all := (EnvPolicy{Mode: EnvInherit}).WithNames(named); len(all.Names) > 0 {
+		t.Errorf("a policy that passes everything on names %q", all.Names)
+	}
+	if ReferencedEnv([]byte(`{`)) != nil || ReferencedEnv(nil) != nil {
+		t.Error("what is no configuration names variables")
+	}
+}
+
+func TestNamesHoldNoValue(t *testing.T) {
+	got := EnvNames([]string{"B=secret", "A=1=2", "B=other"})
+	if diff := cmp.Diff([]string{"A", "B"}, got); diff != "" {
+		t.Errorf("Names (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseEnv(f *testing.F) {
+	for _, s := range []string{"", "inherit", "minimal", "A,B", "A=1", ",", "inherit,minimal"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ParseEnv(strings.Split(s, ","))
+		if err != nil {
+			return
+		}
+		for _, n := range p.Names {
+			if n == "" || strings.Contains(n, "=") {
+				t.Errorf("Parse(%q) lets the name %q through", s, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package launch
+
+import "time"
+
+const (
+	// logBurst is how many lines may come at once, linesPerSecond the long-term rate.
+	logBurst       = 500
+	linesPerSecond = 100
+)
+
+// rateLimit lets lines pass at a limited rate and counts the dropped ones.
+type rateLimit struct {
+	free    float64 // lines that may pass
+	last    time.Time
+	dropped int
+}
+
+func newRateLimit(now time.Time) rateLimit { return rateLimit{free: logBurst, last: now} }
+
+// allow reports whether a line may pass, and the number of dropped lines that were not reported yet.
+func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
+	f.free = min(logBurst, f.free+now.Sub(f.last).Seconds()*linesPerSecond)
+	f.last = now
+	if f.free < 1 {
+		f.dropped++
+		return false, 0
+	}
+	f.free--
+	// Told of once a part of the flow is free again, so that the telling is no flood itself.
+	if f.free < linesPerSecond/2 && f.dropped > 0 {
+		return true, 0
+	}
+	return true, f.takeDropped()
+}
+
+// takeDropped returns and resets the number of dropped lines that were not reported.
+func (f *rateLimit) takeDropped() int {
+	n := f.dropped
+	f.dropped = 0
+	return n
+}

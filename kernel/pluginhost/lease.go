@@ -1,0 +1,229 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+const (
+	// crashDetectTime is how long a process may exist after the end of its connection.
+	crashDetectTime = 500 * time.Millisecond
+	// killWait is the time limit for the end of a killed process, a little above the time that this may take.
+	killWait = 8 * time.Second
+)
+
+// instanceState is one process and its calls. The pool's mutex guards the fields that change.
+type instanceState[I pooledInstance] struct {
+	instance I
+	slot     *slot[I]
+	wakeups  chan struct{} // signals that a call ended
+
+	next          int
+	calls         map[*lease[I]]bool
+	blamed        *lease[I] // the call that is blamed for the end
+	hung          bool      // the process was killed because it did not answer
+	crashRecorded bool      // the crash is in the history
+	retired       bool      // the end was requested
+	draining      bool      // a call on it was cancelled: it takes no further ones, and ends with the last
+}
+
+// lease is one call on a process.
+type lease[I pooledInstance] struct {
+	pool   *processPool[I]
+	state  *instanceState[I]
+	number int // of the call, within its process
+}
+
+// newLease returns a lease; the caller holds the pool's mutex.
+func (h *instanceState[I]) newLease(p *processPool[I]) *lease[I] {
+	h.next++
+	l := &lease[I]{pool: p, state: h, number: h.next}
+	h.calls[l] = true
+	return l
+}
+
+func (h *instanceState[I]) ended() bool {
+	select {
+	case <-h.instance.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// detach frees the slot for the next process.
+func (h *instanceState[I]) detach() {
+	if h.slot.current == h {
+		h.slot.current = nil
+	}
+}
+
+// recordCrash records the end once and chooses the blamed call; the caller holds the mutex.
+func (p *processPool[I]) recordCrash(h *instanceState[I]) {
+	if h.crashRecorded || h.retired {
+		return
+	}
+	h.crashRecorded = true
+	h.detach()
+	h.slot.history.add(time.Now(), h.instance.Crash().Detail)
+	for l := range h.calls {
+		if h.hung {
+			break // charged when it was killed
+		}
+		if h.blamed == nil || l.number > h.blamed.number {
+			h.blamed = l
+		}
+	}
+}
+
+// Instance returns the process of the call.
+func (l *lease[I]) Instance() I { return l.state.instance }
+
+// End ends the call, whose error was err, and returns the caller's error: err, or the error that the state of
+// the process implies. After a suspicious error it checks the health of the process and kills it if it does
+// not answer. It also kills a process that continues a cancelled call.
+//
+// A process with a cancelled call takes no further calls, even if it obeyed, because its remains would run
+// beside the next call. It ends with its last call; End of that call returns when the process, its group and
+// escaped processes are gone.
+func (l *lease[I]) End(ctx context.Context, err error) error {
+	if err != nil && l.endedByPool(ctx) {
+		l.release(false)
+		return closedError()
+	}
+	sound := err == nil || !needsHealthCheck(ctx, err) || (!ignoredCancel(ctx, err) && l.alive(ctx))
+	if !sound {
+		l.kill()
+	}
+	if ctx.Err() != nil {
+		defer l.awaitEnd()
+	}
+	defer l.release(sound)
+	if sound {
+		return err
+	}
+	return l.callError(ctx, err)
+}
+
+// awaitEnd marks the process of a cancelled, released call as draining, and waits for its end if it has no
+// other call.
+func (l *lease[I]) awaitEnd() {
+	l.pool.mu.Lock()
+	h := l.state
+	h.draining = true
+	h.detach()
+	last := len(h.calls) == 0
+	l.pool.mu.Unlock()
+	h.wake()
+	if last {
+		awaitDone(h.instance.Done(), killWait)
+	}
+}
+
+// endedByPool reports whether the pool ended the process during the call; the plugin's error is then
+// meaningless.
+func (l *lease[I]) endedByPool(ctx context.Context) bool {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	return l.state.retired && ctx.Err() == nil
+}
+
+// needsHealthCheck reports whether a dead or hung process may be behind the error. Components report their own
+// failures of these kinds over a sound connection, hence the check of the process.
+func needsHealthCheck(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	switch failure.KindOf(err) {
+	case failure.ProviderCrashed, failure.ProviderTimeout, failure.Internal:
+		return true
+	}
+	return false
+}
+
+// ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. It is
+// made on this side and has a cause; one reported by a component has none.
+func ignoredCancel(ctx context.Context, err error) bool {
+	var f *failure.Error
+	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
+}
+
+// alive reports whether the process answers. A process with a broken connection may need a moment to
+// disappear.
+func (l *lease[I]) alive(ctx context.Context) bool {
+	h := l.state
+	if !h.ended() && h.instance.Alive(context.WithoutCancel(ctx)) {
+		return true
+	}
+	awaitDone(h.instance.Done(), crashDetectTime)
+	return false
+}
+
+// kill kills a process that should have ended, and blames this call.
+func (l *lease[I]) kill() {
+	h := l.state
+	if h.ended() {
+		return
+	}
+	l.pool.mu.Lock()
+	if !h.hung {
+		h.hung, h.blamed = true, l
+		h.detach() // no other call should join it
+	}
+	l.pool.mu.Unlock()
+	h.instance.Kill()
+	awaitDone(h.instance.Done(), killWait)
+}
+
+// awaitDone waits for the end of a process, at most for limit.
+func awaitDone(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// callError returns the error of a call whose process is gone.
+func (l *lease[I]) callError(ctx context.Context, err error) error {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	h := l.state
+	l.pool.recordCrash(h)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case h.retired: // just now
+		return closedError()
+	case h.blamed != l:
+		f := h.instance.Crash()
+		f.Message += ", during another call"
+		f.Cause = ErrCollateralFailure
+		return f
+	case h.hung:
+		return h.instance.Hung()
+	}
+	return h.instance.Crash()
+}
+
+func (l *lease[I]) release(sound bool) {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	delete(l.state.calls, l)
+	if sound {
+		l.state.slot.history.reset()
+	}
+	l.state.wake()
+}
+
+// wake signals the goroutine that watches the process.
+func (h *instanceState[I]) wake() {
+	select {
+	case h.wakeups <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,431 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// fakeProcess is a process that the test lets crash or hang.
+type fakeProcess struct {
+	number  int
+	done    chan struct{}
+	end     sync.Once
+	hung    atomic.Bool
+	stopped atomic.Bool
+}
+
+func (f *fakeProcess) Done() <-chan struct{} { return f.done }
+func (f *fakeProcess) Kill()                 { f.end.Do(func() { close(f.done) }) }
+func (f *fakeProcess) Stop(context.Context)  { f.stopped.Store(true); f.Kill() }
+
+func (f *fakeProcess) Alive(context.Context) bool {
+	select {
+	case <-f.done:
+		return false
+	default:
+		return !f.hung.Load()
+	}
+}
+
+func (f *fakeProcess) Crash() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "crash %d", f.number).WithDetail(fmt.Sprint("words of ", f.number))
+}
+
+func (f *fakeProcess) Hung() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "hung %d", f.number)
+}
+
+// poolBench is a pool of fakes that records their starts.
+type poolBench struct {
+	*processPool[*fakeProcess]
+	t       *testing.T
+	started []*fakeProcess
+	fell    atomic.Int32
+	err     error
+}
+
+func newPoolBench(t *testing.T) *poolBench {
+	b := &poolBench{t: t}
+	b.processPool = newProcessPool(time.Minute, func(*fakeProcess) { b.fell.Add(1) })
+	return b
+}
+
+func (b *poolBench) start(context.Context) (*fakeProcess, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	f := &fakeProcess{number: len(b.started) + 1, done: make(chan struct{})}
+	b.started = append(b.started, f)
+	return f, nil
+}
+
+func (b *poolBench) acquire(key processKey) *lease[*fakeProcess] {
+	b.t.Helper()
+	l, err := b.Acquire(b.t.Context(), key, b.start)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return l
+}
+
+func (b *poolBench) close() {
+	if err := b.Close(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+}
+
+var lost = failure.New(failure.ProviderCrashed, "the connection broke")
+
+func TestOneProcessForEqualKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		base := processKey{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
+		numbers := map[processKey]int{}
+		for _, k := range []processKey{
+			base,
+			{"/P", "", "d", "e", "/w", ""},
+			{"/p", "a", "d", "e", "/w", ""},
+			{"/p", "", "D", "e", "/w", ""},
+			{"/p", "", "d", "E", "/w", ""},
+			{"/p", "", "d", "e", "/W", ""},
+			{"/p", "", "d", "e", "/w", "s"},
+			base,
+		} {
+			l := b.acquire(k)
+			if n, ok := numbers[k]; ok && n != l.Instance().number {
+				t.Errorf("key %+v got process %d and then %d", k, n, l.Instance().number)
+			}
+			numbers[k] = l.Instance().number
+			if err := l.End(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(b.started) != len(numbers) {
+			t.Errorf("%d processes for %d keys", len(b.started), len(numbers))
+		}
+	})
+}
+
+func TestConcurrentCallsStartOneProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() { _ = b.acquire(processKey{}).End(t.Context(), nil) })
+		}
+		wait.Wait()
+		if len(b.started) != 1 {
+			t.Errorf("%d processes, want 1", len(b.started))
+		}
+	})
+}
+
+func TestIdleProcessIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		l := b.acquire(processKey{})
+		time.Sleep(5 * time.Minute)
+		if b.started[0].stopped.Load() {
+			t.Fatal("a process was stopped during a call")
+		}
+		_ = l.End(t.Context(), nil)
+		time.Sleep(59 * time.Second)
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if b.started[0].stopped.Load() || len(b.started) != 1 {
+			t.Fatal("a process was stopped before it was idle for a minute")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !b.started[0].stopped.Load() {
+			t.Error("the idle process runs on")
+		}
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
+		if len(b.started) != 2 || b.fell.Load() != 0 {
+			t.Errorf("%d processes, %d falls, want 2 and none", len(b.started), b.fell.Load())
+		}
+	})
+}
+
+func TestFallIsChargedToTheNewestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		done := b.acquire(processKey{})
+		first, second, third := b.acquire(processKey{}), b.acquire(processKey{}), b.acquire(processKey{})
+		_ = done.End(t.Context(), nil)
+		b.started[0].Kill()
+		synctest.Wait()
+		type seen struct {
+			Message, Detail string
+			Collateral      bool
+		}
+		var got []seen
+		for _, l := range []*lease[*fakeProcess]{first, second, third} {
+			f := failure.From(l.End(t.Context(), lost))
+			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateralFailure)})
+			if f.Kind != failure.ProviderCrashed || !f.Retryable {
+				t.Errorf("failure %+v is not a retryable crash", f)
+			}
+		}
+		want := []seen{
+			{"crash 1, during another call", "words of 1", true},
+			{"crash 1, during another call", "words of 1", true},
+			{"crash 1", "words of 1", false},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+		if b.fell.Load() != 1 || !b.started[0].stopped.Load() {
+			t.Errorf("%d falls told, cleaned up %v", b.fell.Load(), b.started[0].stopped.Load())
+		}
+	})
+}
+
+func TestHungProcessIsKilledAndCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		first, second := b.acquire(processKey{}), b.acquire(processKey{})
+		b.started[0].hung.Store(true)
+		err := first.End(t.Context(), failure.New(failure.ProviderTimeout, "no answer"))
+		if failure.From(err).Message != "hung 1" || errors.Is(err, ErrCollateralFailure) {
+			t.Errorf("the call that found the process hung: %v", err)
+		}
+		if err := second.End(t.Context(), lost); !errors.Is(err, ErrCollateralFailure) {
+			t.Errorf("the other call: %v", err)
+		}
+	})
+}
+
+func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
+			if got := b.acquire(processKey{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
+				t.Errorf("error %v became %v", err, got)
+			}
+		}
+		if len(b.started) != 1 {
+			t.Errorf("%d processes, want 1", len(b.started))
+		}
+	})
+}
+
+func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		l := b.acquire(processKey{})
+		b.started[0].hung.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+		synctest.Wait()
+		select {
+		case <-b.started[0].done:
+		default:
+			t.Error("the hung process lives on")
+		}
+	})
+}
+
+// A process with a cancelled call ends with its last call, and no other call joins it; the last cancelled call
+// returns when it is gone. U056, DESIGN 6.
+func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		given, stays := b.acquire(processKey{}), b.acquire(processKey{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := given.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+		synctest.Wait()
+		if b.started[0].stopped.Load() {
+			t.Error("the process ended under a call that was not given up")
+		}
+		next := b.acquire(processKey{})
+		if next.Instance() == given.Instance() {
+			t.Error("a later call joined the process")
+		}
+		if err := stays.End(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !b.started[0].stopped.Load() {
+			t.Error("the process did not end with its last call")
+		}
+		if err := next.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) || !next.state.ended() {
+			t.Errorf("the last call returned with %v before its process was gone", err)
+		}
+		if b.fell.Load() != 0 {
+			t.Error("an end that was asked for counts as a fall")
+		}
+	})
+}
+
+func TestRestartsPauseAndGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		var pauses []time.Duration
+		for range maxRestarts + 1 {
+			begun := time.Now()
+			l := b.acquire(processKey{})
+			pauses = append(pauses, time.Since(begun))
+			l.Instance().Kill()
+			synctest.Wait()
+			_ = l.End(t.Context(), lost)
+		}
+		want := []time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond, time.Second}
+		if diff := cmp.Diff(want, pauses); diff != "" {
+			t.Errorf("pauses (-want +got):\n%s", diff)
+		}
+		_, err := b.Acquire(t.Context(), processKey{}, b.start)
+		f := failure.From(err)
+		if f == nil || f.Kind != failure.ProviderCrashed || f.Detail != "words of 4" || f.RetryAfterSeconds <= 50 {
+			t.Fatalf("after four falls: %+v", f)
+		}
+		time.Sleep(time.Duration(f.RetryAfterSeconds * float64(time.Second)))
+		_ = b.acquire(processKey{}).End(t.Context(), nil)
+		if len(b.started) != maxRestarts+2 {
+			t.Errorf("%d starts", len(b.started))
+		}
+	})
+}
+
+func TestStartsThatFailCountAsFalls(t *testing.T) {
+	tests := []struct {
+		kind  failure.Kind
+		pause time.Duration
+	}{{failure.ProviderCrashed, firstRestartPause}, {failure.ProviderTimeout, firstRestartPause}, {failure.PluginInvalid, 0}}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			b := newPoolBench(t)
+			defer b.close()
+			b.err = failure.New(tt.kind, "no")
+			if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, b.err) {
+				t.Errorf("error %v, want %v", err, b.err)
+			}
+			b.err = nil
+			begun := time.Now()
+			_ = b.acquire(processKey{}).End(t.Context(), nil)
+			if got := time.Since(begun); got != tt.pause {
+				t.Errorf("%s: pause %v, want %v", tt.kind, got, tt.pause)
+			}
+		})
+	}
+}
+
+func TestHistoryPauseIsBounded(t *testing.T) {
+	var h crashHistory
+	now := time.Unix(0, 0)
+	for range 40 {
+		h.add(now, "")
+	}
+	if got := h.pause(now); got != longestRestartPause {
+		t.Errorf("pause after 40 falls = %v, want %v", got, longestRestartPause)
+	}
+	h.reset()
+	if got := h.pause(now); got != 0 {
+		t.Errorf("pause after a good call = %v, want none", got)
+	}
+}
+
+func TestWaitingForAStartCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		defer b.close()
+		release := make(chan struct{})
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_, _ = b.Acquire(t.Context(), processKey{}, func(context.Context) (*fakeProcess, error) { <-release; return nil, lost })
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.Acquire(ctx, processKey{}, b.start); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the deadline", err)
+		}
+		close(release)
+		wait.Wait()
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		l := b.acquire(processKey{})
+		for range 2 {
+			b.close()
+		}
+		if !b.started[0].stopped.Load() {
+			t.Error("the process runs on")
+		}
+		if err := l.End(t.Context(), lost); !errors.Is(err, ErrClosed) {
+			t.Errorf("the call in flight: %v, want %v", err, ErrClosed)
+		}
+		if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, ErrClosed) {
+			t.Errorf("a new call: %v, want %v", err, ErrClosed)
+		}
+		if b.fell.Load() != 0 {
+			t.Error("a process that was told to end is told of as fallen")
+		}
+	})
+}
+
+func TestCloseDuringAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPoolBench(t)
+		f := &fakeProcess{done: make(chan struct{})}
+		_, err := b.Acquire(t.Context(), processKey{}, func(context.Context) (*fakeProcess, error) {
+			b.close()
+			return f, nil
+		})
+		if !errors.Is(err, ErrClosed) || !f.stopped.Load() {
+			t.Errorf("error %v, stopped %v", err, f.stopped.Load())
+		}
+	})
+}
+
+func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcessPool[*slowProcess](time.Minute, nil)
+		s := &slowProcess{fakeProcess{done: make(chan struct{})}}
+		l, err := p.Acquire(t.Context(), processKey{}, func(context.Context) (*slowProcess, error) { return s, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close = %v, want the deadline", err)
+		}
+		<-s.done
+		_ = l.End(t.Context(), nil)
+	})
+}
+
+// slowProcess stops only once it is killed.
+type slowProcess struct{ fakeProcess }
+
+func (s *slowProcess) Stop(context.Context) { <-s.done }

@@ -1,0 +1,135 @@
+package pluginhost
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// The isolation of each component: DESIGN 6, U266.
+func TestBox(t *testing.T) {
+	home := t.TempDir()
+	for _, d := range []string{".agent", ".cache"} {
+		if err := os.Mkdir(filepath.Join(home, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agent, err := filepath.EvalSymlinks(filepath.Join(home, ".agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{}}
+	requiring := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{RequiresSandbox: true}}
+	needing := provider
+	needing.Needs = &sdk.Needs{Network: true, Write: []string{"~/.agent", "~/.missing"}}
+	strategy := sdk.Component{Kind: sdk.KindTermination, Name: "s"}
+	webhook := sdk.Component{Kind: sdk.KindHookAction, Name: "w", Needs: &sdk.Needs{Network: true}}
+	script := sdk.Component{Kind: sdk.KindHookAction, Name: "x", Needs: &sdk.Needs{Commands: true}}
+	best := &sandboxpolicy.Policy{Mode: "workspace", Network: "off", Best: true, WorkDir: "/w", Home: home}
+	online := *best
+	online.Network = "on"
+	type box = sandboxpolicy.Policy
+	type asked = plan.Sandbox
+	for _, tt := range []struct {
+		name   string
+		c      sdk.Component
+		source catalog.Source
+		asked  plan.Sandbox
+		want   *sandboxpolicy.Policy
+	}{
+		{"a provider for which nobody asks", provider, "", asked{}, nil},
+		{"one that requires it", requiring, "", asked{}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"one that requires it and is to have none", requiring, "", asked{Mode: "none"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a provider", provider, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{
+			"with everything", provider, "",
+			asked{Mode: "workspace", Network: "off", Read: []string{"/r"}, Write: []string{"/x"}, Memory: 1, Processes: 2, CPU: 1.5},
+			&box{
+				Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Read: []string{"/r"}, Write: []string{"/x", "/w"},
+				Memory: 1, Processes: 2, CPU: 1500 * time.Millisecond,
+			},
+		},
+		{"no mode means workspace", provider, "", asked{Network: "off"}, &box{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{
+			"what a plugin of this program needs is granted", needing, catalog.FromBundle,
+			asked{Mode: "workspace"},
+			&box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w", agent}},
+		},
+		{"what others need is not", needing, catalog.FromConfig, asked{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a strategy has the best, and no network", strategy, "", asked{}, best},
+		{"an action that needs it has the network", webhook, "", asked{}, &online},
+		{"the user's commands are left alone", script, catalog.FromBundle, asked{}, nil},
+		{
+			"another's word that it runs them frees nothing", script, catalog.FromConfig,
+			asked{},
+			&box{Mode: "workspace", Network: "on", Best: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
+		},
+		{"and confined where somebody asks", script, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a strategy where somebody asks cannot write", strategy, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},
+		{"a strategy that is to have none", strategy, "", asked{Mode: "none"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
+			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// An agent's own sandbox does not run inside ours, and a provider of this process cannot be confined: both are refused.
+func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
+	h := &Host{cfg: Config{WorkDir: "/w"}}
+	nested := sdk.Component{Kind: sdk.KindProvider, Name: "n", Provider: &sdk.ProviderTraits{NestedSandbox: true}}
+	if _, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
+		t.Errorf("a nested sandbox: %v", err)
+	}
+	if b, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
+		t.Errorf("one that nobody asks to confine: %v, %v", b, err)
+	}
+	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
+	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
+		t.Errorf("a provider of this process: %v", err)
+	}
+	inside.Provider = &sdk.ProviderTraits{RequiresSandbox: true}
+	if err := h.checkConfinable(inside, Use{}); err == nil {
+		t.Error("a provider of this process that requires isolation is accepted")
+	}
+	inside.Kind, inside.Provider = sdk.KindTermination, nil
+	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
+		t.Errorf("a strategy of this process: %v", err)
+	}
+}
+
+// The ungranted requests of a plugin from others are reported.
+func TestUngranted(t *testing.T) {
+	home := t.TempDir()
+	for _, d := range []string{".a", ".b", ".c"} {
+		if err := os.Mkdir(filepath.Join(home, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resolved, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Host{cfg: Config{Environ: []string{"HOME=" + home}}}
+	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
+	b := &sandboxpolicy.Policy{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}
+	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, h.ungrantedPaths(catalog.Entry{}, c, b)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,165 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// newSharingHosts returns two Hosts that share a third.
+func newSharingHosts(t *testing.T, names ...string) (a, b *bench) {
+	t.Helper()
+	first := newBench(t, nil, names...)
+	guest := func(run string) *bench {
+		return newBench(t, func(c *Config) {
+			environment, workDir, run := first.cfg.Environ, first.cfg.WorkDir, c.RunMarker+run
+			notify := c.Notify
+			*c = first.cfg
+			c.Environ, c.WorkDir, c.RunMarker, c.Notify, c.Shared = environment, workDir, run, notify, first.Host
+		})
+	}
+	return guest("a"), guest("b")
+}
+
+func (b *bench) end() {
+	b.t.Helper()
+	if err := b.Close(b.ctx()); err != nil {
+		b.t.Errorf("Close: %v", err)
+	}
+}
+
+// U109: sessions of one kernel share the process of a plugin with that capability, and no other.
+func TestHostsShareProcesses(t *testing.T) {
+	for name, shared := range map[string]bool{"shared": true, "good": false, "shared-serial": false} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newSharingHosts(t, name)
+			one, other := a.output(a.provider(name, Use{}), "pid"), b.output(b.provider(name, Use{}), "pid")
+			if (one == other) != shared {
+				t.Errorf("processes %s and %s", one, other)
+			}
+			for _, told := range [][]Notice{a.seen(Started), b.seen(Started)} {
+				if len(told) != 1 {
+					t.Errorf("told of %d starts, want 1: %+v", len(told), told)
+				}
+			}
+			if n := b.seen(Started)[0]; n.Shared != shared || a.seen(Started)[0].Shared {
+				t.Errorf("the second is told %+v", n)
+			}
+			a.end()
+			if !runs(one) == shared {
+				t.Errorf("process %s after its first guest left: runs %v", one, runs(one))
+			}
+			if again := b.output(b.provider(name, Use{}), "pid"); again != other {
+				t.Errorf("process %s became %s when another guest left", other, again)
+			}
+			b.end()
+			eventually(t, "the process ends with its last guest", func() bool { return !runs(other) })
+		})
+	}
+}
+
+// A session with secrets of its own has processes of its own.
+func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
+	a, b := newSharingHosts(t, "shared")
+	b.Redact(redact.New(nil))
+	if one, other := a.output(a.provider("shared", Use{}), "pid"), b.output(b.provider("shared", Use{}), "pid"); one == other {
+		t.Errorf("both use process %s", one)
+	}
+}
+
+// A process that outlives a call is ended with the plugin's and reported to all its users.
+func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
+	if len(Limits()) > 0 {
+		t.Skip("this system finds no survivors")
+	}
+	a, b := newSharingHosts(t, "shared")
+	a.output(a.provider("shared", Use{}), "children")
+	b.output(b.provider("shared", Use{}), "pid")
+	a.end()
+	if left := a.seen(Left); len(left) > 0 {
+		t.Errorf("ended beside a guest: %+v", left)
+	}
+	b.end()
+	left := b.seen(Left) // and perhaps of one in the group, which is on its way out
+	if len(left) == 0 || slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }) {
+		t.Errorf("the last guest is told of %+v", left)
+	}
+}
+
+// hang makes a call that ends with its context; the returned function waits for its error.
+func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
+	b.t.Helper()
+	begun := newAlarm()
+	var err error
+	var call sync.WaitGroup
+	p := b.provider(name, Use{})
+	call.Go(func() { _, err = attempt(ctx, p, "wait", begun) })
+	begun.wait(b.t)
+	return func() error { call.Wait(); return err }
+}
+
+// A cancelled call retires the process: the calls of others complete, later ones get a new process.
+func TestGivenUpCallBesideOthers(t *testing.T) {
+	a, b := newSharingHosts(t, "shared")
+	pid := a.output(a.provider("shared", Use{}), "pid")
+	held, release := context.WithCancel(b.ctx())
+	other := b.hang(held, "shared")
+	ctx, giveUp := context.WithCancel(a.ctx())
+	own := a.hang(ctx, "shared")
+	giveUp()
+	if own() == nil {
+		t.Error("the call that was given up has no error")
+	}
+	if again := a.output(a.provider("shared", Use{}), "pid"); again == pid {
+		t.Error("the next call is on the same process")
+	}
+	if !runs(pid) {
+		t.Error("the process ended under the other call")
+	}
+	release()
+	if other() == nil || runs(pid) {
+		t.Errorf("the last call returned, and process %s runs: %v", pid, runs(pid))
+	}
+}
+
+// The end of a Host ends its calls, and not those of others.
+func TestCallsEndWithTheirHost(t *testing.T) {
+	a, b := newSharingHosts(t, "shared")
+	pid := b.output(b.provider("shared", Use{}), "pid")
+	call := a.hang(a.ctx(), "shared")
+	held, release := context.WithCancel(b.ctx())
+	other := b.hang(held, "shared")
+	a.end()
+	if err := call(); !errors.Is(err, ErrClosed) {
+		t.Errorf("the call ends with %v", err)
+	}
+	if _, err := attempt(a.ctx(), a.provider("shared", Use{}), "pid", quietExchange{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a call after the end: %v", err)
+	}
+	if !runs(pid) {
+		t.Error("the process ended under the other's call")
+	}
+	release()
+	_ = other()
+}
+
+// The shared Host may be closed before those that share it.
+func TestSharedHostOutlivesItsClose(t *testing.T) {
+	a, _ := newSharingHosts(t, "shared", "good")
+	first := a.cfg.Shared
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	if err := first.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"shared", "good"} {
+		pid := a.output(a.provider(name, Use{}), "pid")
+		if again := a.output(a.provider(name, Use{}), "pid"); again != pid { // it ends with the thread that forked it
+			t.Errorf("process %s of %s became %s", pid, name, again)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+func open(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	a, b := open(t, path), open(t, path)
+
+	if err := store.TryFlock(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.TryFlock(a); err != nil {
+		t.Errorf("again on the same file: %v", err)
+	}
+	if err := store.TryFlock(b); !errors.Is(err, store.ErrFlocked) {
+		t.Errorf("on another open file: %v, want ErrHeld", err)
+	}
+	if err := store.Unflock(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.TryFlock(b); err != nil {
+		t.Errorf("after the release: %v", err)
+	}
+	_ = b.Close()
+	if err := store.TryFlock(a); err != nil {
+		t.Errorf("after the other was closed: %v", err)
+	}
+}
+
+func TestAcquireWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	holder := open(t, path)
+	if err := store.TryFlock(holder); err != nil {
+		t.Fatal(err)
+	}
+
+	var wg sync.WaitGroup
+	inside, most := 0, 0
+	var mu sync.Mutex
+	for range 8 {
+		f := open(t, path)
+		wg.Go(func() {
+			if err := store.Flock(t.Context(), f); err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			inside++
+			most = max(most, inside)
+			mu.Unlock()
+			mu.Lock()
+			inside--
+			mu.Unlock()
+			if err := store.Unflock(f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := store.Unflock(holder); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if most != 1 {
+		t.Errorf("%d were inside at once", most)
+	}
+}
+
+func TestAcquireEndsWithContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	holder, waiter := open(t, path), open(t, path)
+	if err := store.TryFlock(holder); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := store.Flock(ctx, waiter)
+	if !errors.Is(err, store.ErrFlocked) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want ErrHeld and context.Canceled", err)
+	}
+}
+
+func TestClosedFile(t *testing.T) {
+	f := open(t, filepath.Join(t.TempDir(), "lock"))
+	_ = f.Close()
+	if err := store.TryFlock(f); err == nil || errors.Is(err, store.ErrFlocked) {
+		t.Errorf("got %v, want an error that is not ErrHeld", err)
+	}
+}

@@ -1,0 +1,312 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// noPID is above every limit of process numbers.
+const noPID = 999999999
+
+// checkRefused checks that a session is refused with the message.
+func checkRefused(t *testing.T, err error, want string) {
+	t.Helper()
+	if failure.KindOf(err) != failure.LockContention || err.Error() != want || !strings.Contains(failure.From(err).Hint, "--force") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestLockFile(t *testing.T) {
+	p := project(t)
+	l := acquire(t, p, store.LockOptions{Marker: "auth/r1"})
+	if _, stale := l.StaleLock(); stale || l.Warning() != "" {
+		t.Errorf("stale %t, warning %q", stale, l.Warning())
+	}
+	text, err := p.Read(store.LockFile("s"), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bash := fmt.Sprintf("{\n  \"session\": \"s\",\n  \"pid\": %d,\n  \"started_at\": %q", os.Getpid(), l.Info().StartedAt.Format("2006-01-02T15:04:05Z"))
+	if !strings.HasPrefix(string(text), bash) || !strings.HasSuffix(string(text), "\n}\n") {
+		t.Errorf("not as Bash writes it: %s", text)
+	}
+	var got store.LockInfo
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(l.Info(), got); diff != "" {
+		t.Error(diff)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.StartTime, got.StartedAt = "", time.Time{}
+	if diff := cmp.Diff(store.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	p := project(t)
+	l := acquire(t, p, store.LockOptions{})
+	for range 2 {
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := locks(t, p); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	acquire(t, p, store.LockOptions{})
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	holderIs(t, p, os.Getpid())
+}
+
+// A removed directory does not make the release fail.
+func TestReleaseWithoutFile(t *testing.T) {
+	for _, name := range []string{store.LockFile("s"), store.LocksDir, ".claude", "."} {
+		p := project(t)
+		l := acquire(t, p, store.LockOptions{})
+		if err := os.RemoveAll(p.Abs(name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(); err != nil {
+			t.Errorf("%s removed: %v", name, err)
+		}
+	}
+}
+
+func TestRunningSessionIsRefused(t *testing.T) {
+	p := project(t)
+	c := newChild(t, p).hold()
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
+	if info, held, err := store.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
+		t.Errorf("holder: %+v, %t, %v", info, held, err)
+	}
+	c.end()
+	holderIs(t, p, 0)
+	acquire(t, p, store.LockOptions{})
+}
+
+func TestSameProcessIsRefusedToo(t *testing.T) {
+	p := project(t)
+	acquire(t, p, store.LockOptions{})
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
+	holderIs(t, p, os.Getpid())
+
+	other, err := store.AcquireLock(p, "other", store.LockOptions{})
+	if err != nil {
+		t.Fatalf("another session: %v", err)
+	}
+	if err := other.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoSessionName(t *testing.T) {
+	p := project(t)
+	if _, err := store.AcquireLock(p, "a/b", store.LockOptions{}); !errors.Is(err, store.ErrSessionName) {
+		t.Errorf("acquire: %v", err)
+	}
+	if _, _, err := store.LockHolder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
+		t.Errorf("holder: %v", err)
+	}
+}
+
+func TestKilledHolder(t *testing.T) {
+	p := project(t)
+	c := newChild(t, p).hold()
+	c.kill()
+	holderIs(t, p, 0)
+	swept, stale := acquire(t, p, store.LockOptions{}).StaleLock()
+	if diff := cmp.Diff(store.StaleLock{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
+		t.Errorf("stale %t: %s", stale, diff)
+	}
+}
+
+func TestForce(t *testing.T) {
+	p := project(t)
+	older := newChild(t, p).hold()
+	newer := acquire(t, p, store.LockOptions{Force: true})
+	want := fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, older.pid())
+	if _, stale := newer.StaleLock(); stale || newer.Warning() != want {
+		t.Errorf("stale %t, warning %q", stale, newer.Warning())
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := newer.AwaitPreviousHolder(done); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting for a holder that lives: %v", err)
+	}
+	older.end() // its release does not free our lock
+	if err := newer.AwaitPreviousHolder(t.Context()); err != nil {
+		t.Errorf("waiting for a holder that has ended: %v", err)
+	}
+	holderIs(t, p, os.Getpid())
+	_, err := store.AcquireLock(p, "s", store.LockOptions{})
+	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
+	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Unlocked lock files of other programs.
+func TestForeignLocks(t *testing.T) {
+	p := project(t)
+	live := newChild(t, p)
+	start := acquire(t, p, store.LockOptions{}).Info().StartTime
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := fmt.Sprintf(`{"session":"s","pid":%d,"start_time":%q}`, os.Getpid(), start)
+	tests := map[string]struct {
+		text    string
+		force   bool
+		refused bool
+		stale   int // the dead process
+		warning string
+	}{
+		"dead process":         {text: `{"session":"s","pid":999999999}`, stale: noPID},
+		"dead process, forced": {text: `{"session":"s","pid":999999999}`, force: true, stale: noPID},
+		"live process":         {text: fmt.Sprintf(`{"session":"s","pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, live.pid()), refused: true},
+		"live process, forced": {
+			text: fmt.Sprintf(`{"session":"s","pid":%d}`, live.pid()), force: true,
+			warning: fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, live.pid()),
+		},
+		"stranger's process":       {text: `{"session":"s","pid":1}`, refused: true},
+		"number given again":       {text: fmt.Sprintf(`{"pid":%d,"start_time":"x/1"}`, live.pid()), stale: live.pid()},
+		"our own number":           {text: fmt.Sprintf(`{"pid":%d}`, os.Getpid()), stale: os.Getpid()},
+		"once ours":                {text: ours, stale: os.Getpid()},
+		"same host":                {text: fmt.Sprintf(`{"pid":%d,"host":%q}`, live.pid(), host), refused: true},
+		"other host":               {text: fmt.Sprintf(`{"pid":%d,"host":"elsewhere"}`, live.pid()), stale: live.pid()},
+		"odd members, live":        {text: fmt.Sprintf(`{"started_at":7,"host":[],"pid":%d}`, live.pid()), refused: true},
+		"rest of a longer text":    {text: fmt.Sprintf(`{"pid":%d}`, live.pid()) + "\n  \"host\": \"x\"\n}\n", refused: true},
+		"longer than what we say":  {text: `{"pid":999999999}` + strings.Repeat(" ", 5000), stale: noPID},
+		"empty":                    {text: ""},
+		"not json":                 {text: "not json"},
+		"no process":               {text: `{"session":"s"}`},
+		"the caller's own group":   {text: `{"session":"s","pid":0}`},
+		"every process there is":   {text: `{"session":"s","pid":-1}`},
+		"no number":                {text: `{"session":"s","pid":"412"}`},
+		"zeros, after a power cut": {text: "\x00\x00\x00"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			putLock(t, p, "s", tt.text)
+			l, err := store.AcquireLock(p, "s", store.LockOptions{Force: tt.force})
+			if tt.refused {
+				if failure.KindOf(err) != failure.LockContention {
+					t.Errorf("got %v, want lock_contention", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			swept, _ := l.StaleLock()
+			if swept.PID != tt.stale || l.Warning() != tt.warning {
+				t.Errorf("stale %d, warning %q, want %d, %q", swept.PID, l.Warning(), tt.stale, tt.warning)
+			}
+			holderIs(t, p, os.Getpid())
+			text, err := p.Read(store.LockFile("s"), 1000)
+			if err != nil || !json.Valid(text) {
+				t.Errorf("the file says %s, %v", text, err)
+			}
+			if err := l.Release(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A locked file without a living process counts as held after a short wait.
+func TestLockedWithoutALivingName(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"says nothing": {"", `session "s" is locked by a process that has not written its PID`},
+		"names the dead": {
+			`{"session":"s","pid":999999999}`,
+			`session "s" is locked, but PID 999999999 does not run here: one of its children or another container holds the lock`,
+		},
+		"other host": {`{"session":"s","pid":412,"host":"elsewhere"}`, `session 's' is already running (PID 412 on elsewhere)`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := project(t)
+			putLock(t, p, "s", tt.text)
+			f, err := p.OpenFile(store.LockFile("s"), os.O_RDWR)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := store.TryFlock(f); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) { // the moment takes no time
+				_, err := store.AcquireLock(p, "s", store.LockOptions{})
+				checkRefused(t, err, tt.want)
+				if _, held, err := store.LockHolder(p, "s"); !held || err != nil {
+					t.Errorf("held %t, %v", held, err)
+				}
+				if swept, err := store.SweepLocks(p, nil); swept != nil || err != nil {
+					t.Errorf("swept %v, %v", swept, err)
+				}
+				l, err := store.AcquireLock(p, "s", store.LockOptions{Force: true})
+				if err != nil || l.Warning() == "" {
+					t.Fatalf("forced: %v", err)
+				}
+				holderIs(t, p, os.Getpid())
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// An irregular file is refused at once, and nothing outside the project is touched.
+func TestNoFile(t *testing.T) {
+	outside := t.TempDir() + "/file"
+	tests := map[string]func(path string) error{
+		"directory": func(path string) error { return os.Mkdir(path, 0o755) },
+		"pipe":      func(path string) error { return unix.Mkfifo(path, 0o644) },
+		"link out":  func(path string) error { return os.Symlink(outside, path) },
+	}
+	for name, put := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := project(t)
+			if err := p.Mkdir(store.LocksDir); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(p.Abs(store.LockFile("s"))); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.AcquireLock(p, "s", store.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
+				t.Errorf("acquire: %v", err)
+			}
+			if swept, err := store.SweepLocks(p, nil); swept != nil || err != nil {
+				t.Errorf("sweep: %v, %v", swept, err)
+			}
+			if _, err := os.Lstat(outside); err == nil {
+				t.Error("a file outside the project was made")
+			}
+		})
+	}
+}

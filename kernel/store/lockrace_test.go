@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+const starterCount = 6
+
+// Many processes start the same session at once, with different remains of earlier ones (U064).
+func TestOneWinner(t *testing.T) {
+	before := map[string]func(*testing.T, *store.Project){
+		"nothing":  func(*testing.T, *store.Project) {},
+		"empty":    func(t *testing.T, p *store.Project) { putLock(t, p, "s", "") },
+		"dead":     func(t *testing.T, p *store.Project) { putLock(t, p, "s", `{"session":"s","pid":999999999}`) },
+		"not json": func(t *testing.T, p *store.Project) { putLock(t, p, "s", "not json") },
+		"killed":   func(t *testing.T, p *store.Project) { newChild(t, p).hold().kill() },
+	}
+	for name, prepare := range before {
+		t.Run(name, func(t *testing.T) {
+			p := project(t)
+			prepare(t, p)
+			holders, said := race(t, p)
+			if len(holders) != 1 {
+				t.Fatalf("%d winners: %q", len(holders), said)
+			}
+			holderIs(t, p, holders[0].pid())
+			holders[0].end()
+		})
+	}
+}
+
+// Many processes with force override each other, each at most one holder; one has the session in the end, and
+// the exits of the others do not free it.
+func TestManyForce(t *testing.T) {
+	p := project(t)
+	older := newChild(t, p).hold()
+	holders, said := race(t, p, forceVariable+"=1")
+	overridden := map[string]bool{}
+	for _, text := range said {
+		if overridden[text] && text != "holds:" {
+			t.Errorf("overridden twice: %s", text)
+		}
+		overridden[text] = true
+	}
+	info, held, err := store.LockHolder(p, "s")
+	last := slices.IndexFunc(holders, func(c *child) bool { return c.pid() == info.PID })
+	if err != nil || !held || last < 0 {
+		t.Fatalf("holder %+v, %t, %v", info, held, err)
+	}
+	older.end()
+	for _, c := range slices.Delete(slices.Clone(holders), last, last+1) {
+		c.end()
+	}
+	holderIs(t, p, info.PID)
+	holders[last].end()
+	holderIs(t, p, 0)
+}
+
+// race starts many processes at once and returns the holders, with the outputs of all.
+func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said []string) {
+	t.Helper()
+	children := make([]*child, starterCount)
+	for i := range children {
+		children[i] = newChild(t, p, env...)
+	}
+	for _, c := range children {
+		c.start()
+	}
+	for _, c := range children {
+		text := c.line()
+		if strings.HasPrefix(text, "holds:") {
+			holders, said = append(holders, c), append(said, text)
+			continue
+		}
+		if !strings.HasPrefix(text, `refused: session 's' is already running`) {
+			t.Errorf("a child says %q", text)
+		}
+		c.end()
+	}
+	return holders, said
+}
+
+// Concurrent readers and sweeps never make a start fail, and never take a lock for dead.
+func TestLookingDisturbsNoStart(t *testing.T) {
+	p := project(t)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if swept, err := store.SweepLocks(p, nil); err != nil || len(swept) > 0 {
+					t.Errorf("swept %v, %v", swept, err)
+				}
+				if _, _, err := store.LockHolder(p, "s"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 100 {
+		l, err := store.AcquireLock(p, "s", store.LockOptions{})
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		holderIs(t, p, l.Info().PID)
+		if err := l.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// A lock that is swept, replaced and released concurrently is reported dead once per death.
+func TestDeadLockIsReportedOnce(t *testing.T) {
+	p := project(t)
+	for range 30 {
+		putLock(t, p, "s", `{"session":"s","pid":999999999}`)
+		reports := make(chan store.StaleLock, 2*starterCount)
+		var wg sync.WaitGroup
+		for i := range starterCount {
+			wg.Go(func() {
+				if i%2 == 0 {
+					swept, err := store.SweepLocks(p, nil)
+					if err != nil {
+						t.Error(err)
+					}
+					for _, s := range swept {
+						reports <- s
+					}
+					return
+				}
+				l, err := store.AcquireLock(p, "s", store.LockOptions{})
+				if err != nil {
+					return // another one was faster
+				}
+				if s, stale := l.StaleLock(); stale {
+					reports <- s
+				}
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(reports) != 1 {
+			t.Errorf("reported %d times", len(reports))
+		}
+	}
+}

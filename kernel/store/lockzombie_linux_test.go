@@ -1,0 +1,29 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// A killed kernel that its parent has not reaped yet is dead.
+func TestUncollectedHolder(t *testing.T) {
+	p := project(t)
+	c := newChild(t, p).hold()
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	var err error = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Waitid(unix.P_PID, c.pid(), nil, unix.WEXITED|unix.WNOWAIT, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, stale := acquire(t, p, store.LockOptions{}).StaleLock(); !stale {
+		t.Error("no stale lock reported")
+	}
+}
