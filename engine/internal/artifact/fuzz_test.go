@@ -75,7 +75,7 @@ func FuzzReadFacts(f *testing.F) {
 			return
 		}
 		for _, name := range []string{"passed", "failed", "ok", "output", "reason", "exit_code", "counts", "total", "counts.passed", "no such"} {
-			v, known := facts.value(name)
+			v, known := facts.fact(name)
 			if _, err := json.Marshal(v); err != nil || known && name == "no such" {
 				t.Errorf("%s is %v, %t: %v", name, v, known, err)
 			}

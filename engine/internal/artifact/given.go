@@ -11,29 +11,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Given reads an artifact that a person hands to a run: YAML or JSON, with its envelope or without. The faults say what
-// is wrong with it: that it is no object, or not what the contract says, nil for none; the error is about the contract.
+// Validate decodes an artifact that the user supplies: YAML or JSON, with or without an envelope. The faults say why
+// it is no object or violates the contract, nil for none. The error is about the contract.
 func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
-	v, faults := value(text)
+	v, faults := decodeText(text)
 	if len(faults) > 0 {
 		return nil, faults, nil
 	}
 	data, isMap := v.(map[string]any)
 	if !isMap {
-		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + word(v)}}, nil
+		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + kindName(v)}}, nil
 	}
 	meta, _ := data[metaKey].(map[string]any)
-	version := meta["version"] // what an agent writes there is left out, but a file may be another run's
-	data = stripped(data)
+	version := meta["version"] // an agent's envelope is ignored, but a supplied file may come from another run
+	data = stripEnvelope(data)
 	if contract == nil {
 		return data, nil, nil
 	}
 	if version != nil {
 		faults = versionFaults(version, contract)
 	}
-	if of, says := meta["artifact_type"].(string); says && contract.Type != "" && of != contract.Type {
+	if artifactType, has := meta["artifact_type"].(string); has && contract.Type != "" && artifactType != contract.Type {
 		faults = append(faults, schema.Fault{
-			Path: "$." + metaKey + ".artifact_type", Code: schema.CodeEnum, Message: fmt.Sprintf("must be %s, not %.80q: it is another artifact", contract.Type, of),
+			Path: "$." + metaKey + ".artifact_type", Code: schema.CodeEnum, Message: fmt.Sprintf("must be %s, not %.80q: it is another artifact", contract.Type, artifactType),
 		})
 	}
 	if len(faults) > 0 {
@@ -43,41 +43,41 @@ func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fa
 	return data, faults, err
 }
 
-// StartMeta is the envelope's head of what a run, or a pipeline in it, begins with.
+// StartMeta returns the envelope's head for the start artifact of a run, or of a pipeline in it.
 func StartMeta(created time.Time) Meta {
 	return Meta{StageName: plan.RequiresStart, ArtifactType: "request", Version: firstVersion, CreatedAt: created.UTC().Truncate(time.Second)}
 }
 
-// WriteStart keeps what the run begins with.
-func WriteStart(d *store.Dir, a Artifact) (event.Ref, error) { return a.keep(d, store.StartArtifact) }
+// WriteStart stores the run's start artifact.
+func WriteStart(d *store.Dir, a Artifact) (event.Ref, error) { return a.write(d, store.StartArtifact) }
 
-// WriteGiven keeps an artifact that the run is given in the place of the node's at path, as [Write] keeps one that the node
-// makes.
+// WriteGiven stores an artifact that the user supplies in place of that of the node at path, as [Write] does for a
+// node's own.
 func WriteGiven(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.Ref, error) {
-	given, newest, err := store.GivenArtifact(p, path)
+	supplied, newest, err := store.GivenArtifact(p, path)
 	if err != nil {
 		return event.Ref{}, err
 	}
-	return a.keep(d, given, newest)
+	return a.write(d, supplied, newest)
 }
 
-// WriteEmbedded keeps what the pipeline begins with that the node at the place embeds.
+// WriteEmbedded stores the start artifact of the pipeline that the node embeds.
 func WriteEmbedded(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	name, err := store.EmbeddedInput(p, at)
 	if err != nil {
 		return event.Ref{}, err
 	}
-	return a.keep(d, name)
+	return a.write(d, name)
 }
 
-// keep writes the artifact to a file, which the reference names, and to copies of it for people.
-func (a Artifact) keep(d *store.Dir, name string, copies ...string) (event.Ref, error) {
+// write stores the artifact in a file, which the reference names, and in copies for people.
+func (a Artifact) write(d *store.Dir, name string, copies ...string) (event.Ref, error) {
 	text, err := a.Render()
 	if err != nil {
 		return event.Ref{}, err
 	}
-	if len(text) > maxKept {
-		return event.Ref{}, failure.New(failure.ResultInvalid, "the artifact of %s has %d bytes with what is carried over, at most %d are kept", a.Meta.StageName, len(text), maxKept)
+	if len(text) > maxStored {
+		return event.Ref{}, failure.New(failure.ResultInvalid, "the artifact of %s has %d bytes with its carried fields, more than the limit of %d", a.Meta.StageName, len(text), maxStored)
 	}
 	ref, err := d.Write(name, text)
 	if err != nil {

@@ -109,12 +109,12 @@ func TestEffectiveInput(t *testing.T) {
 		fault string
 	}{
 		{name: "nothing", want: Effective{Data: map[string]any{}}},
-		{name: "what the run began with", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
+		{name: "the run's input", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
 		{
 			name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
 			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
 		},
-		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, which is not known here: its contract says 2.1"},
+		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, but its contract has 2.1"},
 		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "is not the file that was recorded"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

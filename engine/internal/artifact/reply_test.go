@@ -41,11 +41,11 @@ func TestFromReply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for sure, want := range map[bool]map[string]any{true: tt.sure, false: tt.loose} {
-				got, faults := fromReply(tt.text, 1<<20, sure)
+				got, faults := parseReply(tt.text, 1<<20, sure)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("sure %t: %s", sure, diff)
 				}
-				if fault := lines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
+				if fault := faultLines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 					t.Errorf("sure %t: faults %q", sure, fault)
 				}
 			}
@@ -61,18 +61,18 @@ func FuzzFromReply(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, sure bool) {
-		for _, block := range fences(text) {
+		for _, block := range parseFences(text) {
 			for line := range strings.Lines(block.text) {
 				if !strings.Contains(text, strings.TrimSpace(line)) {
 					t.Fatalf("%q is not in %q", line, text)
 				}
 			}
 		}
-		data, _ := fromReply(text, 1<<20, sure)
+		data, _ := parseReply(text, 1<<20, sure)
 		if data == nil {
 			return
 		}
-		data = stripped(data)
+		data = stripEnvelope(data)
 		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.Render()
 		if err != nil {
 			t.Fatal(err)

@@ -78,9 +78,9 @@ func TestOutputs(t *testing.T) {
 }
 
 func TestUnfit(t *testing.T) {
-	err := InvalidError("what the command handed out", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
+	err := InvalidError("the output of the command", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
 	f := failure.From(err)
-	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "what the command handed out is not what the contract says: $.n: VAL-002: must be a number" {
+	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "the output of the command is not what the contract says: $.n: VAL-002: must be a number" {
 		t.Errorf("%+v", f)
 	}
 }

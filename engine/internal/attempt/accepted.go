@@ -11,25 +11,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxAccepted is how many files of a run are seen to: those of the last iterations in which an attempt was given up.
-const maxAccepted = 64
+// maxPublished is the number of guarded files per run; the newest are kept.
+const maxPublished = 64
 
-// Accepted are the files of iterations that succeeded after an attempt of theirs was given up: its agent knew the same
-// paths and may still write there. The zero value is ready. It is safe for concurrent use.
+// PublishedFiles guards the files of iterations that succeeded after an abandoned attempt: its agent knew the same
+// paths and may still write to them. The zero value is ready. It is safe for concurrent use.
 type PublishedFiles struct {
 	mu    sync.Mutex // guards:
-	files []accepted
+	files []publishedFile
 }
 
-type accepted struct {
-	name string      // in the session
-	info fs.FileInfo // as it was written
-	copy string      // the same content, where no other attempt writes
-	by   event.Event // without type and data: what a late delivery is about
-	at   store.Iteration
+type publishedFile struct {
+	name      string      // in the session
+	info      fs.FileInfo // after the write
+	copy      string      // the same content in the attempt's private directory
+	event     event.Event // key, cursor and attempt of a late delivery; without type and data
+	iteration store.Iteration
 }
 
-// add begins to see to a file that the attempt wrote, if it is there.
+// add guards a file of the attempt if both the file and its private copy exist.
 func (f *PublishedFiles) add(a *attempt, name, own string) {
 	info, err := a.Dir.Stat(name)
 	if f == nil || err != nil {
@@ -41,23 +41,23 @@ func (f *PublishedFiles) add(a *attempt, name, own string) {
 	by := event.Event{Key: a.command.Key, Cursor: a.command.Location.Cursor(), Attempt: a.command.Attempt}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.files = slices.DeleteFunc(f.files, func(known accepted) bool { return known.name == name })
-	f.files = append(f.files, accepted{name, info, own, by, store.Iteration(path.Dir(own))})
-	f.files = f.files[max(0, len(f.files)-maxAccepted):]
+	f.files = slices.DeleteFunc(f.files, func(known publishedFile) bool { return known.name == name })
+	f.files = append(f.files, publishedFile{name, info, own, by, store.Iteration(path.Dir(own))})
+	f.files = f.files[max(0, len(f.files)-maxPublished):]
 }
 
-// forget no longer sees to the files of an iteration, which is made once more.
+// forget stops guarding the files of an iteration that starts again.
 func (f *PublishedFiles) forget(it store.Iteration) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.files = slices.DeleteFunc(f.files, func(known accepted) bool { return path.Dir(known.name) == string(it) })
+	f.files = slices.DeleteFunc(f.files, func(known publishedFile) bool { return path.Dir(known.name) == string(it) })
 }
 
-// Mend gives accepted files back what they held, where an agent that was given up has written over them, puts what that
-// wrote aside, and records it. It costs nothing in a run in which no attempt was given up.
+// Restore rewrites published files that an abandoned agent has overwritten, archives the late content, and records
+// it. It costs nothing in a run without abandoned attempts.
 func (m *Runner) Restore(ctx context.Context, record func(context.Context, event.Event) error) {
 	f := m.Accepted
 	if f == nil {
@@ -67,20 +67,20 @@ func (m *Runner) Restore(ctx context.Context, record func(context.Context, event
 	defer f.mu.Unlock()
 	for i := range f.files {
 		file := &f.files[i]
-		if info, err := m.Dir.Stat(file.name); err == nil && unchanged(file.info, info) {
+		if info, err := m.Dir.Stat(file.name); err == nil && isUnchanged(file.info, info) {
 			continue
 		}
-		if err := m.mend(ctx, file, record); err != nil {
-			m.Log.Warn("a file that an agent that was given up has changed is not mended", "file", file.name, "error", err)
+		if err := m.restoreFile(ctx, file, record); err != nil {
+			m.Log.Warn("could not restore a file that an abandoned agent changed", "file", file.name, "error", err)
 		}
 	}
 }
 
-func (m *Runner) mend(ctx context.Context, file *accepted, record func(context.Context, event.Event) error) error {
+func (m *Runner) restoreFile(ctx context.Context, file *publishedFile, record func(context.Context, event.Event) error) error {
 	d := event.LateDeliveryData{What: event.LateFile, Path: file.name}
-	aside := string(file.at) + "/late-" + path.Base(file.name)
-	if m.Dir.Rename(file.name, aside) == nil { // else it was removed
-		d.Kept = refIf(m.Dir, aside)
+	aside := string(file.iteration) + "/late-" + path.Base(file.name)
+	if m.Dir.Rename(file.name, aside) == nil { // otherwise the agent removed it
+		d.Kept = optionalRef(m.Dir, aside)
 	}
 	info, err := m.Dir.Stat(file.copy)
 	if err != nil {
@@ -96,8 +96,8 @@ func (m *Runner) mend(ctx context.Context, file *accepted, record func(context.C
 	if file.info, err = m.Dir.Stat(file.name); err != nil {
 		return err
 	}
-	m.Log.Warn("an agent that was given up wrote over a file of the attempt after it; the file is as it was", "file", file.name)
-	e := event.New(event.LateDelivery, file.by.Cursor, file.by.Key, d)
-	e.Attempt = file.by.Attempt
+	m.Log.Warn("restored a file that an abandoned agent had overwritten", "file", file.name)
+	e := event.New(event.LateDelivery, file.event.Cursor, file.event.Key, d)
+	e.Attempt = file.event.Attempt
 	return record(ctx, e)
 }

@@ -25,23 +25,23 @@ import (
 )
 
 // asking is an agent that asks before its calls, like those that run their tools themselves.
-type asking struct{ agent }
+type askingProvider struct{ agent }
 
-func (a asking) Describe() sdk.Component {
+func (a askingProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "asking", Provider: &sdk.ProviderTraits{GatedTools: true}}
 }
 
-func (a asking) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a askingProvider) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
 
 // person answers what is asked and remembers it.
-type person struct {
+type fakeUser struct {
 	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
 
 	mu    sync.Mutex // guards:
 	asked []event.QuestionAskedData
 }
 
-func (p *person) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
+func (p *fakeUser) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
 	d, err := event.Decode[event.QuestionAskedData](e)
 	if err != nil {
 		return event.QuestionAnsweredData{}, err
@@ -55,22 +55,22 @@ func (p *person) ask(ctx context.Context, e event.Event) (event.QuestionAnswered
 	return p.answer(ctx, d)
 }
 
-func says(word, text string) func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+func answerWith(word, text string) func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 	return func(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 		return event.QuestionAnsweredData{ID: d.ID, Answer: word, Text: text, Digest: d.Digest}, nil
 	}
 }
 
-func expired(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+func answerExpired(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 	return event.QuestionAnsweredData{ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true}, nil
 }
 
 // gated is a bench whose agent asks before the calls, and then does its work whatever it was told.
-func gated(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *bench {
+func newGatedFixture(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
 	t.Helper()
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: p}
-	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		for _, c := range calls {
 			told(x.Call(ctx, c))
 		}
@@ -80,7 +80,7 @@ func gated(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls
 }
 
 // intents are the calls that were journaled.
-func (b *bench) intents() []event.ToolCallData {
+func (b *fixture) intents() []event.ToolCallData {
 	b.t.Helper()
 	var all []event.ToolCallData
 	for _, e := range b.records.events {
@@ -118,23 +118,23 @@ func TestVerdicts(t *testing.T) {
 		{"nobody there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is skip",
 		}, ""},
-		{"approved", &plan.Approvals{}, true, says("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
-		{"refused", &plan.Approvals{}, true, says("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
-		{"left out", &plan.Approvals{}, true, says("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
-		{"late", &plan.Approvals{OnTimeout: "skip"}, true, expired, sdk.Verdict{
+		{"approved", &plan.Approvals{}, true, answerWith("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
+		{"refused", &plan.Approvals{}, true, answerWith("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
+		{"left out", &plan.Approvals{}, true, answerWith("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
+		{"late", &plan.Approvals{OnTimeout: "skip"}, true, answerExpired, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "nobody answered in time, and policy.approvals.on_timeout is skip",
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got sdk.Verdict
-			var b *bench
-			b = gated(t, tt.policy, func(v sdk.Verdict, err error) {
+			var b *fixture
+			b = newGatedFixture(t, tt.policy, func(v sdk.Verdict, err error) {
 				if got = v; err != nil || len(b.intents()) != 1 {
 					t.Errorf("verdict %+v, %v, with %d intents", v, err, len(b.intents()))
 				}
 			}, call)
 			b.state.Waits, b.person.answer = tt.waits, tt.answer
-			if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+			if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 				t.Fatalf("%s %s", e.Type, e.Data)
 			}
 			tt.want.CallID = "c1"
@@ -166,11 +166,11 @@ func TestToolQuestions(t *testing.T) {
 		{CallID: "c2", Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)},
 		{CallID: "c3", Tool: "write", Args: long},
 	}
-	ask := func(t *testing.T, attempt int) (*bench, []event.QuestionAskedData) {
-		b := gated(t, &plan.Approvals{Timeout: 60}, func(sdk.Verdict, error) {}, calls...)
-		b.state.Waits, b.person.answer = true, says("approve", "")
+	ask := func(t *testing.T, attempt int) (*fixture, []event.QuestionAskedData) {
+		b := newGatedFixture(t, &plan.Approvals{Timeout: 60}, func(sdk.Verdict, error) {}, calls...)
+		b.state.Waits, b.person.answer = true, answerWith("approve", "")
 		before := time.Now()
-		b.make(t.Context(), 1, attempt)
+		b.run(t.Context(), 1, attempt)
 		for i := range b.person.asked {
 			d := &b.person.asked[i]
 			if d.Due == nil || d.Due.Before(before.Add(time.Minute)) || d.Due.After(time.Now().Add(time.Minute)) {
@@ -222,9 +222,9 @@ func TestWhatAPersonSees(t *testing.T) {
 		CallID: "c1", Tool: "write_file", Args: json.RawMessage(`{"path":"src/a.go","content":"a\nb\n","mode":420}`), Effect: sdk.EffectIdempotent,
 		Category: sdk.CategoryFileWrite, Paths: []string{"src/a.go"}, Turn: 3, Preview: whole.String(), Reason: "it is missing",
 	}
-	b := gated(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
-	b.state.Waits, b.person.answer = true, says("approve", "")
-	b.make(t.Context(), 1, 1)
+	b := newGatedFixture(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
+	b.state.Waits, b.person.answer = true, answerWith("approve", "")
+	b.run(t.Context(), 1, 1)
 	asked := b.person.asked[0]
 	want := event.QuestionAskedData{
 		ID: asked.ID, Digest: asked.Digest, Kind: "tool", Text: "the agent wants to run write_file: src/a.go", Options: []string{"approve", "reject", "skip"},
@@ -254,9 +254,9 @@ func TestWhatAPersonSees(t *testing.T) {
 	} {
 		other := call
 		change(&other)
-		b := gated(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
-		b.state.Waits, b.person.answer = true, says("approve", "")
-		b.make(t.Context(), 1, 1)
+		b := newGatedFixture(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
+		b.state.Waits, b.person.answer = true, answerWith("approve", "")
+		b.run(t.Context(), 1, 1)
 		if d := b.person.asked[0]; d.Digest == asked.Digest || d.ID != asked.ID {
 			t.Errorf("%+v: the same question", other)
 		}
@@ -267,14 +267,14 @@ func TestWhatAPersonSees(t *testing.T) {
 // then. Time that a person took to answer is none of it.
 func TestResultsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{}}
 		b.state.Waits = true
 		b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 			time.Sleep(time.Hour)
-			return says("approve", "")(ctx, d)
+			return answerWith("approve", "")(ctx, d)
 		}
-		b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 			in, out := int64(40), int64(2)
 			x.Result(sdk.ToolResult{CallID: "nobody knows", Status: sdk.ToolSuccess})
 			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})
@@ -287,7 +287,7 @@ func TestResultsOfCalls(t *testing.T) {
 			x.ObserveResult(sdk.ToolResult{CallID: "c2", Status: sdk.ToolDenied})
 			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 		}}
-		b.make(t.Context(), 1, 1)
+		b.run(t.Context(), 1, 1)
 		var got []event.ToolResultData
 		for _, e := range b.records.events {
 			if e.Type != event.ToolResult {
@@ -313,9 +313,9 @@ func TestResultsOfCalls(t *testing.T) {
 // D7, C5: what no policy can allow is denied without one, too, and the attempt's own files are not asked about.
 func TestGuardedCalls(t *testing.T) {
 	var told []sdk.VerdictAction
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{Default: "deny"}}
-	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		own, err := filepath.Rel(req.WorkDir, req.Paths.Result)
 		if err != nil {
 			t.Error(err)
@@ -328,7 +328,7 @@ func TestGuardedCalls(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	}}
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, told); diff != "" {
 		t.Error(diff)
 	}
@@ -362,9 +362,9 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var told error
-			b := gated(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
-			b.state.Waits, b.person.answer = tt.waits, expired
-			d := b.failure(b.make(t.Context(), 1, 1))
+			b := newGatedFixture(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
+			b.state.Waits, b.person.answer = tt.waits, answerExpired
+			d := b.failure(b.run(t.Context(), 1, 1))
 			if d.ErrorType != "approval_required" || d.Code != "ACODE-EXEC-005" || d.Message != tt.message || !strings.Contains(d.Remedy, tt.hint) || d.Retryable || d.Escalate != tt.escalate {
 				t.Errorf("failure %+v", d)
 			}
@@ -387,14 +387,14 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, nil)
+				b := newFixture(t, nil)
 				b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
 				b.state.Waits = tt.waits
 				b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 					time.Sleep(8 * time.Hour)
-					return says("approve", "")(ctx, d)
+					return answerWith("approve", "")(ctx, d)
 				}
-				b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 					if req.Timeout != tt.limit {
 						t.Errorf("timeout %s, want %s", req.Timeout, tt.limit)
 					}
@@ -406,7 +406,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 					}
 					return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 				}}
-				if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+				if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 					t.Errorf("%s %s", e.Type, e.Data)
 				}
 			})
@@ -414,20 +414,20 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	}
 	t.Run("its own time is over all the same", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newFixture(t, nil)
 			b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
 			b.state.Waits = true
 			b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 				time.Sleep(time.Hour)
-				return says("approve", "")(ctx, d)
+				return answerWith("approve", "")(ctx, d)
 			}
-			b.maker.Providers = asking{func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			b.maker.Providers = askingProvider{func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 				_, _ = x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write"})
 				<-ctx.Done()
 				return sdk.ExecuteResult{}, ctx.Err()
 			}}
 			began := time.Now()
-			d := b.failure(b.make(t.Context(), 1, 1))
+			d := b.failure(b.run(t.Context(), 1, 1))
 			if d.ErrorType != string(failure.IterationTimeout) || time.Since(began) != time.Hour+10*time.Second {
 				t.Errorf("after %s: %+v", time.Since(began), d)
 			}
@@ -463,7 +463,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got sdk.Verdict
 			tt.call.CallID = "c1"
-			b := gated(t, &plan.Approvals{}, func(v sdk.Verdict, err error) {
+			b := newGatedFixture(t, &plan.Approvals{}, func(v sdk.Verdict, err error) {
 				if got = v; err != nil {
 					t.Error(err)
 				}
@@ -481,8 +481,8 @@ func TestVerdictsAfterACrash(t *testing.T) {
 				loop.Calls = []state.Call{{Call: *tt.was}}
 			}
 			b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Loop: loop}
-			b.state.Waits, b.person.answer = true, says("reject", "")
-			b.make(t.Context(), 1, 1)
+			b.state.Waits, b.person.answer = true, answerWith("reject", "")
+			b.run(t.Context(), 1, 1)
 			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.asked) == 1) {
 				t.Errorf("verdict %+v, asked %+v", got, b.person.asked)
 			}

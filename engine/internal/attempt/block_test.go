@@ -21,9 +21,9 @@ import (
 // what is known of its loop is that of its provider.
 func TestAttemptInABlock(t *testing.T) {
 	var got sdk.ExecuteRequest
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		got = req
-		return writes(`{"summary":"done"}`)(ctx, req, x)
+		return resultWriter(`{"summary":"done"}`)(ctx, req, x)
 	})
 	b.maker.Plan.Nodes[0] = plan.Node{Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "agent", As: "calm"}}, Stages: []plan.Node{{
 		Path: "0.0", ID: "draft", Kind: plan.KindStage, Prompt: "${PROGRESS}|${OUTPUT}|${OUTPUT_PATH}", OutputPath: "../plans/${SESSION}.md",

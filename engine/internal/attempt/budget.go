@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// ContextOf is how many tokens the provider's model takes in. It fails where the provider does not say.
+// ContextOf returns the context size of the provider's model in tokens. It fails if the provider does not state one.
 func ContextOf(provider sdk.Provider, n *plan.Node) (int64, error) {
 	c := provider.Describe()
 	if c.Provider == nil || c.Provider.ContextTokens <= 0 {
@@ -17,7 +17,7 @@ func ContextOf(provider sdk.Provider, n *plan.Node) (int64, error) {
 	return c.Provider.ContextTokens, nil
 }
 
-// budget is what the attempt may consume, nil where no ceiling holds.
+// budget returns the attempt's spending limits, nil without limits.
 func (a *attempt) budget() *sdk.Budget {
 	part := a.loop().Allowance()
 	if part == nil {

@@ -13,31 +13,31 @@ const (
 	maxElement = 1 << 10
 )
 
-// Completed is the end of an iteration of the stage with the name, made of its last attempt and the reading of its
-// result. The outcome is the caller's to add.
-func Completed(name string, made event.AttemptCompleteData, r result.Reading) event.IterationCompleteData {
+// NewIterationComplete returns the data of iteration_complete for the stage called name, from its last attempt and
+// its result. The caller adds the outcome.
+func NewIterationComplete(name string, last event.AttemptCompleteData, r result.Reading) event.IterationCompleteData {
 	return event.IterationCompleteData{
-		Decision: made.Decision, Reason: brief(r.Reason), Ask: made.Ask, Stage: name, Summary: brief(r.Result.Summary),
-		FilesTouched: shortList(r.Result.Work.FilesTouched), ItemsCompleted: shortList(r.Result.Work.ItemsCompleted),
+		Decision: last.Decision, Reason: truncateText(r.Reason), Ask: last.Ask, Stage: name, Summary: truncateText(r.Result.Summary),
+		FilesTouched: truncateList(r.Result.Work.FilesTouched), ItemsCompleted: truncateList(r.Result.Work.ItemsCompleted),
 		Signals: event.Signals{
-			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: brief(r.Result.Signals.Risk), Notes: brief(r.Result.Signals.Notes),
+			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: truncateText(r.Result.Signals.Risk), Notes: truncateText(r.Result.Signals.Notes),
 		},
-		Result: made.Result, Output: made.Output, Usage: made.Usage, Model: made.Model, AgentVersion: made.AgentVersion,
-		DurationMS: made.DurationMS,
+		Result: last.Result, Output: last.Output, Usage: last.Usage, Model: last.Model, AgentVersion: last.AgentVersion,
+		DurationMS: last.DurationMS,
 	}
 }
 
-// brief is a text as events carry it; the files hold it whole.
-func brief(s string) string { return event.Truncate(s, event.MaxText) }
+// truncateText shortens a text for an event; the files have the whole text.
+func truncateText(s string) string { return event.Truncate(s, event.MaxText) }
 
-// shortList is the beginning of a list: maxList elements, and as much text as one text may have.
-func shortList(list []string) []string {
+// truncateList returns the first maxList elements, with at most [event.MaxText] bytes in all.
+func truncateList(list []string) []string {
 	out := make([]string, 0, min(len(list), maxList))
-	room := event.MaxText
+	left := event.MaxText
 	for _, s := range list[:min(len(list), maxList)] {
 		s = event.Truncate(s, maxElement)
 		b, _ := json.Marshal(s) // strings always marshal
-		if room -= len(b) + len(","); room < 0 {
+		if left -= len(b) + len(","); left < 0 {
 			break
 		}
 		out = append(out, s)

@@ -25,15 +25,15 @@ func TestHandover(t *testing.T) {
 		{"another tool", "other", "a! a+", ""},
 		{"no tool", "", "a! a+", ""},
 	} {
-		h := &handover{tool: tt.tool}
+		h := &artifactCalls{tool: tt.tool}
 		for word := range strings.FieldsSeq(tt.calls) {
 			switch id := word[:1]; word[1] {
 			case '!':
-				h.made(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
+				h.add(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
 			case '+':
-				h.ended(id, sdk.ToolSuccess)
+				h.finish(id, sdk.ToolSuccess)
 			default:
-				h.ended(id, sdk.ToolDenied)
+				h.finish(id, sdk.ToolDenied)
 			}
 		}
 		got := ""

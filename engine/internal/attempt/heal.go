@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// The agent of a heal is told what it would be told anyway, and what is wrong with the artifact that the last attempt
-// left.
-
-// faults lists them for the agent, each as JSON; "" for none.
-func (a *attempt) faults() string {
+// faultReport describes the faults of the previous artifact for the agent, one JSON object per line; "" without
+// faults.
+func (a *attempt) faultReport() string {
 	faults := a.loop().Faults
 	if len(faults) == 0 {
 		return ""
@@ -20,13 +18,13 @@ func (a *attempt) faults() string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	for _, f := range faults {
-		if err := e.Encode(f); err != nil { // three texts always encode
+		if err := e.Encode(f); err != nil { // three strings always encode
 			panic(fmt.Sprintf("render a fault: %v", err))
 		}
 	}
 	for _, name := range []string{a.iteration.ArtifactCall(), a.iteration.Artifact(), a.iteration.ArtifactJSON()} {
-		if info, err := a.Dir.Stat(a.superseded(name)); err == nil && info.Mode().IsRegular() {
-			fmt.Fprintf(&b, "What it left is in %s\n", a.Dir.Abs(a.superseded(name)))
+		if info, err := a.Dir.Stat(a.supersededPath(name)); err == nil && info.Mode().IsRegular() {
+			fmt.Fprintf(&b, "What it left is in %s\n", a.Dir.Abs(a.supersededPath(name)))
 			break
 		}
 	}

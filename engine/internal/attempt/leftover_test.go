@@ -19,13 +19,13 @@ import (
 
 // A silent attempt after one that a crash cut off has no output: later iterations would read it.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})
 	if _, err := b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")); err != nil {
 		t.Fatal(err)
 	}
-	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	if _, err := b.maker.Dir.Stat("stage-00-build/iterations/001/output.md"); !errors.Is(err, fs.ErrNotExist) {
@@ -46,16 +46,16 @@ func TestStrangeResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+			b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 				if req.Attempt == 1 {
 					return sdk.ExecuteResult{}, tt.put(req.Paths.Result)
 				}
 				return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 			})
-			if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || d.Retryable {
+			if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || d.Retryable {
 				t.Errorf("first attempt: %+v", d)
 			}
-			if e := b.make(t.Context(), 1, 2); e.Type != event.IterationComplete {
+			if e := b.run(t.Context(), 1, 2); e.Type != event.IterationComplete {
 				t.Errorf("second attempt: %s %s", e.Type, e.Data)
 			}
 		})
@@ -64,13 +64,13 @@ func TestStrangeResults(t *testing.T) {
 
 // U092: what the engine itself wrote in the iteration before is no file of the agent's, however soon.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})
 	b.node.OutputPath = "out.md"
 	for i, want := range []string{"x\n", "xx\n"} {
-		b.make(t.Context(), i+1, 1)
+		b.run(t.Context(), i+1, 1)
 		if got, err := os.ReadFile(filepath.Join(b.root, "out.md")); err != nil || string(got) != want {
 			t.Errorf("after iteration %d: %q, %v", i+1, got, err)
 		}
@@ -81,13 +81,13 @@ func TestOutputPathFollowsQuickIterations(t *testing.T) {
 // handed back to it.
 func TestBlobsAreNotWrittenOver(t *testing.T) {
 	args := ""
-	b := newBench(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		_, err := x.Call(ctx, sdk.ToolCall{CallID: args[:1], Tool: "pay", Args: json.RawMessage(`"` + args + `"`)})
 		return sdk.ExecuteResult{}, errors.Join(err, x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: []byte(args)}))
 	})
 	for _, letter := range []string{"a", "b"} {
 		args = strings.Repeat(letter, maxInline)
-		b.make(t.Context(), 1, 1)
+		b.run(t.Context(), 1, 1)
 	}
 	for _, e := range b.records.events {
 		call, err := event.Decode[event.ToolCallData](e)
@@ -132,8 +132,8 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 		}, event.Error},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, tt.work)
-			e := b.make(t.Context(), 1, 1)
+			b := newFixture(t, tt.work)
+			e := b.run(t.Context(), 1, 1)
 			if e.Type != tt.want {
 				t.Fatalf("%s %s", e.Type, e.Data)
 			}
@@ -148,14 +148,14 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 // The status.json that an agent wrote last stays where people look for it, also when a further attempt wrote nothing; the
 // next attempt does not take it for its own.
 func TestStatusStays(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {
 			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Status, []byte("{nope"), 0o644)
 		}
 		return sdk.ExecuteResult{}, nil
 	})
 	for attempt, want := range []failure.Kind{failure.ResultInvalid, failure.ResultMissing, failure.ResultMissing} {
-		if d := b.failure(b.make(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
+		if d := b.failure(b.run(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
 			t.Errorf("attempt %d: %+v", attempt+1, d)
 		}
 		text, err := b.maker.Dir.Read("stage-00-build/iterations/001/status.json", 100)
@@ -170,8 +170,8 @@ func TestStatusStays(t *testing.T) {
 func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	name := "stage-00-build/run-0.md"
 	var during []byte
-	var b *bench
-	b = newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	var b *fixture
+	b = newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		var err error
 		during, err = b.maker.Dir.Read(name, 100)
 		return sdk.ExecuteResult{Output: "said"}, errors.Join(err, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644))
@@ -179,7 +179,7 @@ func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	if _, err := b.maker.Dir.Write(name, []byte("of an earlier run\n")); err != nil {
 		t.Fatal(err)
 	}
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	after, err := b.maker.Dir.Read(name, 100)
 	if err != nil || len(during) != 0 || string(after) != "said\n" {
 		t.Errorf("during %q, after %q, %v", during, after, err)

@@ -15,14 +15,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// The agent of an iteration's first attempt leaves what it came to in the iteration's directory, where the Bash engine
-// has it. That of a further attempt gets paths of its own, so that what the agent of one that was given up still writes
-// cannot be taken for its result; when the attempt ends, the kernel puts what it left where the first one's would be.
+// The agent of a first attempt writes its result files to the iteration's directory, as in the Bash engine. A retry gets
+// a private directory, because the agent of an abandoned attempt may still write to the first one. At its end the
+// engine publishes the files in the iteration's directory.
 
-// place is the directory in which the agent of this attempt leaves what it came to. One that makes a bad artifact again
-// has the paths of the attempt that made it, which was not given up; one that goes on from a checkpoint was told those of
-// the attempt that saved it.
-func (a *attempt) place() store.Iteration {
+// chooseOutputDir returns the directory for the agent's result files. A retry of an invalid artifact uses that
+// attempt's paths, since it was not abandoned. A resume from a checkpoint uses the paths of the attempt that saved
+// it.
+func (a *attempt) chooseOutputDir() store.Iteration {
 	n := a.command.Attempt
 	if l := a.loop(); len(l.Faults) > 0 {
 		n = max(1, n-l.ArtifactRetries)
@@ -38,40 +38,40 @@ func (a *attempt) place() store.Iteration {
 	return a.iteration
 }
 
-// apart reports whether the agent writes elsewhere than a first attempt's would.
-func (a *attempt) apart() bool { return a.reports != a.iteration }
+// usesPrivateDir reports whether the agent writes to a directory other than the first attempt's.
+func (a *attempt) usesPrivateDir() bool { return a.outputDir != a.iteration }
 
-// reportsIn are the files in which an agent leaves what it came to, in a directory.
-func reportsIn(it store.Iteration) []string {
+// reportFiles returns the result files of an agent in a directory.
+func reportFiles(it store.Iteration) []string {
 	return []string{it.Result(), it.Status(), it.Artifact(), it.ArtifactJSON()}
 }
 
-// watched is a path that an attempt before this one was given, as it is at the beginning of this one.
-type watched struct {
-	name string
-	of   int // the attempt
-	info fs.FileInfo
+// watchedFile is a path of an earlier attempt and its state when this attempt began.
+type watchedFile struct {
+	name    string
+	attempt int // the attempt
+	info    fs.FileInfo
 }
 
-// watch remembers what lies at the paths of the attempts before this one: what is new there when it ends was written
-// by an attempt that was given up.
-func (a *attempt) watch() error {
-	if a.apart() {
-		for _, name := range append(reportsIn(a.iteration), a.iteration.Output()) {
+// watchEarlierPaths records the files at the paths of earlier attempts. A change found at the end comes from an
+// abandoned attempt.
+func (a *attempt) watchEarlierPaths() error {
+	if a.usesPrivateDir() {
+		for _, name := range append(reportFiles(a.iteration), a.iteration.Output()) {
 			a.watchFile(name, 1)
 		}
 	}
-	if a.before == nil {
+	if a.previousTry == nil {
 		return nil
 	}
-	made, err := a.Dir.Entries(path.Dir(a.private()))
+	attempts, err := a.Dir.Entries(path.Dir(a.privateDir()))
 	if err != nil {
 		return err
 	}
-	for _, e := range made {
+	for _, e := range attempts {
 		n, err := strconv.Atoi(e.Name())
-		if it := store.Iteration(a.iteration.Attempt(n)); err == nil && it != a.reports {
-			for _, name := range reportsIn(it) {
+		if it := store.Iteration(a.iteration.Attempt(n)); err == nil && it != a.outputDir {
+			for _, name := range reportFiles(it) {
 				a.watchFile(name, n)
 			}
 		}
@@ -79,39 +79,39 @@ func (a *attempt) watch() error {
 	return nil
 }
 
-func (a *attempt) watchFile(name string, of int) {
-	info, _ := a.Dir.Stat(name) // nil: nothing lies there
-	a.watching = append(a.watching, watched{name, of, info})
+func (a *attempt) watchFile(name string, number int) {
+	info, _ := a.Dir.Stat(name) // nil: no such file
+	a.watchedFiles = append(a.watchedFiles, watchedFile{name, number, info})
 }
 
-// refuseLate finds what came at the paths of attempts that were given up while this one was at work. What lies in the
-// place of this one's own goes aside.
-func (a *attempt) refuseLate() {
-	for _, w := range a.watching {
+// refuseLateFiles records the files that abandoned attempts wrote during this one. A file at one of this attempt's
+// result paths is archived.
+func (a *attempt) refuseLateFiles() {
+	for _, w := range a.watchedFiles {
 		info, err := a.Dir.Stat(w.name)
-		if err != nil || unchanged(w.info, info) {
+		if err != nil || isUnchanged(w.info, info) {
 			continue
 		}
-		a.refuse(w.name, w.of, path.Dir(w.name) == string(a.iteration))
+		a.refuseLateFile(w.name, w.attempt, path.Dir(w.name) == string(a.iteration))
 	}
-	a.watching = nil
+	a.watchedFiles = nil
 }
 
-// refuse records a file that came late, and puts it aside where it is in the way.
-func (a *attempt) refuse(name string, of int, inTheWay bool) {
+// refuseLateFile records a late file, and archives it if it is in the way.
+func (a *attempt) refuseLateFile(name string, number int, inTheWay bool) {
 	kept := name
 	if inTheWay {
-		kept = a.private() + "/late-" + path.Base(name)
+		kept = a.privateDir() + "/late-" + path.Base(name)
 		if err := a.Dir.Rename(name, kept); err != nil {
-			a.log.Warn("a file of an attempt that was given up is not moved aside", "file", name, "error", err)
+			a.log.Warn("could not archive a file of an abandoned attempt", "file", name, "error", err)
 			return
 		}
 	}
-	a.tellLate(event.LateDeliveryData{What: event.LateFile, Of: of, GivenUp: a.before.givenUpFor(), Path: name, Kept: refIf(a.Dir, kept)})
+	a.recordLateDelivery(event.LateDeliveryData{What: event.LateFile, Of: number, GivenUp: a.previousTry.failureKind(), Path: name, Kept: optionalRef(a.Dir, kept)})
 }
 
-// refIf refers to a file, nil if it cannot be read.
-func refIf(d *store.Dir, name string) *event.Ref {
+// optionalRef returns a reference to a file, nil if the file cannot be read.
+func optionalRef(d *store.Dir, name string) *event.Ref {
 	ref, err := d.Ref(name)
 	if err != nil {
 		return nil
@@ -119,16 +119,16 @@ func refIf(d *store.Dir, name string) *event.Ref {
 	return &ref
 }
 
-// publish puts what the agent left where that of a first attempt would be, and says so in context.json, but for the result of one that succeeded,
-// which has been written there in its normal form. What is no file that can be read is moved there, for whoever
-// looks at it to say so.
+// publish copies the agent's files to the paths of a first attempt and updates context.json. It skips the result
+// after a success, because its normal form is already there. Unreadable files are moved, so that the reader reports
+// them.
 func (a *attempt) publish(succeeded bool) error {
-	if !a.apart() {
+	if !a.usesPrivateDir() {
 		return nil
 	}
-	faults := []error{a.tellWhere()}
-	to := reportsIn(a.iteration)
-	for i, name := range reportsIn(a.reports) {
+	faults := []error{a.rewriteContextPaths()}
+	to := reportFiles(a.iteration)
+	for i, name := range reportFiles(a.outputDir) {
 		if i == 0 && succeeded {
 			continue
 		}
@@ -137,11 +137,11 @@ func (a *attempt) publish(succeeded bool) error {
 			limit = a.node.Artifact.Limit()
 		}
 		data, err := a.Dir.Read(name, limit)
-		var gone *failure.Error
+		var known *failure.Error
 		switch {
 		case err == nil:
 			err = a.Dir.Replace(to[i], data)
-		case errors.As(err, &gone):
+		case errors.As(err, &known):
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil
 		default:
@@ -152,9 +152,9 @@ func (a *attempt) publish(succeeded bool) error {
 	return errors.Join(faults...)
 }
 
-// tellWhere puts the paths into context.json at which the files of the attempt lie when it is over.
-func (a *attempt) tellWhere() error {
-	if a.context.Session == "" { // it was not written
+// rewriteContextPaths updates context.json with the final paths of the attempt's files.
+func (a *attempt) rewriteContextPaths() error {
+	if a.context.Session == "" { // prepare has not written it
 		return nil
 	}
 	a.context.Paths.Status, a.context.Paths.Result = a.Dir.Abs(a.iteration.Status()), a.Dir.Abs(a.iteration.Result())
@@ -165,17 +165,17 @@ func (a *attempt) tellWhere() error {
 	return err
 }
 
-// keepApart ends an attempt that succeeded after one that was given up: its files are put where they belong, and
-// [Accepted] sees to it that they stay what they are.
-func (a *attempt) keepApart(normal []byte, out *event.Ref) error {
-	if !a.apart() {
+// publishRetry publishes the files of an attempt that succeeded after an abandoned one. [PublishedFiles] guards them
+// from then on.
+func (a *attempt) publishRetry(normal []byte, out *event.Ref) error {
+	if !a.usesPrivateDir() {
 		return nil
 	}
-	if err := errors.Join(a.publish(true), a.Dir.Replace(a.reports.Result(), normal)); err != nil {
+	if err := errors.Join(a.publish(true), a.Dir.Replace(a.outputDir.Result(), normal)); err != nil {
 		return err
 	}
-	to := reportsIn(a.iteration)
-	for i, name := range reportsIn(a.reports) {
+	to := reportFiles(a.iteration)
+	for i, name := range reportFiles(a.outputDir) {
 		a.Accepted.add(a, to[i], name)
 	}
 	if out == nil {
@@ -185,7 +185,7 @@ func (a *attempt) keepApart(normal []byte, out *event.Ref) error {
 	if err != nil {
 		return err
 	}
-	own := a.private() + "/output.md"
+	own := a.privateDir() + "/output.md"
 	if err := a.Dir.Replace(own, text); err != nil {
 		return err
 	}
@@ -193,37 +193,37 @@ func (a *attempt) keepApart(normal []byte, out *event.Ref) error {
 	return nil
 }
 
-// setAsideReports moves what an earlier attempt left aside: it would be taken for this one's. What it left after it
-// was given up is told of.
-func (a *attempt) setAsideReports() error {
-	for _, name := range a.left() {
-		if err := a.setAsideFrom(name, a.superseded(name)); err != nil {
+// archiveReports archives the result files of an earlier attempt, so that they are not read as this one's. It records
+// those written after that attempt was abandoned.
+func (a *attempt) archiveReports() error {
+	for _, name := range a.archivedFiles() {
+		if err := a.archiveFile(name, a.supersededPath(name)); err != nil {
 			return err
 		}
 	}
-	if !a.apart() {
+	if !a.usesPrivateDir() {
 		return nil
 	}
-	for _, name := range reportsIn(a.reports) { // of one with the same number, that a crash cut off
-		if err := a.setAsideFrom(name, a.private()+"/earlier-"+path.Base(name)); err != nil {
+	for _, name := range reportFiles(a.outputDir) { // of an attempt with the same number that a crash interrupted
+		if err := a.archiveFile(name, a.privateDir()+"/earlier-"+path.Base(name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *attempt) setAsideFrom(name, to string) error {
+func (a *attempt) archiveFile(name, to string) error {
 	var written time.Time
-	if a.before != nil {
+	if a.previousTry != nil {
 		if info, err := a.Dir.Stat(name); err == nil {
 			written = info.ModTime()
 		}
 	}
-	if err := a.setAside(name, to); err != nil {
+	if err := a.archive(name, to); err != nil {
 		return err
 	}
-	if a.before != nil && written.After(a.before.over) {
-		a.tellLate(event.LateDeliveryData{What: event.LateFile, Of: a.before.Attempt, GivenUp: a.before.givenUpFor(), Path: name, Kept: refIf(a.Dir, to)})
+	if a.previousTry != nil && written.After(a.previousTry.endedAt) {
+		a.recordLateDelivery(event.LateDeliveryData{What: event.LateFile, Of: a.previousTry.Attempt, GivenUp: a.previousTry.failureKind(), Path: name, Kept: optionalRef(a.Dir, to)})
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ func (a *attempt) loop() state.Loop {
 	return l
 }
 
-// resumption is what an attempt that a crash cut off is handed back, nil for any other.
-func (a *attempt) resumption() (*sdk.Resume, error) {
+// resumeData returns the checkpoint and calls of an attempt that a crash interrupted, nil for any other.
+func (a *attempt) resumeData() (*sdk.Resume, error) {
 	l := a.loop()
 	if l.Checkpoint == nil && len(l.Calls) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing to take up
+		return nil, nil //nolint:nilnil // nothing to resume
 	}
 	r := &sdk.Resume{}
 	if l.Checkpoint != nil {
@@ -41,7 +41,7 @@ func (a *attempt) resumption() (*sdk.Resume, error) {
 }
 
 func (a *attempt) resumedCall(c state.Call) (sdk.ResumedCall, error) {
-	args, err := a.inlined(c.Call.Args, c.Call.ArgsRef)
+	args, err := a.readPayload(c.Call.Args, c.Call.ArgsRef)
 	if err != nil {
 		return sdk.ResumedCall{}, err
 	}
@@ -56,11 +56,11 @@ func (a *attempt) resumedCall(c state.Call) (sdk.ResumedCall, error) {
 }
 
 func (a *attempt) toolResult(d *event.ToolResultData) (*sdk.ToolResult, error) {
-	result, err := a.inlined(d.Result, d.ResultRef)
+	result, err := a.readPayload(d.Result, d.ResultRef)
 	return &sdk.ToolResult{CallID: d.CallID, Status: sdk.ToolStatus(d.Status), Result: result}, err
 }
 
-func (a *attempt) inlined(raw []byte, ref *event.Ref) ([]byte, error) {
+func (a *attempt) readPayload(raw []byte, ref *event.Ref) ([]byte, error) {
 	if ref == nil {
 		return raw, nil
 	}

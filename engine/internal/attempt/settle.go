@@ -24,14 +24,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// keepOutput writes output.md, cleaned, and returns its reference, nil if the agent said nothing. A
-// failed attempt's output is kept in its own directory, where the next attempt leaves it alone.
-func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
+// writeOutput writes the cleaned output.md and returns its reference, nil without output. Output of a failed attempt
+// goes to its own directory, which retries do not change.
+func (a *attempt) writeOutput(failed bool) (*event.Ref, error) {
 	if a.exchange == nil {
 		return nil, nil //nolint:nilnil // no output is no error
 	}
 	a.exchange.flush()
-	a.keepStreams()
+	a.closeStreams()
 	raw := a.result.Output
 	if raw == "" {
 		raw, _ = a.exchange.text.Text()
@@ -44,32 +44,32 @@ func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
 		return nil, nil //nolint:nilnil // no output is no error
 	}
 	if failed {
-		ref, err := a.Dir.Write(a.private()+"/output.md", []byte(text))
+		ref, err := a.Dir.Write(a.privateDir()+"/output.md", []byte(text))
 		return &ref, err
 	}
 	ref := store.Ref(a.iteration.Output(), []byte(text))
-	a.keeping.Go(func() { _, a.notKept = a.Dir.Write(ref.Path, []byte(text)) })
+	a.outputWrite.Go(func() { _, a.outputErr = a.Dir.Write(ref.Path, []byte(text)) })
 	return &ref, a.copyOutput(text)
 }
 
-// keepStreams ends the files of the agent's own event stream and diagnostics.
-func (a *attempt) keepStreams() {
-	for _, s := range []*spool{&a.exchange.raw, &a.exchange.stderr} {
+// closeStreams closes the files of the agent's event stream and stderr.
+func (a *attempt) closeStreams() {
+	for _, s := range []*streamFile{&a.exchange.raw, &a.exchange.stderr} {
 		if err := s.close(); err != nil {
-			a.log.Warn("a stream of the agent was not kept whole", "file", s.name, "error", err)
+			a.log.Warn("could not write the whole stream of the agent", "file", s.name, "error", err)
 		}
 	}
 }
 
-// copyOutput puts the output where Bash has it at the stage, in pipelines, and where the node
-// declares it, unless the agent wrote that file itself (REQUIREMENTS U092, D24).
+// copyOutput copies the output to the stage's file of the Bash engine (pipelines only), and to the node's output_path
+// unless the agent wrote that file (REQUIREMENTS U092, D24).
 func (a *attempt) copyOutput(text string) error {
-	if name := a.mirrored(); name != "" {
+	if name := a.stageOutput(); name != "" {
 		if err := a.Dir.Replace(name, []byte(text)); err != nil {
 			return err
 		}
 	}
-	name := a.outputName()
+	name := a.declaredPath()
 	if name == "" {
 		return nil
 	}
@@ -77,74 +77,75 @@ func (a *attempt) copyOutput(text string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && !unchanged(a.declared, info) {
+	if err == nil && !isUnchanged(a.declaredInfo, info) {
 		return nil
 	}
 	return a.Project.Replace(name, []byte(text))
 }
 
-// unchanged reports whether a file is still the one that lay there before, nil for none.
-func unchanged(before, now fs.FileInfo) bool {
+// isUnchanged reports whether a file is the same as before; false if before is nil.
+func isUnchanged(before, now fs.FileInfo) bool {
 	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
-// settle normalizes the result, writes it and makes the completing event.
-func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, error) {
-	resultJSON, err := a.said(a.reports.Result())
+// complete normalizes and writes the result and returns the completing event.
+func (a *attempt) complete(ctx context.Context, out *event.Ref) (event.Event, error) {
+	resultJSON, err := a.readAgentFile(a.outputDir.Result())
 	if err != nil {
 		return event.Event{}, err
 	}
-	statusJSON, err := a.said(a.reports.Status())
+	statusJSON, err := a.readAgentFile(a.outputDir.Status())
 	if err != nil {
 		return event.Event{}, err
 	}
 	r, err := result.Normalize(redaction.Result(a.Redactor, resultJSON), redaction.Result(a.Redactor, statusJSON), a.node.HasContract())
 	if err != nil {
-		return event.Event{}, a.explain(err)
+		return event.Event{}, a.explainMissingResult(err)
 	}
 	ref, err := a.Dir.Write(a.iteration.Result(), r.Result.JSON())
-	a.keeping.Wait()
-	if err := errors.Join(err, a.notKept); err != nil {
+	a.outputWrite.Wait()
+	if err := errors.Join(err, a.outputErr); err != nil {
 		return event.Event{}, err
 	}
-	if err := a.keepApart(r.Result.JSON(), out); err != nil {
+	if err := a.publishRetry(r.Result.JSON(), out); err != nil {
 		return event.Event{}, err
 	}
-	if err := a.keepArtifact(); err != nil {
+	if err := a.syncArtifact(); err != nil {
 		return event.Event{}, err
 	}
 	if err := a.recordEnd("completed", nil, out); err != nil {
 		return event.Event{}, err
 	}
-	a.tellBlock(ctx, ref)
-	return a.completed(r, ref, out)
+	a.recordWorkerComplete(ctx, ref)
+	return a.completionEvent(r, ref, out)
 }
 
-// keepArtifact makes the file durable in which the agent left its artifact, before the journal says that the attempt is over: from
-// then on nobody asks the agent again, and what it left is read by whoever settles the iteration.
-func (a *attempt) keepArtifact() error {
+// syncArtifact makes the artifact's file durable before the journal records the attempt's end: after that the agent
+// does not run again, and the evaluation reads the file.
+func (a *attempt) syncArtifact() error {
 	if a.node.Artifact == nil || a.command.Location.Step != "" {
 		return nil
 	}
 	return a.Dir.Sync(string(a.iteration), path.Base(a.iteration.Artifact()), path.Base(a.iteration.ArtifactJSON()))
 }
 
-// completed is the event that ends the attempt: the iteration's end, unless its outcome is still to be settled.
-func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) (event.Event, error) {
-	made := event.AttemptCompleteData{
+// completionEvent returns the event that ends the attempt: iteration_complete, or attempt_complete if the node's
+// contract still has to be evaluated.
+func (a *attempt) completionEvent(r result.Reading, ref event.Ref, out *event.Ref) (event.Event, error) {
+	data := event.AttemptCompleteData{
 		Decision: r.Decision, Ask: r.Ask, Result: ref, Output: out, Usage: a.usage(),
 		Model: event.Truncate(a.result.Model, event.MaxName), AgentVersion: event.Truncate(a.result.AgentVersion, event.MaxName),
 		DurationMS: time.Since(a.started).Milliseconds(),
 	}
 	at := a.command.Location
-	e := event.New(event.AttemptComplete, at.Cursor(), a.command.Key, made)
+	e := event.New(event.AttemptComplete, at.Cursor(), a.command.Key, data)
 	switch name := schedule.NodeName(a.Plan, a.state, a.node); {
 	case !a.node.HasContract():
-		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, Completed(name, made, r))
-	case at.Step != "": // its node has the contract: what the agent says is all there is
-		d := Completed(name, made, r)
+		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, NewIterationComplete(name, data, r))
+	case at.Step != "": // the node has the contract, the step only the agent's own outcome
+		d := NewIterationComplete(name, data, r)
 		var err error
-		if d.Settlement, err = a.claimed(r); err != nil {
+		if d.Settlement, err = a.stepSettlement(r); err != nil {
 			return e, err
 		}
 		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, d)
@@ -153,28 +154,29 @@ func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) (ev
 	return e, nil
 }
 
-// maxFeedback bounds what a step's agent has to say to whoever works next, in bytes.
+// maxFeedback bounds the feedback of a step's agent, in bytes.
 const maxFeedback = 64 << 10
 
-// claimed is the settlement of an iteration of a step by its agent's word alone.
-func (a *attempt) claimed(r result.Reading) (event.Settlement, error) {
+// stepSettlement returns the outcome of a step's iteration, by the agent's own result alone.
+func (a *attempt) stepSettlement(r result.Reading) (event.Settlement, error) {
 	o := r.Result.Claimed(r.Ask)
 	if o == plan.OutcomeSuccess {
 		return event.Settlement{Outcome: string(o)}, nil
 	}
-	s := event.Settlement{Outcome: string(o), Message: brief(cmp.Or(r.Result.Why(), r.Reason, r.Result.Summary))}
-	words := cmp.Or(strings.TrimSpace(r.Result.Feedback), r.Result.Why())
-	if words == "" {
+	s := event.Settlement{Outcome: string(o), Message: truncateText(cmp.Or(r.Result.Why(), r.Reason, r.Result.Summary))}
+	feedback := cmp.Or(strings.TrimSpace(r.Result.Feedback), r.Result.Why())
+	if feedback == "" {
 		return s, nil
 	}
-	text := event.Truncate(fmt.Sprintf("Step %s: %s", a.command.Location.Step, words), maxFeedback)
+	text := event.Truncate(fmt.Sprintf("Step %s: %s", a.command.Location.Step, feedback), maxFeedback)
 	ref, err := a.Dir.Write(a.iteration.Feedback(), []byte(text+"\n"))
 	s.Feedback = &ref
 	return s, err
 }
 
-// tellBlock tells readers of the Bash engine's events that an agent of a parallel block is done.
-func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
+// recordWorkerComplete records worker_complete for an agent of a parallel block, for readers of the Bash engine's
+// events.
+func (a *attempt) recordWorkerComplete(ctx context.Context, result event.Ref) {
 	if a.command.Location.Branch == "" {
 		return
 	}
@@ -185,47 +187,48 @@ func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
 	}
 }
 
-// said is what the agent wrote as its result or its status, read once when it is done; nil if it wrote none.
-func (a *attempt) said(name string) ([]byte, error) {
-	if a.words == nil {
-		a.words = map[string]words{}
+// readAgentFile returns the agent's result or status file, nil if it wrote none. The file is read once, after the
+// agent has ended.
+func (a *attempt) readAgentFile(name string) ([]byte, error) {
+	if a.agentFiles == nil {
+		a.agentFiles = map[string]agentFile{}
 	}
-	w, known := a.words[name]
+	file, known := a.agentFiles[name]
 	if !known {
-		w.text, w.err = a.read(name)
-		a.words[name] = w
+		file.text, file.err = a.readFile(name)
+		a.agentFiles[name] = file
 	}
-	return w.text, w.err
+	return file.text, file.err
 }
 
-// words are what was in a file of the agent's.
-type words struct {
+// agentFile is the content of an agent's file, or the error of reading it.
+type agentFile struct {
 	text []byte
 	err  error
 }
 
-// read returns a file that the agent may have written, nil if it did not.
-func (a *attempt) read(name string) ([]byte, error) {
+// readFile returns a file that the agent may have written, nil if it is missing.
+func (a *attempt) readFile(name string) ([]byte, error) {
 	b, err := a.Dir.Read(name, result.MaxBytes)
 	var known *failure.Error
 	switch {
 	case err == nil && b == nil:
 		return []byte{}, nil
-	case errors.As(err, &known): // the session's directory is gone
+	case errors.As(err, &known): // the session's directory is missing
 		return nil, err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case err != nil: // too large, a directory, a pipe, a link that leads out: the agent's doing
+	case err != nil: // the agent's fault: too large, a directory, a pipe, a link that leaves the session
 		return nil, result.Unreadable(name, err)
 	}
 	return b, nil
 }
 
-// stderrKept is how much of the end of an agent's stderr goes into a failure, in bytes.
-const stderrKept = 2000
+// maxStderrDetail bounds the end of the agent's stderr in a failure, in bytes.
+const maxStderrDetail = 2000
 
-// explain says of a missing result what the agent did instead.
-func (a *attempt) explain(err error) error {
+// explainMissingResult replaces the error of a missing result by the agent's exit code or error, if there is one.
+func (a *attempt) explainMissingResult(err error) error {
 	f := failure.From(err)
 	if f.Kind != failure.ResultMissing {
 		return err
@@ -236,11 +239,11 @@ func (a *attempt) explain(err error) error {
 	case a.result.Outcome == sdk.OutcomeEmpty && a.result.Error != nil:
 		f = failure.New(failure.ResultMissing, "%s: %s", f.Message, a.result.Error.Message).WithHint("%s", a.result.Error.Hint)
 	}
-	return f.WithDetail(event.TruncateFront(a.Redactor.Tail(a.exchange.stderr.end(stderrKept), stderrKept), stderrKept))
+	return f.WithDetail(event.TruncateFront(a.Redactor.Tail(a.exchange.stderr.readTail(maxStderrDetail), maxStderrDetail), maxStderrDetail))
 }
 
-// failed records the failure beside the iteration and makes the error event.
-func (a *attempt) failed(ctx context.Context, err error) event.Event {
+// failureEvent writes the failure to the iteration's directory and returns the error event.
+func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
 	d := event.FailureOf(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = a.node.ID, a.node.ID, a.command.Location.Iteration, a.command.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + a.state.Session
@@ -253,8 +256,8 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	}
 	d = redaction.Failure(a.Redactor, d)
 	if a.iteration != "" {
-		if err := errors.Join(a.publish(false), a.putBack(), a.writeError(d), a.recordEnd("failed", &d, nil)); err != nil {
-			a.log.Error("record failure beside the iteration", "error", err)
+		if err := errors.Join(a.publish(false), a.revertStatus(), a.writeError(d), a.recordEnd("failed", &d, nil)); err != nil {
+			a.log.Error("could not write the failure to the iteration's directory", "error", err)
 		}
 	}
 	a.log.Debug("attempt failed", "error_type", d.ErrorType, "message", d.Message, "cancelled", ctx.Err() != nil)
@@ -263,14 +266,14 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	return e
 }
 
-// putBack returns a status.json that was set aside to its place, where the Bash engine's users look for it, if
-// the attempt that it was set aside for wrote none. A result.json stays aside: there it would be the iteration's.
-func (a *attempt) putBack() error {
+// revertStatus moves an archived status.json back if this attempt wrote none: users of the Bash engine expect it
+// there. A result.json stays archived, because it would count as the iteration's result.
+func (a *attempt) revertStatus() error {
 	name := a.iteration.Status()
 	if _, err := a.Dir.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := a.Dir.Rename(a.superseded(name), name); !errors.Is(err, fs.ErrNotExist) {
+	if err := a.Dir.Rename(a.supersededPath(name), name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -284,7 +287,7 @@ func (a *attempt) writeError(d event.FailureData) error {
 	return a.Dir.Replace(a.iteration.Error(), append(b, '\n'))
 }
 
-// usage is the provider's total, else what it reported last on the way.
+// usage returns the provider's total, else its last report.
 func (a *attempt) usage() *event.Usage {
 	u := a.result.Usage
 	if u == nil && a.exchange != nil {

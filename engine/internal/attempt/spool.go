@@ -10,58 +10,58 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Bounds of a spool's file, in bytes.
+// Bounds of a stream's file, in bytes.
 const (
-	spoolHead = 64 << 20 // kept as it comes
-	spoolTail = 1 << 20  // of what comes after that, the end
+	maxStreamHead = 64 << 20 // written as it arrives
+	maxStreamTail = 1 << 20  // the end of the rest
 )
 
-// spool keeps one of an agent's streams in a file while it comes, so that a crash keeps it, too. What
-// cannot be written is no failure of the attempt: its result counts. It is safe for concurrent use.
-type spool struct {
-	store *store.Dir
-	name  string
-	clean *redact.Stream // takes the secrets out; used under mu
+// streamFile writes one of an agent's streams to a file as it arrives, so that it survives a crash. A write error
+// does not fail the attempt. It is safe for concurrent use.
+type streamFile struct {
+	store    *store.Dir
+	name     string
+	redactor *redact.Stream // guarded by mu
 
 	mu      sync.Mutex // guards:
 	file    *os.File   // nil before the first chunk
-	fault   error      // the first
+	err     error      // the first error
 	written int64
-	tail    []byte // of what did not fit, the end
-	dropped int64  // what is neither in the file nor in the tail
+	tail    []byte // the end of the chunks that did not fit
+	dropped int64  // bytes neither in the file nor in the tail
 }
 
 // add appends a chunk.
-func (s *spool) add(chunk string) {
+func (s *streamFile) add(chunk string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if chunk == "" || s.fault != nil {
+	if chunk == "" || s.err != nil {
 		return
 	}
 	if s.file == nil {
-		if s.file, s.fault = s.store.OpenFile(s.name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY); s.fault != nil {
+		if s.file, s.err = s.store.OpenFile(s.name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY); s.err != nil {
 			return
 		}
 	}
-	s.write(s.clean.Add(chunk))
+	s.write(s.redactor.Add(chunk))
 }
 
-func (s *spool) write(chunk string) {
-	n := min(spoolHead-s.written, int64(len(chunk)))
+func (s *streamFile) write(chunk string) {
+	n := min(maxStreamHead-s.written, int64(len(chunk)))
 	if n > 0 {
-		_, s.fault = s.file.WriteString(chunk[:n])
+		_, s.err = s.file.WriteString(chunk[:n])
 		failpoint.Point("spool.written")
 		s.written += n
 	}
 	s.tail = append(s.tail, chunk[n:]...)
-	if over := len(s.tail) - spoolTail; over > 0 {
+	if over := len(s.tail) - maxStreamTail; over > 0 {
 		s.dropped += int64(over)
 		s.tail = append(s.tail[:0], s.tail[over:]...)
 	}
 }
 
-// end returns the last bytes of the stream that was closed, at most n, for a message.
-func (s *spool) end(n int) string {
+// readTail returns at most the last n bytes of a closed stream, for a message.
+func (s *streamFile) readTail(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.tail) > 0 || s.file == nil {
@@ -79,24 +79,24 @@ func (s *spool) end(n int) string {
 	return string(text)
 }
 
-// close writes the end of a stream that was too long, with a line that says what is missing before it,
-// and closes the file. It returns the first fault of all.
-func (s *spool) close() error {
+// close writes the redactor's rest and the tail, preceded by a line that counts the dropped bytes, and closes the
+// file. It returns the first error of all.
+func (s *streamFile) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
-		return s.fault
+		return s.err
 	}
-	s.write(s.clean.End())
-	if s.dropped > 0 && s.fault == nil {
-		_, s.fault = fmt.Fprintf(s.file, "\n[%d bytes dropped]\n", s.dropped)
+	s.write(s.redactor.End())
+	if s.dropped > 0 && s.err == nil {
+		_, s.err = fmt.Fprintf(s.file, "\n[%d bytes dropped]\n", s.dropped)
 	}
-	if s.fault == nil {
-		_, s.fault = s.file.Write(s.tail)
+	if s.err == nil {
+		_, s.err = s.file.Write(s.tail)
 		failpoint.Point("spool.ended")
 	}
-	if err := s.file.Close(); s.fault == nil {
-		s.fault = err
+	if err := s.file.Close(); s.err == nil {
+		s.err = err
 	}
-	return s.fault
+	return s.err
 }

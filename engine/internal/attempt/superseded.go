@@ -18,44 +18,44 @@ import (
 )
 
 const (
-	maxChanged = 100     // paths of the workspace in an event
-	maxToldOf  = 8 << 10 // bytes of them
-	maxRecords = 1 << 20 // bytes of attempts.jsonl, from its end
+	maxChanged      = 100     // paths of the workspace in an event
+	maxChangedBytes = 8 << 10 // bytes of them
+	maxRecords      = 1 << 20 // bytes of attempts.jsonl, from its end
 
-	// tick is how far the clock of a file system may be behind the one that attempts.jsonl has its times from.
+	// tick bounds the lag of the file system's clock behind the clock of attempts.jsonl.
 	tick = 10 * time.Millisecond
 )
 
-// superseded is the attempt before this one, which is made again.
-type superseded struct {
-	record                // its last one
-	began, over time.Time // over: when it was given up, or the time from which on nothing of it can count
+// previousAttempt is the attempt before this retry.
+type previousAttempt struct {
+	record                       // its last line of attempts.jsonl
+	startedAt, endedAt time.Time // endedAt: when it was abandoned, or when this kernel opened the session
 }
 
-// givenUpFor is the kind of the failure that it was given up for, "" where a crash cut it off.
-func (s *superseded) givenUpFor() string {
+// failureKind returns the kind of failure that ended the attempt, "" after a crash.
+func (s *previousAttempt) failureKind() string {
 	if s == nil {
 		return ""
 	}
 	return s.ErrorType
 }
 
-// lookBack finds the attempt of the iteration before this one, nil if this is the first. It comes before any file is
-// written for this one.
-func (a *attempt) lookBack() (*superseded, error) {
-	told, err := a.Dir.Stat(a.iteration.Context())
+// findPrevious returns the previous attempt of the iteration, nil for the first. Call it before this attempt writes
+// any file.
+func (a *attempt) findPrevious() (*previousAttempt, error) {
+	context, err := a.Dir.Stat(a.iteration.Context())
 	if err != nil {
-		return nil, unlessThere(err)
+		return nil, ignoreNotExist(err)
 	}
 	records, err := a.Dir.Stat(a.iteration.Attempts())
 	if err != nil { // an iteration of the Bash engine
-		return nil, unlessThere(err)
+		return nil, ignoreNotExist(err)
 	}
-	text, err := a.tail(a.iteration.Attempts(), records.Size())
+	text, err := a.readTail(a.iteration.Attempts(), records.Size())
 	if err != nil {
 		return nil, err
 	}
-	s := &superseded{began: told.ModTime(), over: a.Began}
+	s := &previousAttempt{startedAt: context.ModTime(), endedAt: a.Began}
 	for line := range bytes.Lines(text) {
 		var r record
 		if json.Unmarshal(line, &r) == nil && r.Attempt > 0 {
@@ -63,16 +63,16 @@ func (a *attempt) lookBack() (*superseded, error) {
 		}
 	}
 	if at, err := time.Parse(time.RFC3339Nano, s.StartedAt); err == nil {
-		s.began = at.Add(-tick)
+		s.startedAt = at.Add(-tick)
 	}
-	if s.EndedAt != "" && records.ModTime().After(s.over) {
-		s.over = records.ModTime()
+	if s.EndedAt != "" && records.ModTime().After(s.endedAt) {
+		s.endedAt = records.ModTime()
 	}
 	return s, nil
 }
 
-// unlessThere is the error but for a file that is not there.
-func unlessThere(err error) error {
+// ignoreNotExist returns nil for the error of a missing file, else err.
+func ignoreNotExist(err error) error {
 	var known *failure.Error
 	if errors.Is(err, fs.ErrNotExist) && !errors.As(err, &known) {
 		return nil
@@ -80,8 +80,8 @@ func unlessThere(err error) error {
 	return err
 }
 
-// tail is the end of a file of the session.
-func (a *attempt) tail(name string, size int64) ([]byte, error) {
+// readTail returns the end of a session file.
+func (a *attempt) readTail(name string, size int64) ([]byte, error) {
 	f, err := a.Dir.OpenRegular(name)
 	if err != nil {
 		return nil, err
@@ -95,46 +95,46 @@ func (a *attempt) tail(name string, size int64) ([]byte, error) {
 	return text, nil
 }
 
-// tellSuperseded records what changed in the workspace since the attempt before this one began, and keeps it for the
-// agent's prompt. An attempt after one whose artifact was bad goes on from what that did: nothing of it is superseded.
-func (a *attempt) tellSuperseded(ctx context.Context) {
-	s := a.before
+// reportWorkspaceChanges records the workspace's changes since the previous attempt began, and keeps them for the
+// prompt. It skips a retry of an invalid artifact, which continues that attempt's work.
+func (a *attempt) reportWorkspaceChanges(ctx context.Context) {
+	s := a.previousTry
 	if s == nil || len(a.loop().Faults) > 0 {
 		return
 	}
-	changes, partial := workspace.Since(ctx, a.Project, s.began)
+	changes, partial := workspace.Since(ctx, a.Project, s.startedAt)
 	d := event.AttemptSupersededData{
-		Of: s.Attempt, Epoch: s.Epoch, GivenUp: s.givenUpFor(), Partial: partial, Shared: a.command.Location.Branch != "",
-		Head: workspace.HeadSince(a.Project.Path(), s.began),
+		Of: s.Attempt, Epoch: s.Epoch, GivenUp: s.failureKind(), Partial: partial, Shared: a.command.Location.Branch != "",
+		Head: workspace.HeadSince(a.Project.Path(), s.startedAt),
 	}
-	d.Changed, d.More = listed(changes)
-	a.inform(ctx, event.AttemptSuperseded, d)
-	a.changed = d
-	if s.EndedAt == "" { // nobody knows when it ended
+	d.Changed, d.More = changedPaths(changes)
+	a.recordInfo(ctx, event.AttemptSuperseded, d)
+	a.workspaceChanges = d
+	if s.EndedAt == "" { // its end is unknown
 		return
 	}
 	var late []workspace.Change
 	for _, c := range changes {
-		if c.At.After(s.over) {
+		if c.At.After(s.endedAt) {
 			late = append(late, c)
 		}
 	}
 	if len(late) > 0 {
-		l := event.LateDeliveryData{What: event.LateFiles, Of: s.Attempt, GivenUp: s.givenUpFor()}
-		l.Files, l.More = listed(late)
-		a.tellLate(l)
+		l := event.LateDeliveryData{What: event.LateFiles, Of: s.Attempt, GivenUp: s.failureKind()}
+		l.Files, l.More = changedPaths(late)
+		a.recordLateDelivery(l)
 	}
-	if h := workspace.HeadSince(a.Project.Path(), s.over.Add(time.Second)); h != nil { // its log has whole seconds
-		a.tellLate(event.LateDeliveryData{What: event.LateCommit, Of: s.Attempt, GivenUp: s.givenUpFor(), Head: h})
+	if h := workspace.HeadSince(a.Project.Path(), s.endedAt.Add(time.Second)); h != nil { // git's log has whole seconds
+		a.recordLateDelivery(event.LateDeliveryData{What: event.LateCommit, Of: s.Attempt, GivenUp: s.failureKind(), Head: h})
 	}
 }
 
-// listed are the first paths of changes, and how many there are beyond.
-func listed(changes []workspace.Change) (paths []string, more int) {
+// changedPaths returns the first paths of changes and the number of the others.
+func changedPaths(changes []workspace.Change) (paths []string, more int) {
 	paths = []string{}
-	room := maxToldOf
+	left := maxChangedBytes
 	for i, c := range changes {
-		if room -= len(c.Path); i == maxChanged || room < 0 {
+		if left -= len(c.Path); i == maxChanged || left < 0 {
 			return paths, len(changes) - i
 		}
 		paths = append(paths, c.Path)
@@ -142,9 +142,9 @@ func listed(changes []workspace.Change) (paths []string, more int) {
 	return paths, 0
 }
 
-// unfinished tells the agent what changed since the attempt before its own began, "" if nothing did.
-func (a *attempt) unfinished() string {
-	d := a.changed
+// supersededReport describes the changes since the previous attempt began for the agent, "" without changes.
+func (a *attempt) supersededReport() string {
+	d := a.workspaceChanges
 	if len(d.Changed) == 0 && d.Head == nil {
 		return ""
 	}
@@ -157,7 +157,7 @@ func (a *attempt) unfinished() string {
 		fmt.Fprintf(&b, "- %s\n", name)
 	}
 	if d.More > 0 || d.Partial {
-		fmt.Fprintf(&b, "and %s\n", beyond(d))
+		fmt.Fprintf(&b, "and %s\n", moreText(d))
 	}
 	if d.Head != nil {
 		fmt.Fprintf(&b, "The head of the repository moved from %s to %s.\n", d.Head.From, d.Head.To)
@@ -165,7 +165,7 @@ func (a *attempt) unfinished() string {
 	return b.String()
 }
 
-func beyond(d event.AttemptSupersededData) string {
+func moreText(d event.AttemptSupersededData) string {
 	switch {
 	case d.Partial && d.More > 0:
 		return fmt.Sprintf("%d more, perhaps others", d.More)

@@ -16,13 +16,13 @@ func TestWordOfAResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			works := writes(`{"summary":"done"}`)
-			b := newBench(t, agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			works := resultWriter(`{"summary":"done"}`)
+			b := newFixture(t, agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 				got = req.Prompt
 				return works(ctx, req, x)
 			}))
 			b.node.Prompt, b.state.Context = tt.prompt, tt.said
-			b.make(context.Background(), 1, 1)
+			b.run(context.Background(), 1, 1)
 			if got != tt.want {
 				t.Errorf("prompt %q, want %q", got, tt.want)
 			}

@@ -9,12 +9,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 )
 
-// stageDirVariable names, for a command that a stage wraps, the folder of the stage, where its scripts lie.
+// stageDirVariable is the variable with the stage's folder, for the command that a stage wraps.
 const stageDirVariable = "AGENT_PIPELINES_STAGE_DIR"
 
-// addWrapped puts the command that the node wraps into the request, with its inputs. The artifact that it makes is not yet
-// the node's: the contract is nothing to it.
-func (a *attempt) addWrapped(req *sdk.ExecuteRequest) error {
+// addWrappedCommand adds the wrapped command and its inputs to the request, without the contract: the command's
+// output is mapped to the artifact later.
+func (a *attempt) addWrappedCommand(req *sdk.ExecuteRequest) error {
 	if !a.node.WrapsCommand() {
 		return nil
 	}
@@ -26,11 +26,11 @@ func (a *attempt) addWrapped(req *sdk.ExecuteRequest) error {
 	if ref == nil {
 		return nil
 	}
-	given, err := artifact.Load(a.Dir, *ref)
+	input, err := artifact.Load(a.Dir, *ref)
 	if err != nil {
 		return err
 	}
-	if req.Input, err = json.Marshal(given.Data); err != nil {
+	if req.Input, err = json.Marshal(input.Data); err != nil {
 		return fmt.Errorf("hand the inputs to the command of %s: %w", a.node.ID, err)
 	}
 	return nil

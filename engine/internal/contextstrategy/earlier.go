@@ -13,65 +13,65 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Attempted is what the visit of a node before this one left, nil for what it did not.
-type Attempted struct{ Output, Artifact *event.Ref }
+// VisitFiles are the files of a node's previous visit, nil for missing ones.
+type VisitFiles struct{ Output, Artifact *event.Ref }
 
-// Earlier is what the last visit of the node at a place left, where the node is entered again because of what somebody
-// said of that: a person, a check, the agent of a node behind it. Empty otherwise, and for a step.
-func Earlier(d *store.Dir, p *plan.Plan, st state.State, at event.Location) (Attempted, error) {
-	var left Attempted
+// PreviousVisit returns the files of the node's previous visit, if the node is entered again because of feedback by
+// the user, a check, or a later node's agent. Empty otherwise, and for a step.
+func PreviousVisit(d *store.Dir, p *plan.Plan, st state.State, at event.Location) (VisitFiles, error) {
+	var files VisitFiles
 	ns := st.Nodes[at.Outer()]
 	if at.Visit < 2 || at.Step != "" || ns.Feedback == nil && ns.Cause == "" && !ns.Rejected {
-		return left, nil
+		return files, nil
 	}
 	at.Visit--
 	dir, err := store.At(p, at)
 	if err != nil {
-		return left, err
+		return files, err
 	}
-	made, err := d.Entries(string(dir) + "/iterations")
+	iterations, err := d.Entries(string(dir) + "/iterations")
 	if err != nil {
-		return left, err
+		return files, err
 	}
-	for i := len(made); i > 0 && left.Output == nil; i-- {
-		if left.Output, err = refOf(d, dir.Iteration(i).Output()); err != nil {
-			return left, err
+	for i := len(iterations); i > 0 && files.Output == nil; i-- {
+		if files.Output, err = optionalRef(d, dir.Iteration(i).Output()); err != nil {
+			return files, err
 		}
 	}
 	file, _, err := store.Artifact(p, at)
 	if err == nil {
-		left.Artifact, err = refOf(d, file)
+		files.Artifact, err = optionalRef(d, file)
 	}
-	return left, err
+	return files, err
 }
 
-// refOf refers to a file, nil if there is none.
-func refOf(d *store.Dir, name string) (*event.Ref, error) {
+// optionalRef returns a reference to a file, nil if the file is missing.
+func optionalRef(d *store.Dir, name string) (*event.Ref, error) {
 	ref, err := d.Ref(name)
 	var known *failure.Error
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !errors.As(err, &known):
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no error without one
 	case err != nil:
 		return nil, err
 	}
 	return &ref, nil
 }
 
-// EarlierSections tell what the last visit of the node left: its artifact, else what it said.
-func (s Source) EarlierSections(left Attempted) ([]Section, error) {
+// PreviousVisitSections returns the artifact of the node's previous visit, else its output, as a section.
+func (s Source) PreviousVisitSections(files VisitFiles) ([]Section, error) {
 	const name = "your earlier attempt"
 	switch {
-	case left.Artifact != nil:
-		text, err := s.artifactAt(*left.Artifact)
+	case files.Artifact != nil:
+		text, err := s.artifactBody(*files.Artifact)
 		return []Section{{Kind: File, Name: name + ", its artifact", Text: text}}, err
-	case left.Output == nil:
+	case files.Output == nil:
 		return nil, nil
-	case left.Output.Size > artifact.MaxInline:
-		text := fmt.Sprintf("It is too large to be shown here. Read what you need of it.\npath: %s\nsize: %d bytes\nsha256: %s\n", s.Dir.Abs(left.Output.Path), left.Output.Size, left.Output.SHA256)
+	case files.Output.Size > artifact.MaxInline:
+		text := fmt.Sprintf("It is too large to be shown here. Read what you need of it.\npath: %s\nsize: %d bytes\nsha256: %s\n", s.Dir.Abs(files.Output.Path), files.Output.Size, files.Output.SHA256)
 		return []Section{{Kind: File, Name: name, Text: text}}, nil
 	default:
-		text, err := s.Dir.ReadRef(*left.Output)
+		text, err := s.Dir.ReadRef(*files.Output)
 		return []Section{{Kind: File, Name: name, Text: string(text)}}, err
 	}
 }

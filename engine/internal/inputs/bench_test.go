@@ -16,7 +16,7 @@ func BenchmarkList(b *testing.B) {
 	const earlier, pairs = 1000, 51
 	dir, p := loopDir(b)
 	for i := range earlier {
-		say(b, dir, i+1)
+		writeOutput(b, dir, i+1)
 	}
 	r, n := NewReader(dir, p), 0
 	write := func(after int) time.Duration {

@@ -45,7 +45,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 	}{
 		{"those of an earlier block", said, build(plan.Inputs{"from": json.RawMessage(`"first"`)}, end)},
 		{"those of a block's stage", said, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
-		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.OfNode(st, "0"); return err }},
+		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.NodeOutputs(st, "0"); return err }},
 		{"what the manifest lists", said, func(r *Reader, st state.State) error {
 			_, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Time{})
 			return err
@@ -66,7 +66,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, st := house(t)
+			r, st := newParallelSession(t)
 			obstruct(t, r.dir, tt.gone)
 			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.gone+"/001/output.md") {
 				t.Errorf("error %v, want one that names the file in %s", err, tt.gone)
@@ -77,7 +77,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 
 // A place, a node or a source that the plan does not know is an error as well.
 func TestInputsOfNobody(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	nowhere := event.Location{Node: "7", Visit: 1, Run: 1, Iteration: 1}
 	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {
 		t.Error("there is a context for a node that is not in the plan")
@@ -116,7 +116,7 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, st := house(t)
+			r, st := newParallelSession(t)
 			r.plan.Nodes[2] = nest(tt.in)
 			want := []string{"/given"}
 			for _, name := range tt.want {
@@ -135,12 +135,12 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 
 // What a node with steps leaves is the last output of each, in the order of the steps; one that said nothing is left out.
 func TestOutputsOfSteps(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	r.plan.Nodes[2].Steps = &plan.Steps{}
 	st.Nodes["2"] = state.Node{Visit: 1, Run: 1, Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
 		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
 	}}
-	got, err := r.OfNode(st, "2")
+	got, err := r.NodeOutputs(st, "2")
 	if err != nil {
 		t.Fatal(err)
 	}

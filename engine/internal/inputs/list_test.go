@@ -30,7 +30,7 @@ func FuzzRender(f *testing.F) {
 		c := Context{
 			Session: one, Stage: Stage{ID: id, Template: other}, Paths: Paths{Output: one}, Commands: map[string]string{id: one},
 			Inputs: Inputs{
-				FromStage: map[string]List{id: listOf(paths(before))}, FromPreviousIterations: listOf(paths(earlier)),
+				FromStage: map[string]List{id: newList(paths(before))}, FromPreviousIterations: newList(paths(earlier)),
 				FromInitial: paths(before + earlier), FromParallel: FromParallel{list: before&1 > 0},
 			},
 		}
@@ -74,7 +74,7 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	for i := 1; i <= 40; i++ {
 		texts[i] = write(always, i)
 		if i%3 > 0 { // every third agent says nothing
-			say(t, dir, i)
+			writeOutput(t, dir, i)
 		}
 	}
 	for _, i := range []int{40, 1, 2, 17, 40} {
@@ -102,7 +102,7 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	}
 }
 
-func listOf(paths []string) List {
+func newList(paths []string) List {
 	var l List
 	for _, p := range paths {
 		l.add(p)
@@ -114,7 +114,7 @@ func output(iteration int) string {
 	return fmt.Sprintf("stage-00-a/iterations/%03d/output.md", iteration)
 }
 
-func say(t testing.TB, dir *store.Dir, iteration int) {
+func writeOutput(t testing.TB, dir *store.Dir, iteration int) {
 	t.Helper()
 	if err := dir.Replace(output(iteration), []byte("said\n")); err != nil {
 		t.Fatal(err)

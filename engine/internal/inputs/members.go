@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 )
 
-// Members is a JSON object whose members keep their order.
-type Members[V any] []Member[V]
+// OrderedObject is a JSON object whose members keep their order.
+type OrderedObject[V any] []Member[V]
 
-// Member is one of them.
+// Member is a member of an [OrderedObject].
 type Member[V any] struct {
 	Name  string
 	Value V
 }
 
 // MarshalJSON writes {} for nil.
-func (m Members[V]) MarshalJSON() ([]byte, error) {
+func (m OrderedObject[V]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for i, member := range m {

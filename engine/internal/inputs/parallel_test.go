@@ -15,7 +15,7 @@ import (
 )
 
 // house has two blocks with a stage of the same name, of which the first is complete, and a stage.
-func house(t *testing.T) (*Reader, state.State) {
+func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
 	project, err := store.OpenProject(t.TempDir())
 	if err != nil {
@@ -46,7 +46,7 @@ func house(t *testing.T) (*Reader, state.State) {
 }
 
 // short is JSON with the session's directory left out.
-func short(t *testing.T, r *Reader, v any) string {
+func marshalCompact(t *testing.T, r *Reader, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -57,7 +57,7 @@ func short(t *testing.T, r *Reader, v any) string {
 
 // U095, U096, D15: the forms of from_parallel, the filter's order, and what is left out.
 func TestFromParallel(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	one := func(provider, history string) string {
 		output := `"P/a/stage-00-one/iterations/003/output.md"`
 		if provider == "b" {
@@ -87,13 +87,13 @@ func TestFromParallel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+			if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || short(t, r, got) != "{}" {
-		t.Errorf("a block reads itself: %s, %v", short(t, r, got), err)
+	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || marshalCompact(t, r, got) != "{}" {
+		t.Errorf("a block reads itself: %s, %v", marshalCompact(t, r, got), err)
 	}
 	for _, wrong := range []string{`7`, `{"stage":7}`, `["one",7]`, `{`} {
 		if _, err := r.fromParallel(st, json.RawMessage(wrong), "2"); err == nil {
@@ -104,7 +104,7 @@ func TestFromParallel(t *testing.T) {
 
 // U105: the manifest of a block, as the Bash engine writes it (4.10).
 func TestManifest(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	ref, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))
 	if err != nil || ref.Path != "parallel-00-first/manifest.json" {
 		t.Fatalf("%+v, %v", ref, err)
@@ -126,7 +126,7 @@ func TestManifest(t *testing.T) {
 	want := `{"block":{"name":"first","index":0,"stages":["one","two"]},"providers":{` +
 		`"b":{"one":` + left("b", "stage-00-one", "003", "3", "plateau", `""`, "") + `,"two":` + two("b") + `},` +
 		`"a":{"one":` + left("a", "stage-00-one", "003", "3", "plateau", third, first+","+third) + `,"two":` + two("a") + `}},"completed_at":"2026-01-02T02:04:05Z"}`
-	if diff := cmp.Diff(want, short(t, r, json.RawMessage(b))); diff != "" {
+	if diff := cmp.Diff(want, marshalCompact(t, r, json.RawMessage(b))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -134,7 +134,7 @@ func TestManifest(t *testing.T) {
 // U106: inputs.from in a block means the provider's own earlier stages, and then the pipeline's nodes; of a
 // block it is what its last stage left, by provider.
 func TestFromStageInABlock(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}
 	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("said\n")); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestFromStageInABlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+		if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 			t.Errorf("%s at %s: %s", tt.from, tt.at.Node, diff)
 		}
 	}
@@ -167,7 +167,7 @@ func FuzzFromParallel(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		all, list, err := readWanted(raw)
+		all, list, err := parseSourceRequests(raw)
 		if err != nil {
 			return
 		}

@@ -47,7 +47,7 @@ func TestRemaining(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := remaining(tt.st, tt.at, now); got != tt.want {
+			if got := remainingSeconds(tt.st, tt.at, now); got != tt.want {
 				t.Errorf("%d seconds, want %d", got, tt.want)
 			}
 		})

@@ -18,9 +18,9 @@ import (
 
 // entered is a bench whose node was entered from the first one, which made an artifact of the data, on top of what the
 // run began with; nil for none.
-func entered(t *testing.T, began, made map[string]any) *bench {
+func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	t.Helper()
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.at.Iteration = 0
 	n := b.state.Nodes["1"]
 	n.Inspect = true
@@ -44,7 +44,7 @@ func entered(t *testing.T, began, made map[string]any) *bench {
 	return b
 }
 
-func (b *bench) inspected() event.InputCheckedData {
+func (b *fixture) inspect() event.InputCheckedData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyInput, 1)
 	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Location: b.at, Key: key}, Node: b.node, State: b.state})
@@ -83,14 +83,14 @@ func TestRequires(t *testing.T) {
 		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, made: made},
 		{
 			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
-			warnings: []string{"spec of what the run began with, which verify requires, is null"},
+			warnings: []string{"spec of the run's input, which verify requires, is null"},
 		},
 		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := entered(t, tt.began, tt.made)
+			b := newInputFixture(t, tt.began, tt.made)
 			b.node.Requires = tt.requires
-			d := b.inspected()
+			d := b.inspect()
 			if diff := cmp.Diff(tt.warnings, d.Warnings); diff != "" || d.Skip || d.Artifact != nil {
 				t.Errorf("%s %+v", diff, d)
 			}
@@ -116,29 +116,29 @@ func TestRequires(t *testing.T) {
 
 // What the run began with counts as the start of a node that it began with, and not of one that it came to.
 func TestRequiresOfTheStartOnly(t *testing.T) {
-	b := entered(t, map[string]any{"a": 1}, nil)
+	b := newInputFixture(t, map[string]any{"a": 1}, nil)
 	b.node.Requires = map[string][]string{"$input": {"x"}}
 	n := b.state.Nodes["1"]
 	n.From = "0"
 	b.state.Nodes["1"] = n
-	if d := b.inspected(); d.Failure != nil || d.From != "$input" {
+	if d := b.inspect(); d.Failure != nil || d.From != "$input" {
 		t.Errorf("%+v", d)
 	}
 }
 
 // An artifact that is not what was recorded, or of another version than is known, keeps the node from beginning.
 func TestInspectUnreadable(t *testing.T) {
-	b := entered(t, nil, map[string]any{"goal": "ship"})
+	b := newInputFixture(t, nil, map[string]any{"goal": "ship"})
 	b.node.SkipWhen = "goal == nil"
 	b.settler.Plan.Nodes[0].Artifact = &plan.Artifact{Version: "2.0"}
-	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || !strings.Contains(d.Failure.Message, "version 1.0, which is not known here") {
+	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || !strings.Contains(d.Failure.Message, "version 1.0, but its contract") {
 		t.Errorf("%+v", d.Failure)
 	}
 	b.settler.Plan.Nodes[0].Artifact = nil
 	if err := os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
+	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
 		t.Errorf("%+v", d.Failure)
 	}
 }
@@ -173,9 +173,9 @@ func TestSkipWhen(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := entered(t, began, made)
+			b := newInputFixture(t, began, made)
 			b.node.SkipWhen, b.node.Artifact = tt.when, tt.contract
-			d := b.inspected()
+			d := b.inspect()
 			if d.Skip != tt.skip || d.Failure != nil || (d.Reason == "skip_when holds: "+tt.when) != tt.skip || d.From != "plan" {
 				t.Errorf("%+v", d)
 			}
@@ -201,14 +201,14 @@ func TestSkipWhen(t *testing.T) {
 
 // What a node requires comes first: one that lacks it is not skipped, and says so.
 func TestRequiresBeforeSkip(t *testing.T) {
-	b := entered(t, nil, map[string]any{"a": nil})
+	b := newInputFixture(t, nil, map[string]any{"a": nil})
 	b.node.Requires, b.node.SkipWhen = map[string][]string{"plan": {"a", "b"}}, "true"
-	if d := b.inspected(); d.Failure == nil || d.Skip || len(d.Warnings) != 1 {
+	if d := b.inspect(); d.Failure == nil || d.Skip || len(d.Warnings) != 1 {
 		t.Errorf("%+v", d)
 	}
 	b.node.Requires = map[string][]string{"plan": {"a"}}
 	b.node.Artifact = &plan.Artifact{}
-	d := b.inspected()
+	d := b.inspect()
 	if !d.Skip || d.Artifact == nil {
 		t.Fatalf("%+v", d)
 	}
@@ -225,9 +225,9 @@ func TestManyWarnings(t *testing.T) {
 		name := strings.Repeat("f", 200) + string(rune('a'+i%26)) + strings.Repeat("x", i)
 		made[name], fields = nil, append(fields, name, "no"+name)
 	}
-	b := entered(t, nil, made)
+	b := newInputFixture(t, nil, made)
 	b.node.Requires = map[string][]string{"plan": fields}
-	d := b.inspected()
+	d := b.inspect()
 	if len(d.Warnings) != 21 || d.Warnings[20] != "and 480 more" || d.Failure == nil || len(d.Failure.Faults) > event.MaxFaults {
 		t.Errorf("%d warnings, %+v", len(d.Warnings), d.Failure)
 	}
@@ -235,9 +235,9 @@ func TestManyWarnings(t *testing.T) {
 
 // A pipeline that a node embeds begins with the effective input of the node, in a file of its own.
 func TestEmbeddedInput(t *testing.T) {
-	b := entered(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
+	b := newInputFixture(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
 	b.node.Kind, b.node.Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "in", Kind: plan.KindStage, Artifact: &plan.Artifact{}}}}
-	d := b.inspected()
+	d := b.inspect()
 	if d.Input == nil || d.Input.Path != "artifacts/01-verify.input.v1.yaml" || d.Failure != nil {
 		t.Fatalf("%+v", d)
 	}
@@ -249,17 +249,17 @@ func TestEmbeddedInput(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 	b.node.SkipWhen = "true"
-	if d := b.inspected(); !d.Skip || d.Input != nil {
+	if d := b.inspect(); !d.Skip || d.Input != nil {
 		t.Errorf("a skipped one begins with something: %+v", d)
 	}
 }
 
 // U152: a node that wraps something and is skipped passes on all that it was given.
 func TestSkippedWrapPassesOn(t *testing.T) {
-	b := entered(t, nil, map[string]any{"goal": "ship", "notes": "none"})
+	b := newInputFixture(t, nil, map[string]any{"goal": "ship", "notes": "none"})
 	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
 	b.node.Wraps = &plan.Wraps{Run: "true"}
-	d := b.inspected()
+	d := b.inspect()
 	if !d.Skip || d.Artifact == nil {
 		t.Fatalf("%+v", d)
 	}
@@ -274,11 +274,11 @@ func TestSkippedWrapPassesOn(t *testing.T) {
 
 // What is told of a failure is bounded, whatever was printed, and does not end within a character.
 func TestFeedbackIsBounded(t *testing.T) {
-	text := joined([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
+	text := joinParts([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
 	if len(text) > maxFeedback || !strings.HasSuffix(text, "ä…\n") {
 		t.Errorf("%d bytes, which end in %q", len(text), text[len(text)-8:])
 	}
-	if joined([]string{"", ""}) != "" {
+	if joinParts([]string{"", ""}) != "" {
 		t.Error("nothing to say is said")
 	}
 }

@@ -20,31 +20,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// settling is one iteration that is being settled.
-type settling struct {
-	*work
-	it      store.Iteration
-	made    event.AttemptCompleteData
-	reading result.Reading
-	facts   map[string]artifact.Facts // by check, of those that were measured
-	found   artifact.Found
-	faults  []schema.Fault // of the artifact
+// iterationEvaluation is the evaluation of one iteration.
+type iterationEvaluation struct {
+	*evaluation
+	iterationDir store.Iteration
+	attemptData  event.AttemptCompleteData
+	reading      result.Reading
+	facts        map[string]artifact.Facts // by check, of the measured ones
+	candidate    artifact.Candidate
+	faults       []schema.Fault // of the artifact
 }
 
-// Settle settles the outcome of the iteration, keeps its artifact, and returns iteration_complete, with the command's
-// key; or error where the artifact is missing or not what the contract says, and nothing else settles the outcome. Of a
-// node that wraps a pipeline it makes the artifact, and returns artifact_written or error.
+// Evaluate evaluates the iteration, writes its artifact and returns iteration_complete, with the command's key. It
+// returns error if the artifact is missing or invalid and nothing else decides the outcome. For a node that wraps a
+// pipeline it writes the artifact and returns artifact_written or error.
 func (s *Evaluator) Evaluate(j Job) event.Event {
-	w := s.work(j)
+	w := s.newEvaluation(j)
 	if j.Node.Kind == plan.KindPipeline {
-		return w.handOut()
+		return w.completePipelineNode()
 	}
-	k := &settling{work: w}
-	d, err := k.settle()
+	k := &iterationEvaluation{evaluation: w}
+	d, err := k.evaluate()
 	if err != nil {
-		f := w.failureOf(err)
-		if k.it != "" {
-			w.keep(k.it.Error(), f)
+		f := w.failureData(err)
+		if k.iterationDir != "" {
+			w.writeJSON(k.iterationDir.Error(), f)
 		}
 		e := event.New(event.Error, w.at.Cursor(), j.Command.Key, f)
 		e.Attempt = w.loop.Attempt
@@ -55,9 +55,9 @@ func (s *Evaluator) Evaluate(j Job) event.Event {
 	return e
 }
 
-// settle reads like its specification: what was done, what was measured, what was made, what comes of it.
-func (k *settling) settle() (event.IterationCompleteData, error) {
-	if err := errors.Join(k.readWork(), k.readFacts()); err != nil {
+// evaluate reads the attempt, the facts and the artifact, and derives the outcome.
+func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
+	if err := errors.Join(k.readAttempt(), k.readFacts()); err != nil {
 		return event.IterationCompleteData{}, err
 	}
 	if err := k.readArtifact(); err != nil {
@@ -67,43 +67,43 @@ func (k *settling) settle() (event.IterationCompleteData, error) {
 	if err != nil {
 		return event.IterationCompleteData{}, err
 	}
-	d := attempt.Completed(schedule.NodeName(k.Plan, k.State, k.Node), k.made, k.reading)
+	d := attempt.NewIterationComplete(schedule.NodeName(k.Plan, k.State, k.Node), k.attemptData, k.reading)
 	d.Settlement = event.Settlement{Outcome: string(o), Message: event.Truncate(message, event.MaxReason), FailedSteps: k.failedSteps()}
-	if d.Artifact, err = k.keepArtifact(); err != nil {
+	if d.Artifact, err = k.writeArtifact(); err != nil {
 		return d, err
 	}
 	if d.Artifact != nil {
 		d.Healed = k.loop.ArtifactRetries
 	} else if o == plan.OutcomeEscalate {
-		d.Partial = k.partial()
+		d.Partial = k.partialArtifact()
 	}
-	d.Feedback, err = k.keepFeedback(o)
+	d.Feedback, err = k.writeFeedback(o)
 	return d, err
 }
 
-// readWork reads what the attempt said. A node with steps has no attempt of its own: its steps say it.
-func (k *settling) readWork() error {
+// readAttempt reads the attempt's result. A node with steps has no attempt of its own; its steps have the results.
+func (k *iterationEvaluation) readAttempt() error {
 	var err error
-	if k.it, err = k.iteration(); err != nil {
+	if k.iterationDir, err = k.iteration(); err != nil {
 		return err
 	}
 	if k.Node.Steps != nil {
-		k.made, k.reading, err = k.pass()
+		k.attemptData, k.reading, err = k.stepsResult()
 		return err
 	}
 	if k.loop.Attempted == nil {
-		return fmt.Errorf("settle iteration %d of %s: no attempt was made", k.at.Iteration, k.Node.ID)
+		return fmt.Errorf("evaluate iteration %d of %s: it has no attempt", k.at.Iteration, k.Node.ID)
 	}
-	k.made = *k.loop.Attempted
-	k.reading, err = k.work.reading()
+	k.attemptData = *k.loop.Attempted
+	k.reading, err = k.evaluation.readResult()
 	return err
 }
 
-func (k *settling) readFacts() error {
+func (k *iterationEvaluation) readFacts() error {
 	k.facts = map[string]artifact.Facts{}
 	for _, m := range k.loop.Measured {
 		if m.LeftOut {
-			k.facts[m.ID] = artifact.Facts{LeftOut: true}
+			k.facts[m.ID] = artifact.Facts{Skipped: true}
 		}
 		if m.Facts == nil {
 			continue
@@ -119,82 +119,82 @@ func (k *settling) readFacts() error {
 	return nil
 }
 
-// readArtifact finds the artifact, puts into it what is carried over and what was measured, and says what is wrong with
-// it. Of a node with steps nobody has to write one: what was measured may be all of it.
-func (k *settling) readArtifact() error {
+// readArtifact finds the artifact, adds its carried and measured fields, and validates it. A node with steps needs no
+// artifact from its agents: the measurements may be all of it.
+func (k *iterationEvaluation) readArtifact() error {
 	contract := k.Node.Artifact
 	if contract == nil {
 		return nil
 	}
 	var err error
-	if k.found, err = k.left(k.it, k.reading).Find(contract); err != nil {
+	if k.candidate, err = k.artifactSources(k.iterationDir, k.reading).Find(contract); err != nil {
 		return err
 	}
-	if k.found.From == "" && k.Node.Steps != nil {
-		k.found = artifact.Found{Data: map[string]any{}, From: "the steps"}
+	if k.candidate.From == "" && k.Node.Steps != nil {
+		k.candidate = artifact.Candidate{Data: map[string]any{}, From: "the steps"}
 	}
-	k.faults = k.found.Faults
-	if k.found.Data == nil {
+	k.faults = k.candidate.Faults
+	if k.candidate.Data == nil {
 		return nil
 	}
-	if k.found.Data, err = k.mapped(k.found.Data); err != nil {
+	if k.candidate.Data, err = k.mapOutputs(k.candidate.Data); err != nil {
 		return err
 	}
-	if err := k.complete(k.found.Data); err != nil {
+	if err := k.completeArtifact(k.candidate.Data); err != nil {
 		return err
 	}
-	k.faults = append(k.faults, artifact.Fill(k.found.Data, contract, k.facts)...)
-	faults, err := artifact.Faults(k.found.Data, contract)
+	k.faults = append(k.faults, artifact.Fill(k.candidate.Data, contract, k.facts)...)
+	faults, err := artifact.Faults(k.candidate.Data, contract)
 	k.faults = append(k.faults, faults...)
 	return err
 }
 
-// outcome is the first that applies (DIALECT B3): a person is wanted; a check did not pass, or a step; the artifact is
-// not what it should be, an error; what the agent says; what the artifact says; success.
-func (k *settling) outcome() (plan.Outcome, string, error) {
+// outcome returns the first that applies (DIALECT B3): an escalation; a failed check or step; an error for a missing
+// or invalid artifact; the agent's outcome; the artifact's verdict; success.
+func (k *iterationEvaluation) outcome() (plan.Outcome, string, error) {
 	claims := k.reading.Result.Claims
-	said := claims.Claimed(k.made.Ask)
+	claimed := claims.Claimed(k.attemptData.Ask)
 	why := cmp.Or(claims.Why(), k.reading.Reason, k.reading.Result.Summary)
-	if said == plan.OutcomeEscalate {
-		return said, cmp.Or(claims.Asking(), why), nil
+	if claimed == plan.OutcomeEscalate {
+		return claimed, cmp.Or(claims.Asking(), why), nil
 	}
-	if o, message := measured(k.loop.Measured); o != "" {
+	if o, message := checksOutcome(k.loop.Measured); o != "" {
 		return o, message, nil
 	}
-	if failed := k.failed(); len(failed) > 0 {
+	if failed := k.failedStepReasons(); len(failed) > 0 {
 		return plan.OutcomeFail, strings.Join(failed, "; "), nil
 	}
-	if k.Node.Artifact != nil && (k.found.From == "" || len(k.faults) > 0) {
-		return "", "", k.badArtifact()
+	if k.Node.Artifact != nil && (k.candidate.From == "" || len(k.faults) > 0) {
+		return "", "", k.artifactError()
 	}
-	if claims.Outcome != "" || said != plan.OutcomeSuccess {
-		if said == plan.OutcomeSuccess {
+	if claims.Outcome != "" || claimed != plan.OutcomeSuccess {
+		if claimed == plan.OutcomeSuccess {
 			why = ""
 		}
-		return said, why, nil
+		return claimed, why, nil
 	}
 	if k.Node.Artifact != nil && k.Node.Artifact.Verdict != nil {
 		v := k.Node.Artifact.Verdict
-		if o, _ := artifact.VerdictOf(k.found.Data, v); o != plan.OutcomeSuccess {
-			return o, cmp.Or(claims.Why(), fmt.Sprintf("%s is %s", v.Field, short60(result.Lines(artifact.Field(k.found.Data, v.Field))))), nil
+		if o, _ := artifact.VerdictOutcome(k.candidate.Data, v); o != plan.OutcomeSuccess {
+			return o, cmp.Or(claims.Why(), fmt.Sprintf("%s is %s", v.Field, shortenLine(result.Lines(artifact.Field(k.candidate.Data, v.Field))))), nil
 		}
 	}
 	return plan.OutcomeSuccess, "", nil
 }
 
-func (k *settling) badArtifact() error {
-	if k.Node.Wraps != nil && k.found.From != "" {
-		return artifact.InvalidError("what the command handed out", k.faults)
+func (k *iterationEvaluation) artifactError() error {
+	if k.Node.Wraps != nil && k.candidate.From != "" {
+		return artifact.InvalidError("the output of the command", k.faults)
 	}
-	if k.found.From == "" {
-		return k.left(k.it, k.reading).Missing(k.Node.Artifact)
+	if k.candidate.From == "" {
+		return k.artifactSources(k.iterationDir, k.reading).MissingError(k.Node.Artifact)
 	}
-	return k.found.Invalid(k.faults)
+	return k.candidate.InvalidError(k.faults)
 }
 
-// measured is the outcome that the checks alone settle, "" if all of them passed. That one did not pass is known
-// whatever becomes of those that could not be made.
-func measured(checks []state.Measurement) (o plan.Outcome, message string) {
+// checksOutcome returns the outcome that the checks alone decide, "" if all passed. A failed check counts more than
+// one that could not run.
+func checksOutcome(checks []state.Measurement) (o plan.Outcome, message string) {
 	var failed, unknown []string
 	for _, m := range checks {
 		switch {
@@ -214,15 +214,15 @@ func measured(checks []state.Measurement) (o plan.Outcome, message string) {
 	}
 }
 
-// keepArtifact writes the artifact if it is valid, whatever the outcome.
-func (k *settling) keepArtifact() (*event.Ref, error) {
-	if k.Node.Artifact == nil || k.found.Data == nil || len(k.faults) > 0 {
-		return nil, nil //nolint:nilnil // no artifact is no error here: the outcome says what it means
+// writeArtifact writes the artifact if it is valid, for any outcome.
+func (k *iterationEvaluation) writeArtifact() (*event.Ref, error) {
+	if k.Node.Artifact == nil || k.candidate.Data == nil || len(k.faults) > 0 {
+		return nil, nil //nolint:nilnil // the outcome covers a missing artifact
 	}
 	a := artifact.Artifact{
-		Meta: artifact.MetaOf(k.Node, time.Now()), Data: k.found.Data,
+		Meta: artifact.MetaOf(k.Node, time.Now()), Data: k.candidate.Data,
 		Metadata: artifact.Metadata{
-			PipelineID: k.State.RunID, Iteration: k.at.Iteration, TokensUsed: tokens(k.made.Usage), DurationSeconds: float64(k.made.DurationMS) / 1000,
+			PipelineID: k.State.RunID, Iteration: k.at.Iteration, TokensUsed: tokenCount(k.attemptData.Usage), DurationSeconds: float64(k.attemptData.DurationMS) / 1000,
 			Warnings: k.State.Nodes[k.at.Outer()].Warnings,
 		},
 	}
@@ -230,39 +230,39 @@ func (k *settling) keepArtifact() (*event.Ref, error) {
 	return &ref, err
 }
 
-// partial is the file with what an agent that needs a person has left of its artifact, nil where there is none.
-func (k *settling) partial() *event.Ref {
-	if k.found.From == "" || k.Node.Steps != nil {
+// partialArtifact returns the incomplete artifact of an agent that escalates, nil for none.
+func (k *iterationEvaluation) partialArtifact() *event.Ref {
+	if k.candidate.From == "" || k.Node.Steps != nil {
 		return nil
 	}
-	name := path.Join(path.Dir(k.it.Result()), k.found.From)
+	name := path.Join(path.Dir(k.iterationDir.Result()), k.candidate.From)
 	ref, err := k.Dir.Ref(name)
 	if err != nil {
-		k.log.Warn("what the agent left cannot be read", "file", name, "error", err)
+		k.log.Warn("cannot read the agent's artifact", "file", name, "error", err)
 		return nil
 	}
 	return &ref
 }
 
-func tokens(u *event.Usage) (n int64) {
+func tokenCount(u *event.Usage) (n int64) {
 	if u == nil {
 		return 0
 	}
-	for _, of := range []*int64{u.InputTokens, u.OutputTokens} {
-		if of != nil {
-			n += *of
+	for _, part := range []*int64{u.InputTokens, u.OutputTokens} {
+		if part != nil {
+			n += *part
 		}
 	}
 	return n
 }
 
-// maxFailedSteps bounds the ids in the event, in bytes. Where they are more, none is named, which means all.
+// maxFailedSteps bounds the ids in the event, in bytes. Above it none is named, which means all.
 const maxFailedSteps = 6 << 10
 
-// failedSteps are the steps of whoever works next that are to be made again: those that the artifact names, else the
+// failedSteps returns the steps that the next node has to repeat: those that the artifact names, else those of the
 // result.
-func (k *settling) failedSteps() []string {
-	ids, _ := artifact.Texts(artifact.Field(k.found.Data, "failed_steps"))
+func (k *iterationEvaluation) failedSteps() []string {
+	ids, _ := artifact.Texts(artifact.Field(k.candidate.Data, "failed_steps"))
 	if len(ids) == 0 {
 		for id, status := range k.reading.Result.Steps {
 			if status == result.StepFailed {
