@@ -1,21 +1,15 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
-	"strconv"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	briefing "github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -152,100 +146,4 @@ func (a *attempt) stageOutput() string {
 		return ""
 	}
 	return a.dir.Output(a.command.Location.Iteration, a.node.Termination.Max())
-}
-
-func (a *attempt) request(paths inputs.Paths, t promptData) (sdk.ExecuteRequest, error) {
-	output, err := a.prepareDeclaredOutput()
-	if err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	resume, err := a.resumeData()
-	if err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	at, policy := a.command.Location, a.Plan.PolicyOf(a.node)
-	req := sdk.ExecuteRequest{
-		Resume: resume, Budget: a.budget(),
-		Key: string(a.command.Key), Epoch: a.state.Epoch,
-		Session: a.state.Session, Node: a.node.ID, Stage: a.node.Ref,
-		Iteration: at.Iteration, Attempt: a.command.Attempt, Visit: at.Visit,
-		Purpose: sdk.PurposeWork, Prompt: t.prompt, Model: a.node.Provider.Model,
-		WorkDir: a.Project.Path(), Environment: a.environment(paths),
-		Paths: sdk.Paths{
-			Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
-			Progress: paths.Progress, Output: output, Attempt: a.Dir.Abs(a.privateDir()),
-		},
-		Timeout: seconds(cmp.Or(policy.Timeout, policy.StageTimeout)), IdleTimeout: seconds(policy.IdleTimeout),
-		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy),
-	}
-	a.addContract(&req, t)
-	err = a.addWrappedCommand(&req)
-	return req, err
-}
-
-// toolLimits returns the limits of the agent's own tools.
-func toolLimits(p plan.Policy) sdk.ToolLimits {
-	var limits sdk.ToolLimits
-	if t := p.Tools; t != nil {
-		limits = sdk.ToolLimits{AllowedCommands: t.AllowedCommands, CommandTimeout: seconds(t.CommandTimeout), MaxResultTokens: t.MaxResultTokens}
-	}
-	if p.Approvals != nil {
-		limits.Protected = p.Approvals.Protected
-	}
-	return limits
-}
-
-// addContract adds the node's contract to the request, for providers that do not parse the prompt. All steps make the
-// node's artifact together, so a step has no artifact of its own.
-func (a *attempt) addContract(req *sdk.ExecuteRequest, t promptData) {
-	req.StepID, req.Step, req.Contract = a.command.Location.Step, t.step, a.node.HasContract()
-	req.Paths.Artifact, req.Paths.InputArtifact = t.artifact.Path, t.inputArtifact
-	if a.node.Steps != nil && req.StepID != "" {
-		req.MaxTurns = a.node.Steps.MaxTurns
-	}
-	if a.node.Artifact != nil && req.StepID == "" {
-		req.ArtifactSchema, req.ArtifactTool = artifact.RequestedSchema(a.node.Artifact), a.node.Artifact.Tool()
-	}
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// prepareDeclaredOutput returns the absolute path of the node's output_path, "" without one. It creates the
-// directory, inside the project only.
-func (a *attempt) prepareDeclaredOutput() (string, error) {
-	name := a.declaredPath()
-	if name == "" {
-		return "", nil
-	}
-	if err := a.Project.Mkdir(filepath.Dir(name)); err != nil {
-		return "", failure.New(failure.ConfigInvalid, "make the directory of output_path %s: %w", name, err).
-			WithHint("set output_path to a path inside the project")
-	}
-	a.declaredInfo, _ = a.Project.Stat(name) // nil: no such file yet
-	return a.Project.Abs(name), nil
-}
-
-// declaredPath returns the node's output_path in the project, "" without one.
-func (a *attempt) declaredPath() string {
-	return store.DeclaredOutput(a.Plan, a.node, a.state.Session, a.command.Location)
-}
-
-// environment returns the variables that the Bash engine gave its agents (BASH-BEHAVIOUR 6).
-func (a *attempt) environment(paths inputs.Paths) map[string]string {
-	t := a.node.Termination
-	env := map[string]string{
-		"CLAUDE_PIPELINE_AGENT": "1",
-		"MAX_ITERATIONS":        strconv.Itoa(t.Max()),
-		"MIN_ITERATIONS":        strconv.Itoa(t.MinIterations()),
-		"CONSENSUS":             strconv.Itoa(t.Consensus()),
-		"CODEX_STATUS_FILE":     paths.Status,
-		"MOCK_STATUS_FILE":      paths.Status,
-		"MOCK_RESULT_FILE":      paths.Result,
-		"MOCK_PROVIDER":         cmp.Or(a.command.Location.Branch, a.node.Provider.Type),
-		"MOCK_ITERATION":        strconv.Itoa(a.command.Location.Iteration),
-	}
-	if a.state.Mode == "loop" {
-		env["CLAUDE_PIPELINE_SESSION"], env["CLAUDE_PIPELINE_TYPE"] = a.state.Session, a.node.Ref
-	}
-	return env
 }

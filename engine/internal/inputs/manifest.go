@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -105,4 +106,37 @@ func (r *Reader) providerOutput(st state.State, block *plan.Node, id string, sta
 // branchStageLocation returns the location of a provider's stage in the newest visit of a block.
 func branchStageLocation(path string, ns state.Node, id string, stage int) event.Location {
 	return event.Location{Node: fmt.Sprintf("%s.%d", path, stage), Visit: ns.Visit, Run: ns.Run, Branch: id}
+}
+
+// OrderedObject is a JSON object whose members keep their order.
+type OrderedObject[V any] []Member[V]
+
+// Member is a member of an [OrderedObject].
+type Member[V any] struct {
+	Name  string
+	Value V
+}
+
+// MarshalJSON writes {} for nil.
+func (m OrderedObject[V]) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, member := range m {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		name, err := json.Marshal(member.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(member.Value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
 }
