@@ -72,13 +72,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The first place that has something counts, even if that is broken; a place that is named is the only one.
+// The first source with content counts, even if that is broken; a named source is the only one.
 func TestFind(t *testing.T) {
 	for _, tt := range []struct {
 		name, from         string
 		yaml, json, output string
 		result             string
-		want               string // where it was found
+		want               string // the file that contains it
 		data               map[string]any
 	}{
 		{"the file", "", "a: 1", `{"a":2}`, "```yaml\na: 4\n```", `{"a":3}`, "artifact.yaml", map[string]any{"a": 1}},
@@ -127,7 +127,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What an agent puts in place of its file is its fault, and never waited for.
+// Anything but a regular file is a fault of the agent, and reading it does not block.
 func TestFilesThatAreNone(t *testing.T) {
 	l := Sources{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
 	path := l.Dir.Abs(l.Iteration.Artifact())
@@ -163,7 +163,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// D6: measured values stand over what is written; what was not measured is a fault.
+// D6: measured values overwrite the agent's; an unmeasured one is a fault.
 func TestFill(t *testing.T) {
 	one := 1
 	measured := map[string]Facts{
@@ -217,7 +217,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// An agent that writes a field with the name of a place does not hide what was measured there.
+// A field whose name looks like a path does not hide the measured value at that path.
 func TestFillIsNotHidden(t *testing.T) {
 	data := map[string]any{"tests.ok": true}
 	Fill(data, &plan.Artifact{KernelFields: map[string]string{"tests.ok": "checks.t.ok"}}, map[string]Facts{"t": {Passed: false}})
@@ -272,7 +272,7 @@ func TestVerdictOf(t *testing.T) {
 	}
 }
 
-// U146 to U148: what is kept is read back as it was, and reading changes nothing.
+// U146 to U148: a stored artifact is loaded unchanged, and loading changes nothing.
 func TestKeep(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Artifact: &plan.Artifact{Type: "task_plan", Version: "2.3"}}}}
@@ -321,7 +321,7 @@ func TestMetaOf(t *testing.T) {
 	}
 }
 
-// U148: a version that nobody knows is an error.
+// U148: an unknown version is an error.
 func TestVersions(t *testing.T) {
 	for version, ok := range map[string]bool{"1": true, "1.0": true, "12.3.4": true, "0.1": false, "v1": false, "": false, "1.": false, "1.2.3.4": false} {
 		raw, _ := json.Marshal(map[string]any{metaKey: map[string]any{"version": version}})
@@ -340,7 +340,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// U148: an envelope of another major version than the contract's is a fault at its own place, whatever else is wrong.
+// U148: an envelope of another major version than the contract's is a fault at its own path, beside all other faults.
 func TestVersionOfWhatIsFound(t *testing.T) {
 	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
 		l := Sources{Dir: session(t), Iteration: store.Node("n").Iteration(1), ResultMember: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}
@@ -354,7 +354,7 @@ func TestVersionOfWhatIsFound(t *testing.T) {
 	}
 }
 
-// C6: an agent is told ten faults at most, in 2000 characters, and the first one in any case.
+// C6: an agent gets at most ten faults, in 2000 characters, and always the first one.
 func TestTold(t *testing.T) {
 	many := make([]schema.Fault, 20)
 	for i := range many {
@@ -379,11 +379,11 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// What is large is kept as JSON, which is YAML too, and comes back as it was.
+// A large artifact is stored as JSON, which is also YAML, and loaded unchanged.
 func TestKeepLarge(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
-	list := make([]any, 200_000) // more than yamltree takes
+	list := make([]any, 200_000) // more than yamldoc accepts
 	for i := range list {
 		list[i] = map[string]any{"id": i}
 	}
@@ -406,7 +406,7 @@ func TestKeepLarge(t *testing.T) {
 	}
 }
 
-// What has more values than YAML is read with is kept as JSON, however small it is.
+// An artifact with more values than the YAML reader accepts is stored as JSON, for any size.
 func TestKeepMany(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
@@ -423,7 +423,7 @@ func TestKeepMany(t *testing.T) {
 	}
 }
 
-// Whatever the data, both forms are YAML that says the same.
+// FuzzRender checks that both stored forms are YAML with the same data.
 func FuzzRender(f *testing.F) {
 	f.Add(`{"a":[1,2.5,null,true,"x"],"b":{"c":"\u007f\ufeff\u0085"}}`)
 	f.Add(`{"<<":"=","y":"no","~":" x\n"}`)
@@ -450,7 +450,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// What an artifact lacks is carried over from the input, and nothing else: what is there and null was meant so.
+// Only missing fields are carried from the input: a null field stays.
 func TestCarry(t *testing.T) {
 	data := map[string]any{"own": 1, "null": nil, "deep": map[string]any{"a": 1}}
 	input := map[string]any{"own": 2, "null": 2, "id": "R", "none": nil, "deep": map[string]any{"a": 2, "b": 2}, "other": 2, "far": map[string]any{"x": 2}}
@@ -463,7 +463,7 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// C6, by reference: a large artifact is named with its place, digest and fields, the largest first, without a word of it.
+// C6, by reference: a large artifact is described by path, digest and fields, the largest first, without its data.
 func TestOutline(t *testing.T) {
 	d := session(t)
 	data := map[string]any{"list": []any{1, 2, 3}, "id": "BODY", "deep": map[string]any{"a": nil}, "none": nil}

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// chain is plan -> execute -> verify, then a pipeline of analyze -> spec.
+// chain returns the plan plan -> execute -> verify, then a pipeline of analyze -> spec.
 func chain() *plan.Plan {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "analyze", Kind: plan.KindStage}, {Path: "1", ID: "spec", Kind: plan.KindStage}}}
 	return &plan.Plan{Nodes: []plan.Node{
@@ -24,7 +24,7 @@ func chain() *plan.Plan {
 	}}
 }
 
-// made is the state of a node with an artifact.
+// made returns the state of a node with an artifact.
 func made(name string) state.Node {
 	return state.Node{Artifacts: map[string]event.Ref{event.Artifact: {Path: name}}}
 }
@@ -132,7 +132,7 @@ func TestEffectiveInput(t *testing.T) {
 	}
 }
 
-// A file that says of itself what it is must be what the contract wants; one without an envelope may be.
+// A supplied file whose envelope names a type must have the contract's; one without an envelope may be any.
 func TestGivenOfAnotherKind(t *testing.T) {
 	spec := &plan.Artifact{Type: "specification", Version: "1.0"}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// U152: a fenced block first, then the whole reply, then an object within prose.
+// U152: a fenced block first, then the whole reply, then an object in prose.
 func TestFromReply(t *testing.T) {
 	one := map[string]any{"a": 1}
 	for _, tt := range []struct {
@@ -53,7 +53,8 @@ func TestFromReply(t *testing.T) {
 	}
 }
 
-// Whatever an agent says, its blocks are parts of it, and what is found is found again in what it is rendered as.
+// FuzzFromReply checks that the blocks of any reply are parts of it, and that a found artifact is found again after
+// rendering.
 func FuzzFromReply(f *testing.F) {
 	for _, seed := range []string{
 		"```yaml\na: 1\n```", "~~~\n{}\n~~~", "   ```json\n   {\"a\":[1,{\"b\":null}]}\n", "x {\"a\":\"}\"} y", "a: &x {b: *x}", "```yaml\na: &a [*a]\n```", "{\"a\":1e999}", "```\n```\n```",
@@ -87,7 +88,7 @@ func FuzzFromReply(f *testing.F) {
 	})
 }
 
-// numbers is data with all numbers as JSON has them.
+// numbers returns data with all numbers as JSON decodes them.
 func numbers(t *testing.T, data map[string]any) (same any) {
 	text, err := json.Marshal(data)
 	if err == nil {

@@ -52,7 +52,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// U027: output mapping: null is the same name, no mapping is all, and the input is carried forward.
+// U027: output mapping: null keeps the name, no mapping takes all fields, and the input is passed on.
 func TestOutputs(t *testing.T) {
 	given, outputs := map[string]any{"name": "ann", "kept": 1}, map[string]any{"name": "bob", "text": "hi", "deep": map[string]any{"er": 2}}
 	for name, tt := range map[string]struct {

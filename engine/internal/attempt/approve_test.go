@@ -24,7 +24,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// asking is an agent that asks before its calls, like those that run their tools themselves.
+// askingProvider is an agent that asks before each tool call.
 type askingProvider struct{ agent }
 
 func (a askingProvider) Describe() sdk.Component {
@@ -33,7 +33,7 @@ func (a askingProvider) Describe() sdk.Component {
 
 func (a askingProvider) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
 
-// person answers what is asked and remembers it.
+// fakeUser answers questions and records them.
 type fakeUser struct {
 	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
 
@@ -65,7 +65,7 @@ func answerExpired(_ context.Context, d event.QuestionAskedData) (event.Question
 	return event.QuestionAnsweredData{ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true}, nil
 }
 
-// gated is a bench whose agent asks before the calls, and then does its work whatever it was told.
+// newGatedFixture returns a fixture whose agent asks before its calls and then works on, whatever the verdict.
 func newGatedFixture(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
@@ -79,7 +79,7 @@ func newGatedFixture(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, err
 	return b
 }
 
-// intents are the calls that were journaled.
+// intents returns the journaled calls.
 func (b *fixture) intents() []event.ToolCallData {
 	b.t.Helper()
 	var all []event.ToolCallData
@@ -96,7 +96,7 @@ func (b *fixture) intents() []event.ToolCallData {
 	return all
 }
 
-// U175, K25: what the provider is told, what is journaled before, and whether a person was asked.
+// U175, K25: the provider's verdict, the journaled intent before it, and whether the user was asked.
 func TestVerdicts(t *testing.T) {
 	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
 	id := event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
@@ -157,8 +157,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a question shows what it is about, is bound to all of it, and is the same when the call is asked about
-// again; those of several calls are not.
+// DESIGN 5: a question shows the whole call, and its digest covers it. The same call has the same question again;
+// different calls have different ones.
 func TestToolQuestions(t *testing.T) {
 	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*maxPreview) + `"}`)
 	calls := []sdk.ToolCall{
@@ -192,7 +192,7 @@ func TestToolQuestions(t *testing.T) {
 	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*maxPreview) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > maxPreview {
 		t.Errorf("preview %q of %q, %v", first[2].Preview, whole, err)
 	}
-	_, second := ask(t, 2) // after a crash the attempts are counted anew
+	_, second := ask(t, 2) // attempt numbers start again after a crash
 	for i := range first {
 		if first[i].ID != second[i].ID || first[i].Digest != second[i].Digest {
 			t.Errorf("call %d: asked as %s, then as %s", i+1, first[i].ID, second[i].ID)
@@ -207,8 +207,8 @@ func TestToolQuestions(t *testing.T) {
 	}
 }
 
-// U175, U190: what a provider says of a call is journaled with it and shown to the person: 50 lines of its preview, and
-// all of it with the arguments as files.
+// U175, U190: the provider's description of a call is journaled with it. The user sees 50 lines of its preview; files
+// have the whole preview and the arguments.
 func TestWhatAPersonSees(t *testing.T) {
 	var preview, whole strings.Builder
 	for i := range 60 {
@@ -247,7 +247,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	if diff := cmp.Diff(intents, b.intents()); diff != "" {
 		t.Error(diff)
 	}
-	// An answer is bound to what was shown: another preview or reason is another question.
+	// The digest covers the shown texts: another preview or reason is another question.
 	for _, change := range []func(*sdk.ToolCall){
 		func(c *sdk.ToolCall) { c.Preview = "other" }, func(c *sdk.ToolCall) { c.Reason = "other" }, func(c *sdk.ToolCall) { c.Paths = nil },
 		func(c *sdk.ToolCall) { c.Command = "other" }, func(c *sdk.ToolCall) { c.Category = "" },
@@ -263,8 +263,8 @@ func TestWhatAPersonSees(t *testing.T) {
 	}
 }
 
-// U190: the end of a call says which it was, how long it took since it was allowed, and what the attempt had used by
-// then. Time that a person took to answer is none of it.
+// U190: a result names its call, the time since the call was allowed, and the attempt's usage so far. The time of the
+// user's answer is not included.
 func TestResultsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t, nil)
@@ -310,7 +310,7 @@ func TestResultsOfCalls(t *testing.T) {
 	})
 }
 
-// D7, C5: what no policy can allow is denied without one, too, and the attempt's own files are not asked about.
+// D7, C5: calls that no policy can allow are denied without a policy, too. The attempt's own files need no question.
 func TestGuardedCalls(t *testing.T) {
 	var told []sdk.VerdictAction
 	b := newFixture(t, nil)
@@ -341,7 +341,7 @@ func TestGuardedCalls(t *testing.T) {
 	}
 }
 
-// DIALECT B8: what ends the attempt does so even if the provider goes on as if nothing had been.
+// DIALECT B8: a call that ends the attempt does so even if the provider continues.
 func TestCallsThatEndTheAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -375,7 +375,7 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 	}
 }
 
-// The attempt's time stands still while a person thinks, and a provider that asks is given none of its own.
+// The attempt's deadline pauses during a question, and a provider that asks has no timeout of its own.
 func TestAPersonMayTakeTheirTime(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -435,8 +435,8 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	})
 }
 
-// U177: an attempt that was cut off is resumed with the verdicts that are journaled. A person is asked again only
-// about what they had not decided, or what is another call now.
+// U177: a resumed attempt keeps the journaled verdicts. The user is asked again only about undecided or changed
+// calls.
 func TestVerdictsAfterACrash(t *testing.T) {
 	args := json.RawMessage(`{ "path": "a.go" }`)
 	journaled := event.ToolCallData{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: "run", Question: "q-1"}

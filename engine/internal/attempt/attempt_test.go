@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// agent is a provider that does what a test says.
+// agent is a provider that executes a test's function.
 type agent func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error)
 
 func (a agent) Describe() sdk.Component { return sdk.Component{Name: "agent"} }
@@ -37,7 +37,7 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 
 func (a agent) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
 
-// records keeps what is appended.
+// recorder keeps the appended events.
 type recorder struct {
 	mu     sync.Mutex
 	events []event.Event
@@ -50,7 +50,7 @@ func (r *recorder) record(_ context.Context, e event.Event) error {
 	return nil
 }
 
-// bench is a project with one session and a plan of one stage.
+// fixture is a project with one session and a plan of one stage.
 type fixture struct {
 	t       *testing.T
 	root    string
@@ -113,7 +113,7 @@ func (b *fixture) failure(e event.Event) event.FailureData {
 	return d
 }
 
-// writes is an agent that says something and writes its result.
+// resultWriter returns an agent with some output that writes a result.
 func resultWriter(result string) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "working\n"})
@@ -124,7 +124,7 @@ func resultWriter(result string) agent {
 	}
 }
 
-// U080, U094, U097, U098: the files and the event of an iteration that works.
+// U080, U094, U097, U098: the files and the event of a successful iteration.
 func TestAttemptCompletes(t *testing.T) {
 	var got sdk.ExecuteRequest
 	b := newFixture(t, nil)
@@ -177,7 +177,7 @@ func TestAttemptCompletes(t *testing.T) {
 	}
 }
 
-// U099, U101: how an attempt fails, and what is kept of it.
+// U099, U101: the failures of an attempt and the files that they leave.
 func TestAttemptFails(t *testing.T) {
 	hang := agent(func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		<-ctx.Done()
@@ -236,7 +236,7 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-// An earlier attempt's result is never taken for this one's, and its output is kept.
+// An earlier attempt's result does not count for this one, and its output is kept.
 func TestSecondAttemptStartsClean(t *testing.T) {
 	n := 0
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -296,8 +296,8 @@ func TestOutputPath(t *testing.T) {
 	}
 }
 
-// DESIGN 6: the intent of a gated call is recorded before its verdict; observed calls need no sync;
-// what is large is a file; a checkpoint is a reference.
+// DESIGN 6: the intent of a gated call is recorded before its verdict; observed calls need no sync; large data is a
+// file; a checkpoint is a reference.
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
 	works := resultWriter(`{"summary":"s"}`)
@@ -338,7 +338,7 @@ func TestExchangeRecords(t *testing.T) {
 	}
 }
 
-// Live views see what the agent reports.
+// Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
 	var last Report
 	works := resultWriter(`{"summary":"s"}`)
@@ -354,8 +354,7 @@ func TestLiveReports(t *testing.T) {
 	}
 }
 
-// U177: an attempt that a crash cut off gets its checkpoint and calls back, and a finished call is
-// not made again.
+// U177: an attempt after a crash gets its checkpoint and calls back, and a finished call does not run again.
 func TestResumedAttempt(t *testing.T) {
 	var got *sdk.Resume
 	var verdicts []sdk.Verdict
@@ -414,7 +413,7 @@ func TestResumedAttempt(t *testing.T) {
 	}
 }
 
-// U176: of many checkpoints only what a resume may need stays on the disk.
+// U176: only the checkpoint files that a resume may need stay on disk.
 func TestCheckpointsDoNotPileUp(t *testing.T) {
 	works := resultWriter(`{"summary":"s"}`)
 	b := newFixture(t, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U106, D14: what an agent of a parallel block is given lies in its provider's folder, an output_path too;
-// what is known of its loop is that of its provider.
+// U106, D14: an agent of a parallel block gets files in its provider's folder, output_path included, and the loop
+// state of its provider.
 func TestAttemptInABlock(t *testing.T) {
 	var got sdk.ExecuteRequest
 	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {

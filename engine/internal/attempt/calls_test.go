@@ -8,7 +8,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U153: the last call of the tool that was not refused hands the artifact over. Calls end in any order.
+// U153: the last call of the tool that was not refused delivers the artifact. Calls end in any order.
 func TestHandover(t *testing.T) {
 	for _, tt := range []struct{ name, tool, calls, want string }{
 		{"one", "s", "a! a+", "a"},

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Part 6: under a contract the attempt ends before the outcome is settled; what it consumed counts there.
+// Part 6: under a contract the attempt ends before its outcome is evaluated, and its event has the usage.
 func TestAttemptUnderAContract(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"done","outcome":"fail","artifact":{"a":1},"decision":"stop"}`))
 	b.node.Artifact = &plan.Artifact{}
@@ -36,7 +36,7 @@ func TestAttemptUnderAContract(t *testing.T) {
 	}
 }
 
-// What is left of an artifact of an earlier attempt is not taken for this one's.
+// The artifact file of an earlier attempt does not count for this one.
 func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	b.node.Artifact = &plan.Artifact{}
@@ -60,8 +60,8 @@ func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// An iteration of a step is settled by its agent's word: the node has the contract. What it says is kept for whoever
-// works next.
+// A step's iteration has the outcome of its agent alone, because the contract is the node's. Its feedback is kept for
+// the next agent.
 func TestAttemptOfAStep(t *testing.T) {
 	feedback := map[string]string{}
 	for wrote, want := range map[string]event.Settlement{
@@ -99,7 +99,7 @@ func TestAttemptOfAStep(t *testing.T) {
 	}
 }
 
-// An outcome that nobody understands fails the attempt, under a contract only.
+// An unknown outcome fails the attempt, under a contract only.
 func TestUnknownOutcomeFailsTheAttempt(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"s","outcome":"done"}`))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// late are the late deliveries that were recorded.
+// lateDeliveries returns the recorded late deliveries.
 func (b *fixture) lateDeliveries() []event.LateDeliveryData {
 	b.t.Helper()
 	b.records.mu.Lock()
@@ -34,8 +34,8 @@ func (b *fixture) lateDeliveries() []event.LateDeliveryData {
 	return all
 }
 
-// U048, U056: from the moment on in which an attempt is given up nothing that its provider delivers counts, and once it has
-// returned nothing is taken at all. What it used is charged.
+// U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. Its
+// usage is charged.
 func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	stop := failure.New(failure.IterationTimeout, "enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -90,8 +90,8 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// U048, U069: what comes at the path of an attempt that was given up is no other attempt's: while a later one is at work it
-// goes aside, and over what that came to it does not last.
+// U048, U069: files that an abandoned attempt writes do not count for another one. They are archived during a later
+// attempt, and its published files are restored.
 func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	var first string
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -118,7 +118,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err := writeAll(map[string]string{first: `{"summary":"later still"}`}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing to be done
+	for range 2 { // a second call changes nothing
 		b.maker.Restore(t.Context(), b.records.record)
 	}
 	if got := b.read("iterations/001/result.json"); got != accepted {
@@ -137,12 +137,12 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// U047: what an attempt of an earlier kernel wrote before the session was taken is put aside; what it wrote later is told
-// of, too. While that kernel may still be at work, the paths are others.
+// U047: files that an earlier kernel's attempt wrote before the session was opened are archived; later ones are
+// recorded as well. While that kernel may still run, the paths are private.
 func TestFilesOfAnEarlierKernel(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		written   time.Duration // after the session was taken
+		written   time.Duration // after the session was opened
 		contested bool
 		late      int
 	}{{"before", -time.Hour, false, 0}, {"later", time.Hour, false, 1}, {"still at work", -time.Hour, true, 0}} {

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// A silent attempt after one that a crash cut off has no output: later iterations would read it.
+// A retry without output after a crash has no output file, which later iterations would read.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
@@ -33,8 +33,7 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	}
 }
 
-// U135: whatever an agent puts in the place of its result is an invalid result, and does not stop the
-// attempt after it.
+// U135: a result path with anything but a regular file is an invalid result, and does not stop the next attempt.
 func TestStrangeResults(t *testing.T) {
 	tests := []struct {
 		name string
@@ -62,7 +61,8 @@ func TestStrangeResults(t *testing.T) {
 	}
 }
 
-// U092: what the engine itself wrote in the iteration before is no file of the agent's, however soon.
+// U092: the engine's own copy of the previous iteration's output does not count as the agent's file, however short
+// the time.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})
@@ -77,8 +77,7 @@ func TestOutputPathFollowsQuickIterations(t *testing.T) {
 	}
 }
 
-// An attempt that is made again shares its directory with the one that was cut off, whose files are
-// handed back to it.
+// A retry shares its directory with the attempt before a crash, and gets that attempt's files unchanged.
 func TestBlobsAreNotWrittenOver(t *testing.T) {
 	args := ""
 	b := newFixture(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -102,13 +101,13 @@ func TestBlobsAreNotWrittenOver(t *testing.T) {
 			t.Errorf("%s: %v", e.Type, err)
 		}
 	}
-	if len(b.records.events) != 5 { // two of each attempt, and what the second says of the first
+	if len(b.records.events) != 5 { // two of each attempt, and the second one's report on the first
 		t.Errorf("%d events, want 5", len(b.records.events))
 	}
 }
 
-// U223: however much an agent says and however it is escaped, its event fits into a line. One that does
-// not would end the run, and every resume of it.
+// U223: an attempt's event fits into a line for any length and escaping of the agent's texts. A longer line would end
+// the run and every resume of it.
 func TestLongTextsFitIntoALine(t *testing.T) {
 	long := strings.Repeat("<\x00\"é\n", 20<<10)
 	list := strings.Split(strings.Repeat(strings.Repeat("<", 500)+",", 500), ",")
@@ -145,8 +144,7 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 	}
 }
 
-// The status.json that an agent wrote last stays where people look for it, also when a further attempt wrote nothing; the
-// next attempt does not take it for its own.
+// The last status.json stays at its path, even if a later attempt writes none; the next attempt does not use it.
 func TestStatusStays(t *testing.T) {
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {
@@ -165,8 +163,7 @@ func TestStatusStays(t *testing.T) {
 	}
 }
 
-// A stage of a pipeline has the file of an iteration's output from the beginning, as the Bash engine's had:
-// empty while the agent is at work.
+// A pipeline's stage has an empty output file while the agent runs, as in the Bash engine.
 func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	name := "stage-00-build/run-0.md"
 	var during []byte

@@ -21,7 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// listener is an agent that keeps what it is asked.
+// requestRecorder returns an agent that keeps its request.
 func requestRecorder(heard *sdk.ExecuteRequest) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		*heard = req
@@ -39,7 +39,7 @@ func (b *fixture) file(name, text string) *event.Ref {
 	return &ref
 }
 
-// told makes an attempt and returns what its agent was told, and its context.json.
+// runAndRead performs an attempt and returns its prompt and its context.json.
 func (b *fixture) runAndRead(heard *sdk.ExecuteRequest) (string, map[string]any) {
 	b.t.Helper()
 	if e := b.run(b.t.Context(), 1, 1); e.Type != event.IterationComplete && e.Type != event.AttemptComplete {
@@ -52,7 +52,7 @@ func (b *fixture) runAndRead(heard *sdk.ExecuteRequest) (string, map[string]any)
 	return heard.Prompt, c
 }
 
-// withPlan has a node with an artifact that the node works from, and that an edge leads back from.
+// withPlan adds a node with an input artifact for the tested node, and an edge that leads back to it.
 func (b *fixture) withPlan() {
 	before := plan.Node{Path: "1", ID: "plan", Kind: plan.KindStage, Artifact: &plan.Artifact{}, Transitions: map[plan.Outcome]plan.Edge{"fail": {To: "build"}}}
 	b.maker.Plan.Nodes = append(b.maker.Plan.Nodes, before)
@@ -134,7 +134,7 @@ func TestAStepIsAppended(t *testing.T) {
 	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").prompt); diff != "" {
 		t.Errorf("prompt (-want +got)\n%s", diff)
 	}
-	b.node.Policy = &plan.Policy{Context: "focused"} // what names another step is not for this one
+	b.node.Policy = &plan.Policy{Context: "focused"} // lines that name another step are omitted
 	if diff := cmp.Diff(want, b.prompt("s1").prompt); diff != "" {
 		t.Errorf("prompt, focused (-want +got)\n%s", diff)
 	}
@@ -144,7 +144,7 @@ func TestAStepIsAppended(t *testing.T) {
 	}
 }
 
-// prompt is what the agent of a step would be told.
+// prompt returns the prompt data of a step.
 func (b *fixture) prompt(step string) promptData {
 	b.t.Helper()
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
@@ -180,12 +180,12 @@ func TestWithoutAContractItsVariablesStay(t *testing.T) {
 	}
 }
 
-// budgeted limits the prompts of the node.
+// setBudget limits the prompts of the node.
 func (b *fixture) setBudget(total string, strategy string) {
 	b.maker.Plan.Pipeline.Policy = &plan.Policy{Context: strategy, Budget: &plan.Budget{Total: []byte(total), Shares: map[string]int{"build": 50}}}
 }
 
-// D9, U205: a 200 KB file is cut to the share, told by an event, and cut in the same way each time.
+// D9, U205: a 200 KB file is cut to the share, recorded by an event, and always cut in the same way.
 func TestALargeFileIsCutToTheShare(t *testing.T) {
 	var prompts []string
 	for range 2 {
@@ -227,7 +227,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 	}
 }
 
-// D9: a prompt that is over its share by itself is no attempt.
+// D9: a prompt that exceeds its share without context fails the attempt.
 func TestAPromptOverItsShareIsRefused(t *testing.T) {
 	var heard sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&heard))
@@ -246,7 +246,7 @@ func TestAPromptOverItsShareIsRefused(t *testing.T) {
 	}
 }
 
-// knowing is an agent whose model takes in so many tokens.
+// sizedProvider is an agent whose model has a given context size.
 type sizedProvider struct {
 	agent
 	tokens int64
@@ -272,7 +272,7 @@ func TestTheTotalMayBeTheModels(t *testing.T) {
 	}
 }
 
-// Decision of policy.cost: an attempt may consume the least that any ceiling set aside for it.
+// Decision of policy.cost: an attempt's limit is the least reservation of all ceilings.
 func TestAnAttemptKnowsItsBudget(t *testing.T) {
 	var heard sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&heard))
@@ -302,7 +302,7 @@ func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
 	}
 }
 
-// U051: what is said with a resume reaches the agent, whether its prompt has a place for it or not.
+// U051: the user's text of a resume reaches the agent with and without ${CONTEXT} in the template.
 func TestWordOfAResume(t *testing.T) {
 	for name, tt := range map[string]struct{ prompt, said, want string }{
 		"a place for it": {"${CONTEXT}: do it", "test first", "be brief\ntest first: do it"},

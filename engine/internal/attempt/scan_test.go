@@ -18,7 +18,7 @@ import (
 
 const token = "ghp_0123456789012345678901234567890123456789"
 
-// found are the finds that were recorded.
+// foundSecrets returns the recorded secrets.
 func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 	b.t.Helper()
 	for _, e := range b.records.events {
@@ -34,8 +34,8 @@ func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 	return all
 }
 
-// D8: what tools wrote and what the result names is looked into, inside the project only, and nothing is changed; also
-// of an attempt that failed, and each find once in a run.
+// D8: files that tools wrote or the result names are scanned, inside the project only, and not changed. Failed
+// attempts are scanned, too, and a run reports each secret once.
 func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte(token), 0o600); err != nil {
@@ -84,7 +84,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	}
 }
 
-// U180: what comes in pieces is redacted across them, in views and in the files of the streams.
+// U180: chunks of text are redacted across their borders, in views and in the files of the streams.
 func TestPiecesAreRedacted(t *testing.T) {
 	b := newFixture(t, nil)
 	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
@@ -110,8 +110,7 @@ func TestPiecesAreRedacted(t *testing.T) {
 	}
 }
 
-// A verdict that was given before a crash stands for the same call: what the journal has of its arguments is redacted,
-// and so is what it is compared with.
+// A verdict from before a crash holds for the same call: both the journaled and the new arguments are redacted.
 func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 	for _, args := range []string{`{"token":"hunter2","text":"` + token + `"}`, `{"big":"` + strings.Repeat("y", maxInline) + `","text":"` + token + `"}`} {
 		var verdicts []sdk.Verdict

@@ -15,7 +15,7 @@ func newStreamFile(t *testing.T) (s *streamFile, path string) {
 	return &streamFile{store: b.maker.Dir, name: "stream.jsonl", redactor: redact.New(nil).Agent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
 }
 
-// What came is in the file at once: a crash keeps it.
+// A chunk is in the file immediately, so that it survives a crash.
 func TestSpoolWritesAtOnce(t *testing.T) {
 	s, path := newStreamFile(t)
 	s.add("one\n")
@@ -42,7 +42,7 @@ func TestSpoolWithoutAStreamMakesNoFile(t *testing.T) {
 	}
 }
 
-// Of an endless stream the beginning and the end are kept, and how much is missing is said.
+// The file of a long stream has its beginning, its end and the number of missing bytes.
 func TestSpoolIsBounded(t *testing.T) {
 	s, path := newStreamFile(t)
 	chunk := strings.Repeat("x", 1<<20-1) + "\n"

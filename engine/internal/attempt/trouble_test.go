@@ -17,8 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// DIALECT: the prompt is read anew for each attempt from the file that the plan names, from the project where
-// the path is relative; a file that is gone is told with what to do.
+// DIALECT: each attempt reads the prompt from the plan's file, relative to the project. A missing file is an error
+// with a hint.
 func TestPromptFile(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "prompt.md")
 	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
@@ -48,7 +48,7 @@ func TestPromptFile(t *testing.T) {
 	}
 }
 
-// U101: the agent's diagnostics are kept beside the attempt, and their end explains why no result came.
+// U101: the agent's stderr is kept in the attempt's directory, and its end explains a missing result.
 func TestDiagnosticsAreKept(t *testing.T) {
 	b := newFixture(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: "the disk of the agent is full\n"})
@@ -63,7 +63,7 @@ func TestDiagnosticsAreKept(t *testing.T) {
 	}
 }
 
-// U182: what an agent used counts, also of an attempt that failed before its provider could sum it up.
+// U182: the usage reports count if the attempt failed before its provider returned a total.
 func TestUsageOnTheWay(t *testing.T) {
 	tokens := int64(7)
 	var live *sdk.Usage
@@ -81,7 +81,7 @@ func TestUsageOnTheWay(t *testing.T) {
 	}
 }
 
-// DESIGN 6: an intent that could not be recorded gets no verdict; what only informs holds nobody up.
+// DESIGN 6: a call whose intent cannot be recorded gets no verdict; failed informational events delay nobody.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
 	works := resultWriter(`{"summary":"s"}`)
@@ -105,8 +105,7 @@ func TestJournalThatRefuses(t *testing.T) {
 	}
 }
 
-// U177: what an attempt that was cut off had saved and is gone now fails the attempt, before the agent
-// works without its memory.
+// U177: a missing checkpoint fails a resumed attempt before the agent starts without it.
 func TestLostMemory(t *testing.T) {
 	ref := event.Ref{Path: "stage-00-build/gone", Size: 3, SHA256: strings.Repeat("0", 64)}
 	paid := state.Call{Call: event.ToolCallData{CallID: "1", Tool: "pay", Verdict: "run"}}
@@ -138,8 +137,7 @@ func TestLostMemory(t *testing.T) {
 	}
 }
 
-// What an agent or a user put where the engine writes fails the attempt with the path, and ends nothing
-// else.
+// A foreign file at a path of the engine fails the attempt with the path, and nothing else.
 func TestPathsThatAreTaken(t *testing.T) {
 	const session = ".claude/pipeline-runs/demo/"
 	for _, tt := range []struct {
@@ -173,7 +171,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 	}
 }
 
-// A stream that cannot be kept is no failure of an attempt whose result is there.
+// A stream that cannot be written does not fail an attempt with a result.
 func TestStreamThatCannotBeKept(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	taken := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001/attempts/01/stream.jsonl/occupied")
@@ -185,7 +183,7 @@ func TestStreamThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// An empty file is no result, and not one that is missing.
+// An empty result file is invalid, not missing.
 func TestEmptyResultFile(t *testing.T) {
 	b := newFixture(t, resultWriter(""))
 	if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) {

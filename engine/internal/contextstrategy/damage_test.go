@@ -12,14 +12,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// obstruct puts a file where a directory should be.
+// obstruct puts a file in place of a directory.
 func (h *fixture) obstruct(name string) {
 	h.t.Helper()
 	h.removeFile(name)
 	h.putFile(store.RunsDir+"/demo/"+name, "in the way\n")
 }
 
-// lose takes a file of the session away.
+// removeFile removes a file of the session.
 func (h *fixture) removeFile(name string) {
 	h.t.Helper()
 	if err := os.RemoveAll(h.dir.Abs(name)); err != nil {
@@ -27,8 +27,7 @@ func (h *fixture) removeFile(name string) {
 	}
 }
 
-// A file of the session that a brief is made of and that cannot be read is an error that names it: an agent shall not
-// work without what it is to be told.
+// An unreadable session file is an error that names it: an agent must not work without its context.
 func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	artifact, item := "artifacts/00-plan.v1.yaml", "steps/s1.json"
 	lose := func(name string) func(*fixture) { return func(h *fixture) { h.removeFile(name) } }
@@ -72,7 +71,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	}
 }
 
-// A large part of a tool's call or result lies in a file. Where that is gone, its size and name are told.
+// Large arguments and results are in files. For a missing file the section has its size and name.
 func TestToolResultsInFiles(t *testing.T) {
 	h := newFixture(t)
 	at := event.Location{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
@@ -98,8 +97,7 @@ func TestToolResultsInFiles(t *testing.T) {
 	}
 }
 
-// Inputs that whoever started the run gave from outside of the project are told by their whole path; what is no file
-// that can be read is left out.
+// Inputs from outside the project are named by their absolute path; anything unreadable is omitted.
 func TestInputsFromElsewhere(t *testing.T) {
 	h := newFixture(t)
 	elsewhere := filepath.Join(t.TempDir(), "notes.md")

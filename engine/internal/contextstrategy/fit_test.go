@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
-// lines is a text of n numbered lines of 10 bytes.
+// lines returns a text of n numbered lines of 10 bytes.
 func lines(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// D4: what the last visit left is told where the node is entered again because of what was said of that.
+// D4: the previous visit's files are shown if the node is entered again because of feedback on them.
 func TestEarlier(t *testing.T) {
 	h := newFixture(t)
 	h.file("stage-00-plan/iterations/001/output.md", "first")
@@ -47,7 +47,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// The artifact stands for the attempt, else what was said; what is large is named.
+// The artifact is shown, else the output; a large one is only described.
 func TestEarlierSections(t *testing.T) {
 	h := newFixture(t)
 	small, said := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")

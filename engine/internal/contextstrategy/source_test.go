@@ -32,7 +32,7 @@ tasks:
 _metadata: {duration_seconds: 3.5}
 `
 
-// house is a session in which four nodes have worked: a plan, its steps, what verified them and what reviews them.
+// fixture is a session in which four nodes have worked: a plan, its steps, a verifier and a reviewer.
 type fixture struct {
 	t     *testing.T
 	root  string
@@ -138,7 +138,7 @@ func (h *fixture) iteration(node string, i int, output, result string) {
 	}
 }
 
-// tell are the sections of a strategy for an iteration at a node or at a step of it.
+// sections returns the sections of a strategy for an iteration of a node or of one of its steps.
 func (h *fixture) sections(strategy string, path, step string) []contextstrategy.Section {
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
@@ -159,7 +159,7 @@ func (h *fixture) wantSections(want []contextstrategy.Section, got []contextstra
 
 const criteriaOfPlan = "Say hello:\n- it says hello\n- it ends with a newline\nWrite it:\n- it compiles\nTest it:\n- tests pass\n"
 
-// D9, U201: the planner holds all that was said.
+// D9, U201: the planner gets the whole conversation.
 func TestFull(t *testing.T) {
 	h := newFixture(t)
 	h.state.Nodes["0"] = func() state.Node {
@@ -215,7 +215,7 @@ func TestFull(t *testing.T) {
 	}, h.sections(contextstrategy.Full, "0", ""))
 }
 
-// D9, U202: the executor has its step, and nothing of what was said.
+// D9, U202: the executor gets its step, and nothing of the conversation.
 func TestFocused(t *testing.T) {
 	h := newFixture(t)
 	h.journal()
@@ -236,7 +236,7 @@ func TestFocused(t *testing.T) {
 	h.wantSections(want[1:], h.sections(contextstrategy.Focused, "1", "s1"))
 }
 
-// journal has tool calls of an earlier visit and of this one, between others.
+// journal writes tool calls of an earlier visit and of this one, between other events.
 func (h *fixture) journal() {
 	line := func(e event.Event) {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
@@ -275,7 +275,7 @@ func TestToolResultsOfParallelStepsAreTheStepsOwn(t *testing.T) {
 	}
 }
 
-// D9, U203: the verifier has what was made and how it is measured, and nothing of what was said before.
+// D9, U203: the verifier gets the previous work and its check results, and nothing of the earlier conversation.
 func TestMinimal(t *testing.T) {
 	h := newFixture(t)
 	h.wantSections([]contextstrategy.Section{
@@ -290,7 +290,7 @@ func TestMinimal(t *testing.T) {
 	}, h.sections(contextstrategy.Minimal, "2", ""))
 }
 
-// D9, U204: the reviewer has it all in short.
+// D9, U204: the reviewer gets a summary of everything.
 func TestSummary(t *testing.T) {
 	h := newFixture(t)
 	h.wantSections([]contextstrategy.Section{
@@ -318,7 +318,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 	if got := h.sections(contextstrategy.Summary, "3", "")[0]; got.Text != "(3 bytes, no text)" {
 		t.Errorf("a binary file: %+v", got)
 	}
-	h.putFile("docs/request.md", strings.Repeat("ä", 600_000)) // the limit goes through no character
+	h.putFile("docs/request.md", strings.Repeat("ä", 600_000)) // the limit cuts no character
 	got := h.sections(contextstrategy.Summary, "3", "")[0]
 	if got.Size != 1_200_000 || len(got.Text) != 1<<20 {
 		t.Errorf("a large file: %d of %d bytes", len(got.Text), got.Size)
@@ -329,7 +329,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 	}
 }
 
-// A step that names files elsewhere gets none of them.
+// A step that names files outside the project gets none of them.
 func TestFilesOutsideAreNotTold(t *testing.T) {
 	h := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "secret")

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// action does what a test says.
+// action executes a test's function.
 type action func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
 func (a action) Describe() sdk.Component { return sdk.Component{Name: "act"} }
@@ -43,7 +43,7 @@ func (a action) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAct
 	return a, nil
 }
 
-// bench is a session at the end of its only stage, which has left a result and said something.
+// fixture is a session at the end of its only stage, which has a result and an output.
 type fixture struct {
 	caller  *Caller
 	job     Job
@@ -88,7 +88,7 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	return b
 }
 
-// end is the end of the hook, which has to be of the type.
+// end calls the hook and returns its end, which must have the type.
 func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	t.Helper()
 	e := b.caller.Call(t.Context(), b.job)
@@ -103,7 +103,7 @@ func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	return d
 }
 
-// U240: what an action is told.
+// U240: the request of an action.
 func TestRequest(t *testing.T) {
 	var got sdk.HookRequest
 	b := newFixture(t, plan.Hook{Action: "act", Message: "look", Timeout: 2, Config: json.RawMessage(`{"a":1}`)},
@@ -129,7 +129,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// U241, U242, U249: what becomes of an answer, and of none.
+// U241, U242, U249: the effect of an answer, and of none.
 func TestAnswers(t *testing.T) {
 	answers := func(a sdk.HookAnswer) action {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return a, nil }
@@ -169,7 +169,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A check that does not pass fails a stage at its end; elsewhere the agents that come next are told.
+// A failed check fails a stage at its end; elsewhere the next agents get its text.
 func TestFailedCheck(t *testing.T) {
 	for point, want := range map[plan.HookPoint]struct{ answer, text, remedy string }{
 		plan.PointStageEnd:     {"continue", "", "fix the cause"},
@@ -194,7 +194,7 @@ func TestFailedCheck(t *testing.T) {
 	}
 }
 
-// U249: an action that does not keep its time is cut off, and gives no text.
+// U249: an action that exceeds its timeout is canceled and injects no text.
 func TestDeafAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t, plan.Hook{Action: "act", Timeout: 1}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -255,7 +255,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// An approval counts for what was shown: if that has changed meanwhile the question is asked again.
+// An approval counts for the shown files: if they have changed, the question is asked again.
 func TestApprovalIsBound(t *testing.T) {
 	b := newFixture(t, plan.Hook{Action: plan.ActionConfirm, Message: "Good?", Supervise: true}, nil)
 	b.caller.Plan.Nodes[0].OutputPath = "docs/${SESSION}.md"
@@ -299,7 +299,7 @@ func TestApprovalIsBound(t *testing.T) {
 	}
 }
 
-// A callback that panics is contained; one that is not there any more is an error.
+// A panic of a callback is an error, and so is a missing callback.
 func TestCallbacks(t *testing.T) {
 	b := newFixture(t, plan.Hook{Action: "act"}, nil)
 	b.job.Command.Hook = schedule.CallbackNumber(0)
@@ -320,7 +320,7 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// A run that does not wait for the hook any more is not disturbed by it.
+// A hook whose start cannot be recorded does not run.
 func TestRefusedStart(t *testing.T) {
 	b := newFixture(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		t.Error("it was called")

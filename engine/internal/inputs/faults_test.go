@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// obstruct puts a file where a directory should be, so that nobody can say what is in it.
+// obstruct puts a file in place of a directory, so that the directory is unreadable.
 func obstruct(t *testing.T, dir *store.Dir, name string) {
 	t.Helper()
 	if err := os.RemoveAll(dir.Abs(name)); err != nil {
@@ -26,8 +26,7 @@ func obstruct(t *testing.T, dir *store.Dir, name string) {
 	}
 }
 
-// Outputs that cannot be looked for are an error that names the file, whoever asks: an agent must not be told that
-// there are none.
+// An unreadable output is an error with the file's name for every caller: an agent must not take it for missing.
 func TestOutputsThatCannotBeRead(t *testing.T) {
 	const said = "parallel-00-first/providers/a/stage-01-two/iterations"
 	end := event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}
@@ -75,7 +74,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A place, a node or a source that the plan does not know is an error as well.
+// A location, a node or a source that the plan does not have is an error, too.
 func TestInputsOfNobody(t *testing.T) {
 	r, st := newParallelSession(t)
 	nowhere := event.Location{Node: "7", Visit: 1, Run: 1, Iteration: 1}
@@ -91,14 +90,14 @@ func TestInputsOfNobody(t *testing.T) {
 	}
 }
 
-// nest is a node that embeds a pipeline with one stage.
+// nest returns a node that embeds a pipeline with one stage.
 func nest(in plan.Inputs) plan.Node {
 	embedded := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
 	embedded.Session.Inputs = []string{"/given"}
 	return plan.Node{Path: "2", ID: "end", Kind: plan.KindPipeline, Inputs: in, Plan: embedded}
 }
 
-// U095: a nested pipeline is given its own files first, then what the inputs of the node that embeds it name.
+// U095: a nested pipeline gets its own files first, then those from the inputs of the node that embeds it.
 func TestInitialOfANestedPipeline(t *testing.T) {
 	first := []string{"parallel-00-first/providers/b/stage-01-two/iterations/001/output.md", "parallel-00-first/providers/a/stage-01-two/iterations/001/output.md"}
 	for _, tt := range []struct {
@@ -109,7 +108,7 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 		{"nothing but its own", nil, nil},
 		{"of a node", plan.Inputs{"from": json.RawMessage(`"first"`)}, first},
 		{"of a block, the latest of each", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "providers": ["a", "b"]}`)}, []string{
-			"parallel-00-first/providers/a/stage-00-one/iterations/003/output.md", // b said nothing
+			"parallel-00-first/providers/a/stage-00-one/iterations/003/output.md", // b has no output
 		}},
 		{"of a block, all", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "select": "history"}`)}, []string{
 			"parallel-00-first/providers/a/stage-00-one/iterations/001/output.md", "parallel-00-first/providers/a/stage-00-one/iterations/003/output.md",
@@ -133,7 +132,7 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 	}
 }
 
-// What a node with steps leaves is the last output of each, in the order of the steps; one that said nothing is left out.
+// The outputs of a node with steps are the last ones of its steps, in their order, without empty ones.
 func TestOutputsOfSteps(t *testing.T) {
 	r, st := newParallelSession(t)
 	r.plan.Nodes[2].Steps = &plan.Steps{}

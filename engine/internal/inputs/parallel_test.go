@@ -14,7 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// house has two blocks with a stage of the same name, of which the first is complete, and a stage.
+// newParallelSession returns a session with two blocks that have a stage of the same name, of which the first is
+// complete, and a stage.
 func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
 	project, err := store.OpenProject(t.TempDir())
@@ -45,7 +46,7 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 	}}}
 }
 
-// short is JSON with the session's directory left out.
+// marshalCompact returns JSON without the session's directory.
 func marshalCompact(t *testing.T, r *Reader, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -55,7 +56,7 @@ func marshalCompact(t *testing.T, r *Reader, v any) string {
 	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
 }
 
-// U095, U096, D15: the forms of from_parallel, the filter's order, and what is left out.
+// U095, U096, D15: the forms of from_parallel, the filter's order, and the omissions.
 func TestFromParallel(t *testing.T) {
 	r, st := newParallelSession(t)
 	one := func(provider, history string) string {
@@ -131,8 +132,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// U106: inputs.from in a block means the provider's own earlier stages, and then the pipeline's nodes; of a
-// block it is what its last stage left, by provider.
+// U106: inputs.from in a block means the provider's own earlier stages, then the pipeline's nodes; of a block it
+// means the outputs of its last stage, by provider.
 func TestFromStageInABlock(t *testing.T) {
 	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}
@@ -161,7 +162,7 @@ func TestFromStageInABlock(t *testing.T) {
 	}
 }
 
-// Whatever is written, reading it gives sources or an error, and what is resolved is JSON.
+// FuzzFromParallel checks that any text is decoded to sources or an error, and that the result is JSON.
 func FuzzFromParallel(f *testing.F) {
 	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `, "\"\"\v"} {
 		f.Add([]byte(seed))

@@ -24,7 +24,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// checked is a bench whose node has one check.
+// newCheckFixture returns a fixture whose node has one check.
 func newCheckFixture(t *testing.T, c plan.Check, a checkFunc) *fixture {
 	t.Helper()
 	b := newFixture(t, a)
@@ -32,7 +32,7 @@ func newCheckFixture(t *testing.T, c plan.Check, a checkFunc) *fixture {
 	return b
 }
 
-// The action is told what to do, and all that it says is kept; the event has what decides.
+// The action gets the whole configuration, its facts are kept in a file, and the event has the result.
 func TestCheck(t *testing.T) {
 	var got sdk.HookRequest
 	c := plan.Check{ID: "tests", Timeout: 60, Config: json.RawMessage(`{"type":"tests","command":"go test"}`)}
@@ -59,8 +59,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Those at the entry belong to the visit, not to an iteration.
-// A check that the plan leaves out is in the journal, as what it is, and nothing is run for it.
+// A check that the plan skips is journaled as skipped, and its action does not run. Checks at the entry belong to the
+// visit, not to an iteration.
 func TestCheckThatIsLeftOut(t *testing.T) {
 	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, LeftOut: `no command "lint" is named`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -81,7 +81,7 @@ func TestCheckAtTheEntry(t *testing.T) {
 	}
 }
 
-// What could not be measured is never a pass, and is told apart from what did not pass.
+// A check that could not run has not passed, and differs from one that failed.
 func TestChecksThatSayNothing(t *testing.T) {
 	says := func(f string, o string, err error) checkFunc {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -122,7 +122,7 @@ func TestChecksThatSayNothing(t *testing.T) {
 	}
 }
 
-// An action that does not keep its time is cut off, and has not passed.
+// An action that exceeds its timeout is canceled and has not passed.
 func TestCheckThatHangs(t *testing.T) {
 	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.Grace, 0: hook.DefaultTimeout} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestCheckThatHangs(t *testing.T) {
 	}
 }
 
-// A check that is stopped says so: it is made again when the run goes on.
+// A stopped check has a failure: it runs again when the run continues.
 func TestCheckThatIsStopped(t *testing.T) {
 	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 		<-ctx.Done()
@@ -155,7 +155,7 @@ func TestCheckThatIsStopped(t *testing.T) {
 	}
 }
 
-// A check that fell with another call's process is made once more.
+// A check that failed with another call's process runs once more.
 func TestCheckThatIsSpared(t *testing.T) {
 	fell := errors.New("the process fell during another call")
 	calls := 0
@@ -177,8 +177,8 @@ func TestCheckThatThePlanLacks(t *testing.T) {
 	}
 }
 
-// B7: files are taken from the artifact that the node is given, so that no agent chooses what it is measured by; else
-// from its own. They are paths within the project and nothing else.
+// B7: the files come from the node's input artifact, so that an agent cannot choose what measures it; else from its
+// own. They must be paths inside the project.
 func TestFilesOfAnArtifact(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, tt := range []struct {

@@ -25,7 +25,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// act is a check action that answers what a test says.
+// checkFunc is a check action that returns a test's answer.
 type checkFunc func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
 func (a checkFunc) Describe() sdk.Component { return sdk.Component{Name: plan.ActionCheck} }
@@ -38,14 +38,14 @@ func (a checkFunc) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.Hook
 	return a, nil
 }
 
-// facts answers with what was measured.
+// factsCheck returns a check that answers with the facts.
 func factsCheck(f string) checkFunc {
 	return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{Facts: json.RawMessage(f)}, nil
 	}
 }
 
-// agent is a provider that writes its result, and files beside it.
+// agent is a provider that writes its result and further files.
 type agent struct {
 	result, output string
 	files          map[string]string
@@ -64,7 +64,7 @@ func (a agent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded, Output: a.output, Usage: &sdk.Usage{InputTokens: &in, OutputTokens: &out}}, err
 }
 
-// bench is a session whose second node has a contract.
+// fixture is a session whose second node has a contract.
 type fixture struct {
 	t       *testing.T
 	settler *Evaluator
@@ -103,7 +103,7 @@ func (b *fixture) loop(change func(*state.Loop)) {
 	b.state.Nodes["1"] = n
 }
 
-// attempt makes the attempt.
+// attempt performs the attempt.
 func (b *fixture) attempt(a agent) {
 	b.t.Helper()
 	s := b.settler
@@ -167,7 +167,7 @@ func (b *fixture) text(ref *event.Ref) string {
 
 const report = `{"type":"object","required":["status"],"properties":{"status":{"enum":["pass","fail"]}}}`
 
-// verdict is the contract of a verifier.
+// verdict returns the contract of a verifier.
 func verdict() *plan.Artifact {
 	return &plan.Artifact{
 		Type: "verification_report", Schema: json.RawMessage(report), KernelFields: map[string]string{"test_results": "checks.tests.counts"},
@@ -180,8 +180,8 @@ const (
 	good = `{"type":"tests","passed":true,"exit_code":0,"counts":{"passed":3,"failed":0},"passed_tests":["A","B","C"]}`
 )
 
-// D6: what an agent claims of tests counts for nothing where they are measured, and only makes worse what passes. The
-// numbers in the artifact are the measured ones.
+// D6: measured tests overrule the agent's claims, which can only make a passing outcome worse. The artifact has the
+// measured numbers.
 func TestOutcomes(t *testing.T) {
 	for _, tt := range []struct {
 		name, facts, result, file, output string
@@ -247,7 +247,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// DIALECT B3: the artifact in its envelope; iteration_complete repeats what readers want of the attempt.
+// DIALECT B3: the artifact has its envelope, and iteration_complete repeats the attempt's data for readers.
 func TestSettleKeeps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "2.1"}
@@ -286,7 +286,7 @@ func TestSettleKeeps(t *testing.T) {
 	}
 }
 
-// ACODE-ORCH-001: a bad artifact is an error with everything that is wrong, and the attempt may be made again.
+// ACODE-ORCH-001: an invalid artifact is a retryable error with all its faults.
 func TestBadArtifacts(t *testing.T) {
 	for _, tt := range []struct{ name, file, kind, message string }{
 		{"none", "", "result_missing", "the agent left no artifact"},
@@ -321,7 +321,7 @@ func TestBadArtifacts(t *testing.T) {
 	}
 }
 
-// Checks say more than their own pass: one that did not pass counts, whatever becomes of those that could not be made.
+// A failed check counts, whatever the result of those that could not run.
 func TestMeasured(t *testing.T) {
 	passed := state.Measurement{ID: "a", Passed: true}
 	failed := state.Measurement{ID: "b", Reason: "exit 1"}
@@ -343,7 +343,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// A pass over steps has no agent of its own: its result and output are made of theirs.
+// An iteration of steps has no agent of its own: its result and output are made of theirs.
 func TestSettleAPassOverSteps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
@@ -380,7 +380,7 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	}
 }
 
-// Where more steps failed than a line of the journal holds, none is named, which means all of them.
+// If the failed steps do not fit into a journal line, none is named, which means all of them.
 func TestFailedSteps(t *testing.T) {
 	many := make([]any, 600)
 	for i := range many {
@@ -402,7 +402,7 @@ func TestFailedSteps(t *testing.T) {
 	}
 }
 
-// What a session's own file is, is known by its digest: one that was changed settles nothing.
+// A session file whose digest has changed is an error.
 func TestSettleNoticesChangedFiles(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{}

@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// entered is a bench whose node was entered from the first one, which made an artifact of the data, on top of what the
-// run began with; nil for none.
+// newInputFixture returns a fixture whose node was entered from the first one. The start artifact has the data began,
+// the first node's artifact has made; nil for none.
 func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
@@ -55,7 +55,8 @@ func (b *fixture) inspect() event.InputCheckedData {
 	return d
 }
 
-// U140, U141: by the node that the run came from; missing is an error, null is a warning, an unknown pair passes.
+// U140, U141: the node that the run came from decides. A missing field is an error, null is a warning, an unknown
+// pair passes.
 func TestRequires(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "spec": nil}
 	made := map[string]any{"goal": "ship", "tasks": nil, "scope": map[string]any{"files": 2, "area": nil}}
@@ -114,7 +115,7 @@ func TestRequires(t *testing.T) {
 	}
 }
 
-// What the run began with counts as the start of a node that it began with, and not of one that it came to.
+// The start artifact satisfies requires of the start only for the node that the run began with.
 func TestRequiresOfTheStartOnly(t *testing.T) {
 	b := newInputFixture(t, map[string]any{"a": 1}, nil)
 	b.node.Requires = map[string][]string{"$input": {"x"}}
@@ -126,7 +127,7 @@ func TestRequiresOfTheStartOnly(t *testing.T) {
 	}
 }
 
-// An artifact that is not what was recorded, or of another version than is known, keeps the node from beginning.
+// An artifact that was changed, or has another major version, keeps the node from beginning.
 func TestInspectUnreadable(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"goal": "ship"})
 	b.node.SkipWhen = "goal == nil"
@@ -143,7 +144,7 @@ func TestInspectUnreadable(t *testing.T) {
 	}
 }
 
-// B4: a node that its input makes needless passes on what its contract carries over, with defaults where that lacks.
+// B4: a skipped node passes on the fields that its contract carries, with defaults for missing ones.
 func TestSkipWhen(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "original_request": "do it"}
 	made := map[string]any{"priority": "low", "questions": []any{map[string]any{"priority": "optional"}}, "notes": nil}
@@ -199,7 +200,7 @@ func TestSkipWhen(t *testing.T) {
 	}
 }
 
-// What a node requires comes first: one that lacks it is not skipped, and says so.
+// Required fields are checked first: a node that lacks one is not skipped, and fails.
 func TestRequiresBeforeSkip(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"a": nil})
 	b.node.Requires, b.node.SkipWhen = map[string][]string{"plan": {"a", "b"}}, "true"
@@ -217,7 +218,7 @@ func TestRequiresBeforeSkip(t *testing.T) {
 	}
 }
 
-// The event stays small, whatever is wrong.
+// The event stays small for any number of warnings.
 func TestManyWarnings(t *testing.T) {
 	made := map[string]any{}
 	var fields []string
@@ -233,7 +234,7 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// A pipeline that a node embeds begins with the effective input of the node, in a file of its own.
+// An embedded pipeline begins with the effective input of its node, in a file of its own.
 func TestEmbeddedInput(t *testing.T) {
 	b := newInputFixture(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
 	b.node.Kind, b.node.Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "in", Kind: plan.KindStage, Artifact: &plan.Artifact{}}}}
@@ -254,7 +255,7 @@ func TestEmbeddedInput(t *testing.T) {
 	}
 }
 
-// U152: a node that wraps something and is skipped passes on all that it was given.
+// U152: a skipped node that wraps something passes on its whole input.
 func TestSkippedWrapPassesOn(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"goal": "ship", "notes": "none"})
 	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
@@ -272,7 +273,7 @@ func TestSkippedWrapPassesOn(t *testing.T) {
 	}
 }
 
-// What is told of a failure is bounded, whatever was printed, and does not end within a character.
+// The feedback of a failure is bounded for any output, and does not end within a character.
 func TestFeedbackIsBounded(t *testing.T) {
 	text := joinParts([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
 	if len(text) > maxFeedback || !strings.HasSuffix(text, "ä…\n") {
