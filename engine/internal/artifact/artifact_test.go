@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 		{"aliases that multiply", bomb, nil, "values once its aliases are expanded"},
 		{"an alias of itself", "a: &a [*a]\n", nil, "inside of its own value"},
 		{"deep YAML", strings.Repeat("[", 200) + strings.Repeat("]", 200) + "x", nil, "VAL-004"},
-		{"deep JSON", `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", nil, "levels deep"},
+		{"deep JSON", `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", nil, "levels"},
 		{"more values than YAML may have", "a: [" + strings.Repeat("1, ", 100_001) + "x]", nil, "more than 100000 values"},
 		{"too many values", `{"a":[` + strings.TrimSuffix(strings.Repeat("1,", maxValues), ",") + "]}", nil, "at most 4000000 values"},
 		{"a large number", `{"a":1e999}`, nil, "too large"},
@@ -61,8 +61,8 @@ func TestParse(t *testing.T) {
 		{"too long", strings.Repeat("x", plan.DefaultMaxBytes+1), nil, "$: VAL-009: must have at most 10485760 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, faults := parse([]byte(tt.text), plan.DefaultMaxBytes)
-			if fault := lines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
+			got, faults := parseObject([]byte(tt.text), plan.DefaultMaxBytes)
+			if fault := faultLines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 				t.Errorf("faults %q", fault)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -72,13 +72,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The first place that has something counts, even if that is broken; a place that is named is the only one.
+// The first source with content counts, even if that is broken; a named source is the only one.
 func TestFind(t *testing.T) {
 	for _, tt := range []struct {
 		name, from         string
 		yaml, json, output string
 		result             string
-		want               string // where it was found
+		want               string // the file that contains it
 		data               map[string]any
 	}{
 		{"the file", "", "a: 1", `{"a":2}`, "```yaml\na: 4\n```", `{"a":3}`, "artifact.yaml", map[string]any{"a": 1}},
@@ -95,7 +95,7 @@ func TestFind(t *testing.T) {
 		{"its version", "", "a: 1\n_artifact_meta: {version: 1.7}", "", "", "", "artifact.yaml", map[string]any{"a": 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := Left{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
+			l := Sources{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
 			write := func(name, text string) *event.Ref {
 				if text == "" {
 					return nil
@@ -114,7 +114,7 @@ func TestFind(t *testing.T) {
 			write(l.Iteration.ArtifactJSON(), tt.json)
 			l.Output = write(l.Iteration.Output(), tt.output)
 			if tt.result != "" {
-				l.Written = []byte(tt.result)
+				l.ResultMember = []byte(tt.result)
 			}
 			got, err := l.Find(&plan.Artifact{From: tt.from})
 			if err != nil || got.From != tt.want || (got.Data == nil && got.From != "") != (len(got.Faults) > 0) {
@@ -127,9 +127,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What an agent puts in place of its file is its fault, and never waited for.
+// Anything but a regular file is a fault of the agent, and reading it does not block.
 func TestFilesThatAreNone(t *testing.T) {
-	l := Left{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
+	l := Sources{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
 	path := l.Dir.Abs(l.Iteration.Artifact())
 	for name, put := range map[string]func() error{
 		"a directory": func() error { return os.MkdirAll(path, 0o755) },
@@ -152,25 +152,25 @@ func TestFilesThatAreNone(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	l := Left{Iteration: store.Node("n").Iteration(1)}
+	l := Sources{Iteration: store.Node("n").Iteration(1)}
 	for from, want := range map[string]string{
 		FromFile: "the prompt has to tell the agent to write it to the path of ${ARTIFACT}", FromResult: "as the member artifact of result.json", FromOutput: "in a fenced block", "": ", or end the reply", "tool:submit": "call the tool submit with it, or write it",
 	} {
-		f := failure.From(l.Missing(&plan.Artifact{From: from}))
+		f := failure.From(l.MissingError(&plan.Artifact{From: from}))
 		if f.Kind != failure.ResultMissing || !f.Retryable || !strings.Contains(f.Hint, want) {
 			t.Errorf("%q: %+v", from, f)
 		}
 	}
 }
 
-// D6: measured values stand over what is written; what was not measured is a fault.
+// D6: measured values overwrite the agent's; an unmeasured one is a fault.
 func TestFill(t *testing.T) {
 	one := 1
 	measured := map[string]Facts{
 		"tests": {Type: "tests", ExitCode: &one, Counts: map[string]int{"passed": 1, "failed": 2}, Failed: []string{"A", "B"}, Reason: "2 failed"},
 		"lint":  {Type: "command", Passed: true, ExitCode: new(int)},
 		"a.b":   {Type: "file", Passed: false},
-		"none":  {LeftOut: true},
+		"none":  {Skipped: true},
 	}
 	for _, tt := range []struct {
 		field, source string
@@ -203,7 +203,7 @@ func TestFill(t *testing.T) {
 	} {
 		data := map[string]any{"x": "claimed", "y": map[string]any{"old": 1}, "w": 3}
 		faults := Fill(data, &plan.Artifact{KernelFields: map[string]string{tt.field: tt.source}}, measured)
-		if fault := lines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
+		if fault := faultLines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 			t.Errorf("%s: faults %q", tt.source, fault)
 		}
 		if diff := cmp.Diff(tt.want, data[tt.field[:1]]); diff != "" {
@@ -217,7 +217,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// An agent that writes a field with the name of a place does not hide what was measured there.
+// A field whose name looks like a path does not hide the measured value at that path.
 func TestFillIsNotHidden(t *testing.T) {
 	data := map[string]any{"tests.ok": true}
 	Fill(data, &plan.Artifact{KernelFields: map[string]string{"tests.ok": "checks.t.ok"}}, map[string]Facts{"t": {Passed: false}})
@@ -242,9 +242,9 @@ func TestFaults(t *testing.T) {
 		`{}`:                           "$.status: VAL-001: ",
 		`{"status":"unsure","ok":"x"}`: "$.ok: VAL-002: ",
 	} {
-		data, _ := parse([]byte(text), 1<<20)
+		data, _ := parseObject([]byte(text), 1<<20)
 		faults, err := Faults(data, contract)
-		if got := lines(faults); err != nil || (got == "") != (want == "") || !strings.HasPrefix(got, want) || text == `{}` && len(faults) != 1 {
+		if got := faultLines(faults); err != nil || (got == "") != (want == "") || !strings.HasPrefix(got, want) || text == `{}` && len(faults) != 1 {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
 	}
@@ -256,23 +256,23 @@ func TestFaults(t *testing.T) {
 func TestVerdictOf(t *testing.T) {
 	v := &plan.Verdict{Field: "review.ok", Map: map[string]plan.Outcome{"true": plan.OutcomeSuccess, "false": plan.OutcomeReject, "3": plan.OutcomeRetry}}
 	for text, want := range map[string]plan.Outcome{`{"review":{"ok":true}}`: "success", `{"review":{"ok":false}}`: "reject", `{"review.ok":3}`: "retry", `{"review":{"ok":"true"}}`: "success"} {
-		data, _ := parse([]byte(text), 1<<20)
-		if o, fault := VerdictOf(data, v); o != want || fault != nil {
+		data, _ := parseObject([]byte(text), 1<<20)
+		if o, fault := VerdictOutcome(data, v); o != want || fault != nil {
 			t.Errorf("%s: %s, %v", text, o, fault)
 		}
 	}
 	for _, text := range []string{`{}`, `{"review":true}`, `{"review":{"ok":null}}`, `{"review":{"ok":[]}}`} {
-		data, _ := parse([]byte(text), 1<<20)
-		if o, fault := VerdictOf(data, v); o != "" || fault == nil || fault.Code != schema.CodeMissing && fault.Code != schema.CodeEnum {
+		data, _ := parseObject([]byte(text), 1<<20)
+		if o, fault := VerdictOutcome(data, v); o != "" || fault == nil || fault.Code != schema.CodeMissing && fault.Code != schema.CodeEnum {
 			t.Errorf("%s: %s, %v", text, o, fault)
 		}
 	}
-	if o, fault := VerdictOf(map[string]any{}, nil); o != "" || fault != nil {
+	if o, fault := VerdictOutcome(map[string]any{}, nil); o != "" || fault != nil {
 		t.Errorf("%s, %v", o, fault)
 	}
 }
 
-// U146 to U148: what is kept is read back as it was, and reading changes nothing.
+// U146 to U148: a stored artifact is loaded unchanged, and loading changes nothing.
 func TestKeep(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Artifact: &plan.Artifact{Type: "task_plan", Version: "2.3"}}}}
@@ -321,7 +321,7 @@ func TestMetaOf(t *testing.T) {
 	}
 }
 
-// U148: a version that nobody knows is an error.
+// U148: an unknown version is an error.
 func TestVersions(t *testing.T) {
 	for version, ok := range map[string]bool{"1": true, "1.0": true, "12.3.4": true, "0.1": false, "v1": false, "": false, "1.": false, "1.2.3.4": false} {
 		raw, _ := json.Marshal(map[string]any{metaKey: map[string]any{"version": version}})
@@ -340,10 +340,10 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// U148: an envelope of another major version than the contract's is a fault at its own place, whatever else is wrong.
+// U148: an envelope of another major version than the contract's is a fault at its own path, beside all other faults.
 func TestVersionOfWhatIsFound(t *testing.T) {
 	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
-		l := Left{Dir: session(t), Iteration: store.Node("n").Iteration(1), Written: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}
+		l := Sources{Dir: session(t), Iteration: store.Node("n").Iteration(1), ResultMember: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}
 		got, err := l.Find(&plan.Artifact{Version: "2.1"})
 		if err != nil || (len(got.Faults) == 0) != ok || !cmp.Equal(got.Data, map[string]any{"a": 1}) {
 			t.Errorf("%s: %+v, %v", written, got, err)
@@ -354,7 +354,7 @@ func TestVersionOfWhatIsFound(t *testing.T) {
 	}
 }
 
-// C6: an agent is told ten faults at most, in 2000 characters, and the first one in any case.
+// C6: an agent gets at most ten faults, in 2000 characters, and always the first one.
 func TestTold(t *testing.T) {
 	many := make([]schema.Fault, 20)
 	for i := range many {
@@ -374,23 +374,23 @@ func TestTold(t *testing.T) {
 	if len(got) < 2 || size > 2000 {
 		t.Errorf("%d faults of %d characters", len(got), size)
 	}
-	if all := lines(many); len(all) > maxLines+20_000 || !strings.Contains(all, "… and ") {
+	if all := faultLines(many); len(all) > maxFaultText+20_000 || !strings.Contains(all, "… and ") {
 		t.Errorf("%d bytes", len(all))
 	}
 }
 
-// What is large is kept as JSON, which is YAML too, and comes back as it was.
+// A large artifact is stored as JSON, which is also YAML, and loaded unchanged.
 func TestKeepLarge(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
-	list := make([]any, 200_000) // more than yamltree takes
+	list := make([]any, 200_000) // more than yamldoc accepts
 	for i := range list {
 		list[i] = map[string]any{"id": i}
 	}
 	odd := "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀"
 	a := Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
 	ref, err := Write(d, p, event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
-	if err != nil || ref.Size < large {
+	if err != nil || ref.Size < minJSONBytes {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	got, err := Load(d, ref)
@@ -406,7 +406,7 @@ func TestKeepLarge(t *testing.T) {
 	}
 }
 
-// What has more values than YAML is read with is kept as JSON, however small it is.
+// An artifact with more values than the YAML reader accepts is stored as JSON, for any size.
 func TestKeepMany(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
@@ -415,7 +415,7 @@ func TestKeepMany(t *testing.T) {
 		list[i] = i % 10
 	}
 	ref, err := Write(d, p, event.Location{Node: "0"}, Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
-	if err != nil || ref.Size > large {
+	if err != nil || ref.Size > minJSONBytes {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	if got, err := Load(d, ref); err != nil || !cmp.Equal(got.Data["list"], any(list)) {
@@ -423,20 +423,20 @@ func TestKeepMany(t *testing.T) {
 	}
 }
 
-// Whatever the data, both forms are YAML that says the same.
+// FuzzRender checks that both stored forms are YAML with the same data.
 func FuzzRender(f *testing.F) {
 	f.Add(`{"a":[1,2.5,null,true,"x"],"b":{"c":"\u007f\ufeff\u0085"}}`)
 	f.Add(`{"<<":"=","y":"no","~":" x\n"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		data, faults := parse([]byte(text), 1<<20)
+		data, faults := parseObject([]byte(text), 1<<20)
 		if len(faults) > 0 {
 			return
 		}
 		var members []yamldoc.Member
-		for key, value := range stripped(data) {
+		for key, value := range stripEnvelope(data) {
 			members = append(members, yamldoc.Member{Key: key, Value: value})
 		}
-		kept, err := flow(members)
+		kept, err := renderJSON(members)
 		if err != nil || !json.Valid(kept) {
 			t.Fatalf("%s: %v", kept, err)
 		}
@@ -450,7 +450,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// What an artifact lacks is carried over from the input, and nothing else: what is there and null was meant so.
+// Only missing fields are carried from the input: a null field stays.
 func TestCarry(t *testing.T) {
 	data := map[string]any{"own": 1, "null": nil, "deep": map[string]any{"a": 1}}
 	input := map[string]any{"own": 2, "null": 2, "id": "R", "none": nil, "deep": map[string]any{"a": 2, "b": 2}, "other": 2, "far": map[string]any{"x": 2}}
@@ -463,7 +463,7 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// C6, by reference: a large artifact is named with its place, digest and fields, the largest first, without a word of it.
+// C6, by reference: a large artifact is described by path, digest and fields, the largest first, without its data.
 func TestOutline(t *testing.T) {
 	d := session(t)
 	data := map[string]any{"list": []any{1, 2, 3}, "id": "BODY", "deep": map[string]any{"a": nil}, "none": nil}

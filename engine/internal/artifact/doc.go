@@ -1,8 +1,7 @@
-// Package artifact finds what a node's agent made for the nodes behind it, holds it against the node's contract, and
-// keeps it: a map of plain data in an envelope, as YAML that people can read.
+// Package artifact finds the artifact that a node's agent made for later nodes, validates it by the node's contract, and
+// stores it: a map of plain data in an envelope, as readable YAML.
 //
-// An agent hands it over in a file, as a member of its result, or in what it says ([Find]). Values that were measured
-// stand over what it wrote ([Fill]), a schema and a verdict judge it ([Faults], [VerdictOf]), [Write] keeps it and [Load]
-// reads it back. Which of them a node is given, [InputOf] says, and [EffectiveInput] what is in it. Which outcome follows
-// from all that, package contract says.
+// An agent delivers it in a file, in its result, or in its output ([Sources.Find]). Measured values overwrite the agent's
+// ([Fill]). [Faults] and [VerdictOutcome] apply the schema and the verdict; [Write] and [Load] store and read. [InputOf]
+// selects a node's input artifact, [EffectiveInput] reads its data. Package outcome decides the node's outcome.
 package artifact

@@ -11,48 +11,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-// Facts are what a check measured, in the words of its action.
+// Facts are the measurements of a check, with the names of its action.
 type Facts struct {
 	Type     string         `json:"type"`
 	Passed   bool           `json:"passed"`
 	Reason   string         `json:"reason"`
 	ExitCode *int           `json:"exit_code"`
 	Counts   map[string]int `json:"counts"`
-	// Failed and PassedTests are names of tests, nil where the check is about something else.
+	// Failed and PassedTests are names of tests, nil for a check of another type.
 	Failed      []string `json:"failed"`
 	PassedTests []string `json:"passed_tests"`
-	Output      string   `json:"output"` // the end of what a command printed
-	// LeftOut: the plan leaves the check out, so that all its facts are null.
-	LeftOut bool `json:"-"`
+	Output      string   `json:"output"` // the end of a command's output
+	// Skipped: the plan skips the check, so that all its facts are null.
+	Skipped bool `json:"-"`
 }
 
-// ReadFacts reads them from their JSON.
+// ReadFacts decodes facts from JSON.
 func ReadFacts(raw []byte) (Facts, error) {
 	var f Facts
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, fmt.Errorf("read what a check measured: %w", err)
+		return f, fmt.Errorf("read the facts of a check: %w", err)
 	}
 	return f, nil
 }
 
-// typeTests is the type of checks that know tests by their names.
+// typeTests is the type of checks that report tests by name.
 const typeTests = "tests"
 
-// value is the fact with a name, false if there is none.
-func (f Facts) value(name string) (any, bool) {
+// fact returns the fact with a name, false if there is none.
+func (f Facts) fact(name string) (any, bool) {
 	tests := f.Type == typeTests
-	if f.LeftOut {
+	if f.Skipped {
 		return nil, true
 	}
 	switch name {
 	case "passed":
 		if tests {
-			return names(f.PassedTests), true
+			return anyList(f.PassedTests), true
 		}
 		return f.Passed, true
 	case "failed":
 		if tests {
-			return names(f.Failed), true
+			return anyList(f.Failed), true
 		}
 		return !f.Passed, true
 	case "ok":
@@ -83,7 +83,7 @@ func (f Facts) value(name string) (any, bool) {
 	}
 }
 
-func names(list []string) []any {
+func anyList(list []string) []any {
 	all := make([]any, len(list))
 	for i := range list {
 		all[i] = list[i]
@@ -91,35 +91,35 @@ func names(list []string) []any {
 	return all
 }
 
-// Fill puts measured values over what is written in the fields that the contract keeps for them
-// (artifact.kernel_fields), and returns a fault for each that was not measured. data is changed.
+// Fill sets the measured fields of the contract (artifact.kernel_fields) and returns a fault for each unmeasured one.
+// It changes data.
 func Fill(data map[string]any, contract *plan.Artifact, measured map[string]Facts) []schema.Fault {
 	var faults []schema.Fault
 	for _, field := range slices.Sorted(maps.Keys(contract.KernelFields)) {
 		source := contract.KernelFields[field]
-		v, known := fact(source, measured)
+		v, known := checkFact(source, measured)
 		if !known {
 			faults = append(faults, schema.Fault{Path: "$." + field, Code: schema.CodeMissing, Message: "is " + source + ", which was not measured"})
 			continue
 		}
-		set(data, strings.Split(field, "."), v)
+		setField(data, strings.Split(field, "."), v)
 	}
 	return faults
 }
 
-// Carry copies the fields that the contract carries over (artifact.carry) from a node's input, where data lacks them.
-// data is changed. A name with dots is a place.
+// Carry copies the carried fields of the contract (artifact.carry) from a node's input if data lacks them. It changes
+// data. A name with dots is a path.
 func Carry(data, input map[string]any, contract *plan.Artifact) {
 	for _, field := range contract.Carry {
 		v, there := Lookup(input, field)
 		if _, own := Lookup(data, field); there && !own {
-			set(data, strings.Split(field, "."), v)
+			setField(data, strings.Split(field, "."), v)
 		}
 	}
 }
 
-// fact is the value of "checks.<id>.<name>".
-func fact(source string, measured map[string]Facts) (any, bool) {
+// checkFact returns the value of "checks.<id>.<name>".
+func checkFact(source string, measured map[string]Facts) (any, bool) {
 	parts := strings.Split(source, ".")
 	if len(parts) < 3 || parts[0] != "checks" {
 		return nil, false
@@ -129,11 +129,11 @@ func fact(source string, measured map[string]Facts) (any, bool) {
 	if !known {
 		return nil, false
 	}
-	return f.value(parts[last])
+	return f.fact(parts[last])
 }
 
-// set sets a field; what stands in its way is replaced.
-func set(data map[string]any, at []string, v any) {
+// setField sets a field, and replaces values on its path that are no objects.
+func setField(data map[string]any, at []string, v any) {
 	if len(at) == 1 {
 		data[at[0]] = v
 		return
@@ -143,17 +143,17 @@ func set(data map[string]any, at []string, v any) {
 		inner = map[string]any{}
 		data[at[0]] = inner
 	}
-	set(inner, at[1:], v)
+	setField(inner, at[1:], v)
 }
 
-// Field is the value of a field of data, by its name or its path with dots, nil if there is none.
+// Field returns the value of a field by name or by path with dots, nil if there is none.
 func Field(data map[string]any, path string) any {
 	v, _ := Lookup(data, path)
 	return v
 }
 
-// Lookup is [Field] that tells a field that is null from one that is not there. What is at the place counts before a
-// field that is itself called so: an agent could put that beside what was measured.
+// Lookup is like [Field] and tells a null field from a missing one. The path counts before a field whose name
+// contains the dots: an agent could add that beside a measured value.
 func Lookup(data map[string]any, path string) (v any, there bool) {
 	v = data
 	for part := range strings.SplitSeq(path, ".") {
@@ -166,7 +166,7 @@ func Lookup(data map[string]any, path string) (v any, there bool) {
 	return v, true
 }
 
-// Texts is a list of texts, or one text; false for anything else.
+// Texts returns a list of strings, or one string as a list; false for anything else.
 func Texts(v any) ([]string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -12,114 +12,116 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The places where an artifact may come from (artifact.from).
+// The values of artifact.from.
 const (
 	FromFile   = "file"
 	FromResult = "result"
 	FromOutput = "output"
 )
 
-// Left is what an agent left behind in an iteration.
-type Left struct {
+// Sources are the places in an iteration where an agent's artifact may be.
+type Sources struct {
 	Dir       *store.Dir
 	Iteration store.Iteration
-	// Written is the member artifact of its result, nil for none.
-	Written []byte
-	// Output is what it said, nil for nothing.
+	// ResultMember is the member artifact of the agent's result, nil for none.
+	ResultMember []byte
+	// Output is the agent's output, nil for none.
 	Output *event.Ref
 }
 
-// Found is an artifact that was found.
-type Found struct {
-	Data map[string]any // without envelope; nil where there is none, or none that can be read
-	From string         // the file that it was found in, "" where there is none
-	// Faults say why what was found is no artifact, or none of the contract's version.
+// Candidate is an artifact as found, before validation.
+type Candidate struct {
+	Data map[string]any // without envelope; nil if there is none or it is unreadable
+	From string         // the file that contains it, "" without an artifact
+	// Faults say why the text is no artifact, or none of the contract's version.
 	Faults []schema.Fault
 }
 
-// Find looks for the artifact at the place that the contract names, else at all of them: the call of its tool, the
-// file, the result, the output. The first place that has something counts, even if that is broken. An error means that
-// the session's own files cannot be read.
-func (l Left) Find(c *plan.Artifact) (Found, error) {
-	for _, place := range l.places(c) {
+// Find returns the artifact at the contract's source; without one it tries the tool call, the file, the result and
+// the output. The first source with content counts, even if that is broken. An error means that the session's own
+// files are unreadable.
+func (l Sources) Find(c *plan.Artifact) (Candidate, error) {
+	for _, place := range l.finders(c) {
 		found, err := place()
 		if err != nil || found.From != "" {
-			return found.of(c), err
+			return found.unwrap(c), err
 		}
 	}
-	return Found{}, nil
+	return Candidate{}, nil
 }
 
-func (l Left) places(c *plan.Artifact) []func() (Found, error) {
+func (l Sources) finders(c *plan.Artifact) []func() (Candidate, error) {
 	limit := c.Limit()
-	file := func() (Found, error) { return l.inFile(limit, l.Iteration.Artifact(), l.Iteration.ArtifactJSON()) }
-	result := func() (Found, error) { return l.inResult(limit), nil }
-	output := func() (Found, error) { return l.inOutput(limit, c.From == FromOutput) }
+	file := func() (Candidate, error) {
+		return l.findInFile(limit, l.Iteration.Artifact(), l.Iteration.ArtifactJSON())
+	}
+	result := func() (Candidate, error) { return l.findInResult(limit), nil }
+	output := func() (Candidate, error) { return l.findInOutput(limit, c.From == FromOutput) }
 	switch c.From {
 	case FromFile:
-		return []func() (Found, error){file}
+		return []func() (Candidate, error){file}
 	case FromResult:
-		return []func() (Found, error){result}
+		return []func() (Candidate, error){result}
 	case FromOutput:
-		return []func() (Found, error){output}
+		return []func() (Candidate, error){output}
 	default:
-		call := func() (Found, error) { return l.inFile(limit, l.Iteration.ArtifactCall()) }
-		return []func() (Found, error){call, file, result, output}
+		call := func() (Candidate, error) { return l.findInFile(limit, l.Iteration.ArtifactCall()) }
+		return []func() (Candidate, error){call, file, result, output}
 	}
 }
 
-func (l Left) inFile(limit int64, names ...string) (Found, error) {
+func (l Sources) findInFile(limit int64, names ...string) (Candidate, error) {
 	for _, name := range names {
 		text, err := l.Dir.Read(name, limit)
 		var known *failure.Error
 		switch {
-		case errors.As(err, &known): // the session's directory is gone
-			return Found{}, err
+		case errors.As(err, &known): // the session's directory is missing
+			return Candidate{}, err
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case errors.Is(err, store.ErrTooLarge):
-			return Found{From: path.Base(name), Faults: tooLarge(limit)}, nil
-		case err != nil: // a directory, a pipe, a link that leads out: the agent's doing
-			return Found{From: path.Base(name), Faults: broken("%v", err)}, nil
+			return Candidate{From: path.Base(name), Faults: tooLarge(limit)}, nil
+		case err != nil: // the agent's fault: a directory, a pipe, a link that leaves the session
+			return Candidate{From: path.Base(name), Faults: syntaxFault("%v", err)}, nil
 		}
-		data, faults := parse(text, limit)
-		return Found{data, path.Base(name), faults}, nil
+		data, faults := parseObject(text, limit)
+		return Candidate{data, path.Base(name), faults}, nil
 	}
-	return Found{}, nil
+	return Candidate{}, nil
 }
 
-func (l Left) inResult(limit int64) Found {
-	if l.Written == nil {
-		return Found{}
+func (l Sources) findInResult(limit int64) Candidate {
+	if l.ResultMember == nil {
+		return Candidate{}
 	}
-	data, faults := parse(l.Written, limit)
-	return Found{data, path.Base(l.Iteration.Result()), faults}
+	data, faults := parseObject(l.ResultMember, limit)
+	return Candidate{data, path.Base(l.Iteration.Result()), faults}
 }
 
-func (l Left) inOutput(limit int64, sure bool) (Found, error) {
+func (l Sources) findInOutput(limit int64, required bool) (Candidate, error) {
 	if l.Output == nil {
-		return Found{}, nil
+		return Candidate{}, nil
 	}
 	text, err := l.Dir.ReadRef(*l.Output)
 	if err != nil {
-		return Found{}, err
+		return Candidate{}, err
 	}
-	data, faults := fromReply(string(text), limit, sure)
+	data, faults := parseReply(string(text), limit, required)
 	if data == nil && faults == nil {
-		return Found{}, nil
+		return Candidate{}, nil
 	}
-	return Found{data, path.Base(l.Output.Path), faults}, nil
+	return Candidate{data, path.Base(l.Output.Path), faults}, nil
 }
 
-// of takes the envelope off what was found, and says whether its version is that of the contract.
-func (f Found) of(c *plan.Artifact) Found {
+// unwrap removes the envelope and checks its version against the contract.
+func (f Candidate) unwrap(c *plan.Artifact) Candidate {
 	if f.Data == nil {
 		return f
 	}
 	meta, _ := f.Data[metaKey].(map[string]any)
-	if said, there := meta["version"]; there {
-		f.Faults = append(f.Faults, versionFaults(said, c)...)
+	if version, has := meta["version"]; has {
+		f.Faults = append(f.Faults, versionFaults(version, c)...)
 	}
-	f.Data = stripped(f.Data)
+	f.Data = stripEnvelope(f.Data)
 	return f
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// FuzzParse reads any file as an artifact: one that is read is read again from what it is rendered to, with the same
-// data and envelope, and what a person hands in is the same data, however it is written.
+// FuzzParse parses any text as an artifact: a parsed one survives rendering with the same data and envelope, and a
+// supplied one has the same data in any form.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"_artifact_meta: {artifact_type: specification, version: '1.2', stage_name: a, created_at: 2026-01-02T03:04:05Z}\nmetadata: {x: [1, 2.5]}\na: 1\n",
@@ -64,7 +64,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzReadFacts reads any facts of a check: each name that a contract may ask for has a value that is JSON, or none.
+// FuzzReadFacts decodes any facts of a check: each fact that a contract may name has a JSON value, or none.
 func FuzzReadFacts(f *testing.F) {
 	f.Add([]byte(`{"type":"tests","passed":true,"counts":{"passed":3,"failed":0},"passed_tests":["a"],"failed":[],"exit_code":0,"output":"ok"}`))
 	f.Add([]byte(`{"counts":{"a":9223372036854775807,"b":1}}`))
@@ -75,7 +75,7 @@ func FuzzReadFacts(f *testing.F) {
 			return
 		}
 		for _, name := range []string{"passed", "failed", "ok", "output", "reason", "exit_code", "counts", "total", "counts.passed", "no such"} {
-			v, known := facts.value(name)
+			v, known := facts.fact(name)
 			if _, err := json.Marshal(v); err != nil || known && name == "no such" {
 				t.Errorf("%s is %v, %t: %v", name, v, known, err)
 			}

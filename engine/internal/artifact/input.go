@@ -10,22 +10,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Input is the artifact that a node works from.
+// Input is a node's input artifact.
 type Input struct {
-	// From is the id of the node that made it, or in whose place the run was given it; [plan.RequiresStart] for what
-	// the run, or the pipeline that the node stands in, began with.
+	// From is the id of the node that made the artifact, or for which the user supplied it; [plan.RequiresStart] for
+	// the start artifact of the run or of the node's pipeline.
 	From string
 	Ref  event.Ref
 
-	contract *plan.Artifact // of the node that it is from, nil for one that hands on what another one made
+	contract *plan.Artifact // of the node that made it, nil for one that passes on another node's artifact
 }
 
-// InputOf is the input artifact of the node at a place: that of the node which inputs.from names; else of the one that
-// the run came from; else of the nearest one before it in its list; else what its pipeline began with. The first of
-// them that has one counts; false where none has.
+// InputOf returns the input artifact of the node at a location: that of the node in inputs.from; else of the node
+// that the run came from; else of the nearest earlier node in its list; else its pipeline's start artifact. False if
+// none has one.
 func InputOf(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Input, bool) {
 	siblings, position := p.Siblings(at.Outer())
-	of := func(i int) (Input, bool) {
+	inputAt := func(i int) (Input, bool) {
 		if i < 0 {
 			return Input{}, false
 		}
@@ -33,24 +33,24 @@ func InputOf(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Inp
 		return Input{From: siblings[i].ID, Ref: ref, contract: siblings[i].Artifact}, has
 	}
 	named := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.ID == n.Inputs.From() })
-	came := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.Path == st.Nodes[at.Outer()].From })
-	for _, i := range []int{named, came} {
-		if in, has := of(i); has {
+	entered := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.Path == st.Nodes[at.Outer()].From })
+	for _, i := range []int{named, entered} {
+		if in, has := inputAt(i); has {
 			return in, true
 		}
 	}
 	for i := position - 1; i >= 0; i-- {
-		if in, has := of(i); has {
+		if in, has := inputAt(i); has {
 			return in, true
 		}
 	}
-	ref, has := StartOf(p, st, at.Outer())
+	ref, has := StartArtifact(p, st, at.Outer())
 	return Input{From: plan.RequiresStart, Ref: ref}, has
 }
 
-// StartOf is what the pipeline in whose list the node at path stands began with: the run's, or that of the node which
-// embeds the pipeline; false where it began with nothing.
-func StartOf(p *plan.Plan, st state.State, path string) (event.Ref, bool) {
+// StartArtifact returns the start artifact of the pipeline that contains the node at path: the run's, or the input of
+// the node that embeds the pipeline; false without one.
+func StartArtifact(p *plan.Plan, st state.State, path string) (event.Ref, bool) {
 	ref := st.Input
 	if embedder := p.Embedder(path); embedder != "" {
 		ref = st.Nodes[embedder].Input
@@ -61,7 +61,7 @@ func StartOf(p *plan.Plan, st state.State, path string) (event.Ref, bool) {
 	return *ref, true
 }
 
-// Load reads the artifact. One of another major version than the contract of its node has is an error.
+// Load reads the artifact. A major version other than that of its node's contract is an error.
 func (in Input) Load(d *store.Dir) (Artifact, error) {
 	a, err := Load(d, in.Ref)
 	if err == nil && in.contract != nil {
@@ -70,14 +70,14 @@ func (in Input) Load(d *store.Dir) (Artifact, error) {
 	return a, err
 }
 
-// Effective is the effective input of a node: the fields of its input artifact over those of what its pipeline began
-// with. It is what requires, skip_when, carry, defaults_from and wraps see.
+// Effective is the effective input of a node: the fields of its input artifact over those of its pipeline's start
+// artifact. requires, skip_when, carry, defaults_from and wraps read it.
 type Effective struct {
-	From string         // as in [Input]; "" where there is no artifact at all
+	From string         // as in [Input]; "" without any artifact
 	Data map[string]any // never nil; the caller may change the map, but not the values in it
 }
 
-// EffectiveInput reads the effective input of the node at a place. The error is about an artifact that cannot be read.
+// EffectiveInput reads the effective input of the node at a location. The error is about an unreadable artifact.
 func EffectiveInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Effective, error) {
 	e := Effective{Data: map[string]any{}}
 	in, has := InputOf(p, st, n, at)
@@ -86,7 +86,7 @@ func EffectiveInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at
 	}
 	e.From = in.From
 	layers := []Input{in}
-	if ref, began := StartOf(p, st, at.Outer()); began && in.From != plan.RequiresStart {
+	if ref, hasStart := StartArtifact(p, st, at.Outer()); hasStart && in.From != plan.RequiresStart {
 		layers = []Input{{From: plan.RequiresStart, Ref: ref}, in}
 	}
 	for _, layer := range layers {

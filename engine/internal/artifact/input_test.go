@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// chain is plan -> execute -> verify, then a pipeline of analyze -> spec.
+// chain returns the plan plan -> execute -> verify, then a pipeline of analyze -> spec.
 func chain() *plan.Plan {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "analyze", Kind: plan.KindStage}, {Path: "1", ID: "spec", Kind: plan.KindStage}}}
 	return &plan.Plan{Nodes: []plan.Node{
@@ -24,7 +24,7 @@ func chain() *plan.Plan {
 	}}
 }
 
-// made is the state of a node with an artifact.
+// made returns the state of a node with an artifact.
 func made(name string) state.Node {
 	return state.Node{Artifacts: map[string]event.Ref{event.Artifact: {Path: name}}}
 }
@@ -109,12 +109,12 @@ func TestEffectiveInput(t *testing.T) {
 		fault string
 	}{
 		{name: "nothing", want: Effective{Data: map[string]any{}}},
-		{name: "what the run began with", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
+		{name: "the run's input", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
 		{
 			name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
 			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
 		},
-		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, which is not known here: its contract says 2.1"},
+		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, but its contract has 2.1"},
 		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "differs from the recorded file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,6 +127,37 @@ func TestEffectiveInput(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// A supplied file whose envelope names a type must have the contract's; one without an envelope may be any.
+func TestGivenOfAnotherKind(t *testing.T) {
+	spec := &plan.Artifact{Type: "specification", Version: "1.0"}
+	for _, tt := range []struct {
+		name, text string
+		contract   *plan.Artifact
+		path       string
+	}{
+		{"no envelope", "a: 1", spec, ""},
+		{"the same", "_artifact_meta: {artifact_type: specification, version: '1.2'}\na: 1", spec, ""},
+		{"another", "_artifact_meta: {artifact_type: analysis_result, version: '1.0'}\na: 1", spec, "$._artifact_meta.artifact_type"},
+		{"another version", "_artifact_meta: {artifact_type: specification, version: '2.0'}\na: 1", spec, "$._artifact_meta.version"},
+		{"a contract without a type", "_artifact_meta: {artifact_type: analysis_result}\na: 1", &plan.Artifact{}, ""},
+		{"a field of the start", "_artifact_meta: {artifact_type: analysis_result}\na: 1", nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data, faults, err := Validate([]byte(tt.text), tt.contract)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := ""
+			if len(faults) > 0 {
+				path = faults[0].Path
+			}
+			if path != tt.path || data["a"] != 1 {
+				t.Errorf("fault at %q, want %q; data %v", path, tt.path, data)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// MaxInline is the largest artifact whose body stands in a prompt, in bytes of its file. Of a larger one there stands an
+// MaxInline is the largest artifact that a prompt contains, in bytes of its file. A larger one is shown as an
 // [Outline].
 const MaxInline = 64 << 10
 
@@ -22,7 +22,7 @@ const (
 	maxField  = 100 // of a name, in bytes
 )
 
-// Outline names an artifact without its body: where it is, how large, its digest, and its fields with what they hold.
+// Outline describes an artifact without its data: path, size, digest, and the kinds and sizes of its fields.
 func Outline(d *store.Dir, ref event.Ref, data map[string]any) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "It is too large to be shown here. Read what you need of it.\npath: %s\nsize: %d bytes\nsha256: %s\nfields:\n", d.Abs(ref.Path), ref.Size, ref.SHA256)
@@ -40,19 +40,19 @@ func Outline(d *store.Dir, ref event.Ref, data map[string]any) string {
 			fmt.Fprintf(&b, "- and %d smaller ones\n", len(names)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s, %d bytes\n", event.Truncate(name, maxField), holds(data[name]), sizes[name])
+		fmt.Fprintf(&b, "- %s: %s, %d bytes\n", event.Truncate(name, maxField), valueSummary(data[name]), sizes[name])
 	}
 	return b.String()
 }
 
-// holds is the kind of a value, and how much there is of it.
-func holds(v any) string {
+// valueSummary returns the kind and the length of a value.
+func valueSummary(v any) string {
 	switch v := v.(type) {
 	case []any:
 		return fmt.Sprintf("a list of %d", len(v))
 	case map[string]any:
 		return fmt.Sprintf("an object of %d fields", len(v))
 	default:
-		return word(v)
+		return kindName(v)
 	}
 }

@@ -12,94 +12,93 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// maxValues is how many values an artifact of JSON has at most. Of YAML it is what yamltree takes, which reads far
-// slower and expands aliases.
+// maxValues limits the values of an artifact in JSON. YAML has the lower limit of yamldoc, which is far slower and
+// expands aliases.
 const maxValues = 4_000_000
 
-// The members of the envelope. They are the kernel's: what an agent writes there is left out.
+// The members of the envelope. The engine writes them and ignores an agent's.
 const (
 	metaKey     = "_artifact_meta"
 	metadataKey = "_metadata"
 )
 
-// parse reads an artifact, YAML or JSON, with an envelope if it has one. Its faults say what is wrong with a text that
-// is none.
-func parse(text []byte, limit int64) (map[string]any, []schema.Fault) {
+// parseObject decodes an artifact, YAML or JSON, with or without an envelope.
+func parseObject(text []byte, limit int64) (map[string]any, []schema.Fault) {
 	if int64(len(text)) > limit {
 		return nil, tooLarge(limit)
 	}
-	value, faults := value(text)
+	value, faults := decodeText(text)
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	data, isMap := value.(map[string]any)
 	if !isMap {
-		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + word(value)}}
+		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + kindName(value)}}
 	}
 	return data, nil
 }
 
-// stripped is the data without an envelope, the same map where it has none.
-func stripped(data map[string]any) map[string]any {
+// stripEnvelope removes the envelope from data and returns data.
+func stripEnvelope(data map[string]any) map[string]any {
 	delete(data, metaKey)
 	delete(data, metadataKey)
 	return data
 }
 
-func value(text []byte) (any, []schema.Fault) {
+func decodeText(text []byte) (any, []schema.Fault) {
 	if json.Valid(text) {
-		return fromJSON(text)
+		return parseJSON(text)
 	}
 	tree, faults := yamldoc.ParseData(text)
 	if len(faults) > 0 {
 		f := faults[0]
-		return nil, broken("line %d, column %d: %s", f.Line, f.Column, f.Message)
+		return nil, syntaxFault("line %d, column %d: %s", f.Line, f.Column, f.Message)
 	}
 	if tree == nil {
-		return nil, broken("it is empty")
+		return nil, syntaxFault("it is empty")
 	}
 	return tree.Any(), nil
 }
 
-func broken(format string, args ...any) []schema.Fault {
+func syntaxFault(format string, args ...any) []schema.Fault {
 	return []schema.Fault{{Path: "$", Code: schema.CodeSyntax, Message: "is neither YAML nor JSON that can be read: " + fmt.Sprintf(format, args...)}}
 }
 
-// tooLarge is the fault of an artifact that has more bytes than its contract allows.
+// tooLarge returns the fault of an artifact above the size limit of its contract.
 func tooLarge(limit int64) []schema.Fault {
 	return []schema.Fault{{Path: "$", Code: schema.CodeLength, Message: fmt.Sprintf("must have at most %d bytes (max_bytes of the artifact), has more", limit)}}
 }
 
-// errTooMuch says that JSON passes a bound.
-var errTooMuch = errors.New("too much")
+// errTooLarge says that JSON exceeds a limit.
+var errTooLarge = errors.New("too much")
 
-// fromJSON reads JSON with the same numbers as YAML is read.
-func fromJSON(text []byte) (any, []schema.Fault) {
+// parseJSON decodes JSON with the same number types as YAML.
+func parseJSON(text []byte) (any, []schema.Fault) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil && !errors.Is(err, io.EOF) {
-		return nil, broken("%v", err)
+		return nil, syntaxFault("%v", err)
 	}
 	values := 0
-	v, err := plain(v, &values, 0)
+	v, err := normalizeNumbers(v, &values, 0)
 	if err != nil {
-		return nil, broken("%v", err)
+		return nil, syntaxFault("%v", err)
 	}
 	return v, nil
 }
 
-// plain turns numbers into int where they are whole and fit, else into float64.
-func plain(v any, values *int, depth int) (any, error) {
+// normalizeNumbers turns numbers into int if they are whole and fit, else into float64.
+func normalizeNumbers(v any, values *int, depth int) (any, error) {
 	if *values++; *values > maxValues || depth > yamldoc.MaxDepth {
-		return nil, fmt.Errorf("%w: at most %d values, %d levels deep, are read", errTooMuch, maxValues, yamldoc.MaxDepth)
+		return nil, fmt.Errorf("%w: at most %d values, %d levels deep, are read", errTooLarge, maxValues, yamldoc.MaxDepth)
 	}
 	switch v := v.(type) {
 	case json.Number:
-		return number(v)
+		return parseNumber(v)
 	case []any:
 		for i := range v {
-			item, err := plain(v[i], values, depth+1)
+			item, err := normalizeNumbers(v[i], values, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -107,7 +106,7 @@ func plain(v any, values *int, depth int) (any, error) {
 		}
 	case map[string]any:
 		for key := range v {
-			item, err := plain(v[key], values, depth+1)
+			item, err := normalizeNumbers(v[key], values, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +116,7 @@ func plain(v any, values *int, depth int) (any, error) {
 	return v, nil
 }
 
-func number(n json.Number) (any, error) {
+func parseNumber(n json.Number) (any, error) {
 	if i, err := strconv.Atoi(n.String()); err == nil {
 		return i, nil
 	}
@@ -128,8 +127,8 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-// word is the kind of a value in messages.
-func word(v any) string {
+// kindName returns the kind of a value for messages.
+func kindName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

@@ -11,46 +11,46 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// large is from how many bytes of JSON on an artifact is kept as JSON, which is YAML too: reading that again is quick,
-// and nobody reads so much of it by eye.
-const large = 1 << 20
+// minJSONBytes is the size in bytes above which an artifact is stored as JSON, which is valid YAML: it is faster to
+// read, and people do not read that much.
+const minJSONBytes = 1 << 20
 
-// many is from how many values on it is: YAML with that many is slow to read, and with [yamltree.MaxValues] not read at
-// all.
-const many = yamldoc.MaxValues / 4
+// minJSONValues is the same limit in values: YAML with more is slow to read, and unreadable above
+// [yamldoc.MaxValues].
+const minJSONValues = yamldoc.MaxValues / 4
 
-// tally counts the values in v, and the keys of objects.
-func tally(v any) int {
+// countValues counts the values in v and the keys of objects.
+func countValues(v any) int {
 	n := 1
 	switch v := v.(type) {
 	case map[string]any:
 		for _, inner := range v {
-			n += 1 + tally(inner)
+			n += 1 + countValues(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			n += tally(inner)
+			n += countValues(inner)
 		}
 	}
 	return n
 }
 
-// Render is the artifact as it is kept: the envelope around the data, whose members stand by their names.
+// Render returns the stored form: the envelope around the data, with its members sorted by name.
 func (a Artifact) Render() ([]byte, error) {
-	members := []yamldoc.Member{{Key: metaKey, Value: tree(a.Meta)}}
+	members := []yamldoc.Member{{Key: metaKey, Value: toPlain(a.Meta)}}
 	for _, key := range slices.Sorted(maps.Keys(a.Data)) {
 		members = append(members, yamldoc.Member{Key: key, Value: a.Data[key]})
 	}
-	members = append(members, yamldoc.Member{Key: metadataKey, Value: tree(a.Metadata)})
-	text, err := flow(members)
-	if err != nil || len(text) > large || tally(a.Data) > many {
+	members = append(members, yamldoc.Member{Key: metadataKey, Value: toPlain(a.Metadata)})
+	text, err := renderJSON(members)
+	if err != nil || len(text) > minJSONBytes || countValues(a.Data) > minJSONValues {
 		return text, err
 	}
 	return yamldoc.Render(members)
 }
 
-// flow renders members as a JSON object, a line for each, that every reader of YAML takes.
-func flow(members []yamldoc.Member) ([]byte, error) {
+// renderJSON renders members as a JSON object, one per line, which is also valid YAML.
+func renderJSON(members []yamldoc.Member) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -67,11 +67,11 @@ func flow(members []yamldoc.Member) ([]byte, error) {
 		b.Truncate(b.Len() - len(": "))
 	}
 	b.WriteString("\n}\n")
-	return printable(b.Bytes()), nil
+	return escapeUnprintable(b.Bytes()), nil
 }
 
-// printable escapes the characters of JSON's texts that YAML allows in none (YAML 1.2, 5.1).
-func printable(text []byte) []byte {
+// escapeUnprintable escapes the characters in JSON strings that YAML forbids (YAML 1.2, 5.1).
+func escapeUnprintable(text []byte) []byte {
 	var out []byte
 	kept := 0
 	for i := 0; i < len(text); {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// U152: a fenced block first, then the whole reply, then an object within prose.
+// U152: a fenced block first, then the whole reply, then an object in prose.
 func TestFromReply(t *testing.T) {
 	one := map[string]any{"a": 1}
 	for _, tt := range []struct {
@@ -41,11 +41,11 @@ func TestFromReply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for sure, want := range map[bool]map[string]any{true: tt.sure, false: tt.loose} {
-				got, faults := fromReply(tt.text, 1<<20, sure)
+				got, faults := parseReply(tt.text, 1<<20, sure)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("sure %t: %s", sure, diff)
 				}
-				if fault := lines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
+				if fault := faultLines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 					t.Errorf("sure %t: faults %q", sure, fault)
 				}
 			}
@@ -53,7 +53,8 @@ func TestFromReply(t *testing.T) {
 	}
 }
 
-// Whatever an agent says, its blocks are parts of it, and what is found is found again in what it is rendered as.
+// FuzzFromReply checks that the blocks of any reply are parts of it, and that a found artifact is found again after
+// rendering.
 func FuzzFromReply(f *testing.F) {
 	for _, seed := range []string{
 		"```yaml\na: 1\n```", "~~~\n{}\n~~~", "   ```json\n   {\"a\":[1,{\"b\":null}]}\n", "x {\"a\":\"}\"} y", "a: &x {b: *x}", "```yaml\na: &a [*a]\n```", "{\"a\":1e999}", "```\n```\n```",
@@ -61,18 +62,18 @@ func FuzzFromReply(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, sure bool) {
-		for _, block := range fences(text) {
+		for _, block := range parseFences(text) {
 			for line := range strings.Lines(block.text) {
 				if !strings.Contains(text, strings.TrimSpace(line)) {
 					t.Fatalf("%q is not in %q", line, text)
 				}
 			}
 		}
-		data, _ := fromReply(text, 1<<20, sure)
+		data, _ := parseReply(text, 1<<20, sure)
 		if data == nil {
 			return
 		}
-		data = stripped(data)
+		data = stripEnvelope(data)
 		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.Render()
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +88,7 @@ func FuzzFromReply(f *testing.F) {
 	})
 }
 
-// numbers is data with all numbers as JSON has them.
+// numbers returns data with all numbers as JSON decodes them.
 func numbers(t *testing.T, data map[string]any) (same any) {
 	text, err := json.Marshal(data)
 	if err == nil {

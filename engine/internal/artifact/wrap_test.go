@@ -52,7 +52,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// U027: output mapping: null is the same name, no mapping is all, and the input is carried forward.
+// U027: output mapping: null keeps the name, no mapping takes all fields, and the input is passed on.
 func TestOutputs(t *testing.T) {
 	given, outputs := map[string]any{"name": "ann", "kept": 1}, map[string]any{"name": "bob", "text": "hi", "deep": map[string]any{"er": 2}}
 	for name, tt := range map[string]struct {
@@ -78,9 +78,9 @@ func TestOutputs(t *testing.T) {
 }
 
 func TestUnfit(t *testing.T) {
-	err := InvalidError("what the command handed out", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
+	err := InvalidError("the output of the command", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
 	f := failure.From(err)
-	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "what the command handed out is not what the contract says: $.n: VAL-002: must be a number" {
+	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "the output of the command is not what the contract says: $.n: VAL-002: must be a number" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -19,28 +19,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// What a question shows of a call: of its arguments, in bytes of a line; of the preview that its provider gives, in
-// lines (REQUIREMENTS C6).
+// Limits of a question about a call (REQUIREMENTS C6).
 const (
-	maxPreview      = 500
-	maxPreviewLines = 50
+	maxPreview      = 500 // bytes of the arguments
+	maxPreviewLines = 50  // lines of the provider's preview
 )
 
-// errUnanswered marks an attempt that ended because no person answered it in time: they are asked before it is made
-// again.
+// errUnanswered marks an attempt that ended because no user answered in time. The retry asks the user first.
 var errUnanswered = errors.New("nobody answered in time")
 
-// rule decides on a call that is about to be journaled as intent, and writes the decision into it. A call that ends
-// the attempt instead is returned as an error.
-func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolCallData) error {
-	if was, ok := x.remembered(c.CallID); ok && stands(was, *intent) {
-		intent.Verdict, intent.Reason, intent.Question, intent.Rule = was.Verdict, was.Reason, was.Question, was.Rule
+// decide writes the decision on a call into its intent, before the journal gets it. If the call ends the attempt,
+// decide returns the error.
+func (x *exchange) decide(ctx context.Context, c sdk.ToolCall, intent *event.ToolCallData) error {
+	if recorded, ok := x.recordedIntent(c.CallID); ok && decisionHolds(recorded, *intent) {
+		intent.Verdict, intent.Reason, intent.Question, intent.Rule = recorded.Verdict, recorded.Reason, recorded.Question, recorded.Rule
 		return nil
 	}
 	policy := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals
-	r := approval.Decide(policy, c, x.scene)
+	r := approval.Decide(policy, c, x.approvalContext)
 	if r.Approval == plan.ApprovalPrompt {
-		answer, err := x.askPerson(ctx, c, *intent, r.Rule)
+		answer, err := x.askUser(ctx, c, *intent, r.Rule)
 		if err != nil {
 			return err
 		}
@@ -49,34 +47,33 @@ func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolC
 			intent.Question = answer.ID
 		}
 	}
-	action, told := r.Action()
-	if !told {
-		return x.giveUp(c, r)
+	action, known := r.Action()
+	if !known {
+		return x.endAttempt(c, r)
 	}
-	intent.Verdict, intent.Reason, intent.Rule = string(action), brief(r.Reason), r.Rule
+	intent.Verdict, intent.Reason, intent.Rule = string(action), truncateText(r.Reason), r.Rule
 	return nil
 }
 
-// stands reports whether the verdict on a call that a crash cut off holds for what is asked about now: the same
-// call, which was about to be made or which a person decided on. What a policy refused is ruled on anew, since a
-// person may be there by now.
-func stands(was, now event.ToolCallData) bool {
-	return (was.Verdict == string(sdk.VerdictRun) || was.Question != "") && same(was, now)
+// decisionHolds reports whether a decision from before a crash still holds: for the same call, if it was allowed or
+// if the user decided. A refusal by policy is decided again, since the user may answer now.
+func decisionHolds(before, now event.ToolCallData) bool {
+	return (before.Verdict == string(sdk.VerdictRun) || before.Question != "") && sameCall(before, now)
 }
 
-// same reports whether two records are of the same call.
-func same(was, now event.ToolCallData) bool {
-	if was.Tool != now.Tool || was.Category != now.Category || was.Command != now.Command || !slices.Equal(was.Paths, now.Paths) {
+// sameCall reports whether two records are of the same call.
+func sameCall(before, now event.ToolCallData) bool {
+	if before.Tool != now.Tool || before.Category != now.Category || before.Command != now.Command || !slices.Equal(before.Paths, now.Paths) {
 		return false
 	}
-	if was.ArgsRef != nil || now.ArgsRef != nil {
-		return was.ArgsRef != nil && now.ArgsRef != nil && was.ArgsRef.SHA256 == now.ArgsRef.SHA256
+	if before.ArgsRef != nil || now.ArgsRef != nil {
+		return before.ArgsRef != nil && now.ArgsRef != nil && before.ArgsRef.SHA256 == now.ArgsRef.SHA256
 	}
-	return bytes.Equal(compact(was.Args), compact(now.Args))
+	return bytes.Equal(compactJSON(before.Args), compactJSON(now.Args))
 }
 
-// compact is JSON as the journal has it, which leaves out the white space between its tokens.
-func compact(raw json.RawMessage) []byte {
+// compactJSON removes the white space between tokens, as in the journal.
+func compactJSON(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return raw
@@ -84,8 +81,8 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// askPerson asks whether the call may be made, because of a rule. The attempt's time stands still meanwhile.
-func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.ToolCallData, rule string) (event.QuestionAnsweredData, error) {
+// askUser asks whether a rule lets the call run. The attempt's deadline pauses meanwhile.
+func (x *exchange) askUser(ctx context.Context, c sdk.ToolCall, intent event.ToolCallData, rule string) (event.QuestionAnsweredData, error) {
 	d := event.QuestionAskedData{
 		ID: event.ToolQuestionID(x.attempt.command.Location, c.CallID), Kind: event.QuestionTool, Text: approval.Ask(c),
 		Options: []string{event.AnswerApprove, event.AnswerReject, event.AnswerSkip}, AcceptFeedback: true,
@@ -95,7 +92,7 @@ func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.T
 		},
 	}
 	d.Digest = event.Digest(fmt.Sprintf("%q\n%s\n%q %q %q\n%q %q", c.Tool, c.Args, c.Category, c.Paths, c.Command, c.Reason, c.Preview))
-	if err := x.show(c, &d); err != nil {
+	if err := x.addPreview(c, &d); err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
 	if limit := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals.Timeout; limit > 0 {
@@ -103,38 +100,38 @@ func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.T
 		d.Due = &due
 	}
 	defer x.pause()()
-	return x.attempt.ask(ctx, x.event(event.QuestionAsked, d))
+	return x.attempt.ask(ctx, x.newEvent(event.QuestionAsked, d))
 }
 
-// show puts into a question the beginning of what its provider previews, or else of the arguments, and files with what
-// is not shown whole.
-func (x *exchange) show(c sdk.ToolCall, d *event.QuestionAskedData) error {
-	args, preview := legible(x.attempt.Redactor.JSON(c.Args)), x.attempt.Redactor.Text(c.Preview)
+// addPreview adds to a question the beginning of the provider's preview, else of the arguments. Truncated texts are
+// also written to files.
+func (x *exchange) addPreview(c sdk.ToolCall, d *event.QuestionAskedData) error {
+	args, preview := formatArgs(x.attempt.Redactor.JSON(c.Args)), x.attempt.Redactor.Text(c.Preview)
 	if preview == "" {
 		if d.Preview = event.Truncate(args, maxPreview); d.Preview == args {
 			return nil
 		}
-		return x.keepShown(d, "args", args)
+		return x.addShownFile(d, "args", args)
 	}
 	lines := strings.SplitAfterN(strings.TrimRight(preview, "\n"), "\n", maxPreviewLines+1)
 	d.Preview = event.Truncate(strings.Join(lines[:min(len(lines), maxPreviewLines)], ""), event.MaxText)
 	if len(lines) > maxPreviewLines {
 		d.Preview += "…"
 	}
-	return errors.Join(x.keepShown(d, "preview", preview), x.keepShown(d, "args", args))
+	return errors.Join(x.addShownFile(d, "preview", preview), x.addShownFile(d, "args", args))
 }
 
-func (x *exchange) keepShown(d *event.QuestionAskedData, what, text string) error {
-	ref, err := x.attempt.keepBlob(what, []byte(text))
+func (x *exchange) addShownFile(d *event.QuestionAskedData, name, text string) error {
+	ref, err := x.attempt.writeBlob(name, []byte(text))
 	d.Shown = append(d.Shown, ref)
 	return err
 }
 
-// legible are arguments for people: JSON, or member by member where one of them is a text of several lines.
-func legible(args json.RawMessage) string {
+// formatArgs renders arguments for people: as JSON, or one member at a time if a member has several lines of text.
+func formatArgs(args json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(args, &members) != nil {
-		return indented(args)
+		return indentJSON(args)
 	}
 	var b strings.Builder
 	long := false
@@ -145,15 +142,15 @@ func legible(args json.RawMessage) string {
 			fmt.Fprintf(&b, "%s:\n%s\n", name, strings.TrimRight(text, "\n"))
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", name, compact(members[name]))
+		fmt.Fprintf(&b, "%s: %s\n", name, compactJSON(members[name]))
 	}
 	if !long {
-		return indented(args)
+		return indentJSON(args)
 	}
 	return b.String()
 }
 
-func indented(raw json.RawMessage) string {
+func indentJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
@@ -161,8 +158,8 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// giveUp ends the attempt, whatever the provider makes of the error.
-func (x *exchange) giveUp(c sdk.ToolCall, r approval.Decision) error {
+// endAttempt ends the attempt with an error, even if the provider ignores it.
+func (x *exchange) endAttempt(c sdk.ToolCall, r approval.Decision) error {
 	asked, session := approval.Ask(c), x.attempt.state.Session
 	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
 		WithHint("`agent-pipelines resume %s --wait` asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
@@ -174,16 +171,16 @@ func (x *exchange) giveUp(c sdk.ToolCall, r approval.Decision) error {
 	return err
 }
 
-// remembered is the intent of a call of an attempt that was cut off, if it has one.
-func (x *exchange) remembered(id string) (event.ToolCallData, bool) {
+// recordedIntent returns the intent that a call had before a crash.
+func (x *exchange) recordedIntent(id string) (event.ToolCallData, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	was, ok := x.known[id]
-	return was.Call, ok
+	call, ok := x.replayedCalls[id]
+	return call.Call, ok
 }
 
-// mayAsk reports whether a person may be asked about calls of the provider.
-func (a *attempt) mayAsk(p sdk.Provider) bool {
+// mayAskUser reports whether the user may be asked about calls of the provider.
+func (a *attempt) mayAskUser(p sdk.Provider) bool {
 	traits := p.Describe().Provider
 	return traits != nil && traits.GatedTools && approval.MayAsk(a.Plan.PolicyOf(a.node).Approvals, a.state.Waits)
 }

@@ -24,24 +24,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// asking is an agent that asks before its calls, like those that run their tools themselves.
-type asking struct{ agent }
+// askingProvider is an agent that asks before each tool call.
+type askingProvider struct{ agent }
 
-func (a asking) Describe() sdk.Component {
+func (a askingProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "asking", Provider: &sdk.ProviderTraits{GatedTools: true}}
 }
 
-func (a asking) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a askingProvider) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
 
-// person answers what is asked and remembers it.
-type person struct {
+// fakeUser answers questions and records them.
+type fakeUser struct {
 	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
 
 	mu    sync.Mutex // guards:
 	asked []event.QuestionAskedData
 }
 
-func (p *person) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
+func (p *fakeUser) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
 	d, err := event.Decode[event.QuestionAskedData](e)
 	if err != nil {
 		return event.QuestionAnsweredData{}, err
@@ -55,22 +55,22 @@ func (p *person) ask(ctx context.Context, e event.Event) (event.QuestionAnswered
 	return p.answer(ctx, d)
 }
 
-func says(word, text string) func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+func answerWith(word, text string) func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 	return func(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 		return event.QuestionAnsweredData{ID: d.ID, Answer: word, Text: text, Digest: d.Digest}, nil
 	}
 }
 
-func expired(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+func answerExpired(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 	return event.QuestionAnsweredData{ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true}, nil
 }
 
-// gated is a bench whose agent asks before the calls, and then does its work whatever it was told.
-func gated(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *bench {
+// newGatedFixture returns a fixture whose agent asks before its calls and then works on, whatever the verdict.
+func newGatedFixture(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
 	t.Helper()
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: p}
-	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		for _, c := range calls {
 			told(x.Call(ctx, c))
 		}
@@ -79,8 +79,8 @@ func gated(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls
 	return b
 }
 
-// intents are the calls that were journaled.
-func (b *bench) intents() []event.ToolCallData {
+// intents returns the journaled calls.
+func (b *fixture) intents() []event.ToolCallData {
 	b.t.Helper()
 	var all []event.ToolCallData
 	for _, e := range b.records.events {
@@ -96,7 +96,7 @@ func (b *bench) intents() []event.ToolCallData {
 	return all
 }
 
-// U175, K25: what the provider is told, what is journaled before, and whether a person was asked.
+// U175, K25: the provider's verdict, the journaled intent before it, and whether the user was asked.
 func TestVerdicts(t *testing.T) {
 	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
 	id := event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
@@ -118,23 +118,23 @@ func TestVerdicts(t *testing.T) {
 		{"nobody there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is skip",
 		}, ""},
-		{"approved", &plan.Approvals{}, true, says("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
-		{"refused", &plan.Approvals{}, true, says("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
-		{"left out", &plan.Approvals{}, true, says("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
-		{"late", &plan.Approvals{OnTimeout: "skip"}, true, expired, sdk.Verdict{
+		{"approved", &plan.Approvals{}, true, answerWith("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
+		{"refused", &plan.Approvals{}, true, answerWith("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
+		{"left out", &plan.Approvals{}, true, answerWith("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
+		{"late", &plan.Approvals{OnTimeout: "skip"}, true, answerExpired, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "nobody answered in time, and policy.approvals.on_timeout is skip",
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got sdk.Verdict
-			var b *bench
-			b = gated(t, tt.policy, func(v sdk.Verdict, err error) {
+			var b *fixture
+			b = newGatedFixture(t, tt.policy, func(v sdk.Verdict, err error) {
 				if got = v; err != nil || len(b.intents()) != 1 {
 					t.Errorf("verdict %+v, %v, with %d intents", v, err, len(b.intents()))
 				}
 			}, call)
 			b.state.Waits, b.person.answer = tt.waits, tt.answer
-			if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+			if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 				t.Fatalf("%s %s", e.Type, e.Data)
 			}
 			tt.want.CallID = "c1"
@@ -157,8 +157,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a question shows what it is about, is bound to all of it, and is the same when the call is asked about
-// again; those of several calls are not.
+// DESIGN 5: a question shows the whole call, and its digest covers it. The same call has the same question again;
+// different calls have different ones.
 func TestToolQuestions(t *testing.T) {
 	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*maxPreview) + `"}`)
 	calls := []sdk.ToolCall{
@@ -166,11 +166,11 @@ func TestToolQuestions(t *testing.T) {
 		{CallID: "c2", Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)},
 		{CallID: "c3", Tool: "write", Args: long},
 	}
-	ask := func(t *testing.T, attempt int) (*bench, []event.QuestionAskedData) {
-		b := gated(t, &plan.Approvals{Timeout: 60}, func(sdk.Verdict, error) {}, calls...)
-		b.state.Waits, b.person.answer = true, says("approve", "")
+	ask := func(t *testing.T, attempt int) (*fixture, []event.QuestionAskedData) {
+		b := newGatedFixture(t, &plan.Approvals{Timeout: 60}, func(sdk.Verdict, error) {}, calls...)
+		b.state.Waits, b.person.answer = true, answerWith("approve", "")
 		before := time.Now()
-		b.make(t.Context(), 1, attempt)
+		b.run(t.Context(), 1, attempt)
 		for i := range b.person.asked {
 			d := &b.person.asked[i]
 			if d.Due == nil || d.Due.Before(before.Add(time.Minute)) || d.Due.After(time.Now().Add(time.Minute)) {
@@ -192,7 +192,7 @@ func TestToolQuestions(t *testing.T) {
 	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*maxPreview) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > maxPreview {
 		t.Errorf("preview %q of %q, %v", first[2].Preview, whole, err)
 	}
-	_, second := ask(t, 2) // after a crash the attempts are counted anew
+	_, second := ask(t, 2) // attempt numbers start again after a crash
 	for i := range first {
 		if first[i].ID != second[i].ID || first[i].Digest != second[i].Digest {
 			t.Errorf("call %d: asked as %s, then as %s", i+1, first[i].ID, second[i].ID)
@@ -207,8 +207,8 @@ func TestToolQuestions(t *testing.T) {
 	}
 }
 
-// U175, U190: what a provider says of a call is journaled with it and shown to the person: 50 lines of its preview, and
-// all of it with the arguments as files.
+// U175, U190: the provider's description of a call is journaled with it. The user sees 50 lines of its preview; files
+// have the whole preview and the arguments.
 func TestWhatAPersonSees(t *testing.T) {
 	var preview, whole strings.Builder
 	for i := range 60 {
@@ -222,9 +222,9 @@ func TestWhatAPersonSees(t *testing.T) {
 		CallID: "c1", Tool: "write_file", Args: json.RawMessage(`{"path":"src/a.go","content":"a\nb\n","mode":420}`), Effect: sdk.EffectIdempotent,
 		Category: sdk.CategoryFileWrite, Paths: []string{"src/a.go"}, Turn: 3, Preview: whole.String(), Reason: "it is missing",
 	}
-	b := gated(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
-	b.state.Waits, b.person.answer = true, says("approve", "")
-	b.make(t.Context(), 1, 1)
+	b := newGatedFixture(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
+	b.state.Waits, b.person.answer = true, answerWith("approve", "")
+	b.run(t.Context(), 1, 1)
 	asked := b.person.asked[0]
 	want := event.QuestionAskedData{
 		ID: asked.ID, Digest: asked.Digest, Kind: "tool", Text: "the agent wants to run write_file: src/a.go", Options: []string{"approve", "reject", "skip"},
@@ -247,34 +247,34 @@ func TestWhatAPersonSees(t *testing.T) {
 	if diff := cmp.Diff(intents, b.intents()); diff != "" {
 		t.Error(diff)
 	}
-	// An answer is bound to what was shown: another preview or reason is another question.
+	// The digest covers the shown texts: another preview or reason is another question.
 	for _, change := range []func(*sdk.ToolCall){
 		func(c *sdk.ToolCall) { c.Preview = "other" }, func(c *sdk.ToolCall) { c.Reason = "other" }, func(c *sdk.ToolCall) { c.Paths = nil },
 		func(c *sdk.ToolCall) { c.Command = "other" }, func(c *sdk.ToolCall) { c.Category = "" },
 	} {
 		other := call
 		change(&other)
-		b := gated(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
-		b.state.Waits, b.person.answer = true, says("approve", "")
-		b.make(t.Context(), 1, 1)
+		b := newGatedFixture(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
+		b.state.Waits, b.person.answer = true, answerWith("approve", "")
+		b.run(t.Context(), 1, 1)
 		if d := b.person.asked[0]; d.Digest == asked.Digest || d.ID != asked.ID {
 			t.Errorf("%+v: the same question", other)
 		}
 	}
 }
 
-// U190: the end of a call says which it was, how long it took since it was allowed, and what the attempt had used by
-// then. Time that a person took to answer is none of it.
+// U190: a result names its call, the time since the call was allowed, and the attempt's usage so far. The time of the
+// user's answer is not included.
 func TestResultsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{}}
 		b.state.Waits = true
 		b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 			time.Sleep(time.Hour)
-			return says("approve", "")(ctx, d)
+			return answerWith("approve", "")(ctx, d)
 		}
-		b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 			in, out := int64(40), int64(2)
 			x.Result(sdk.ToolResult{CallID: "nobody knows", Status: sdk.ToolSuccess})
 			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})
@@ -287,7 +287,7 @@ func TestResultsOfCalls(t *testing.T) {
 			x.ObserveResult(sdk.ToolResult{CallID: "c2", Status: sdk.ToolDenied})
 			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 		}}
-		b.make(t.Context(), 1, 1)
+		b.run(t.Context(), 1, 1)
 		var got []event.ToolResultData
 		for _, e := range b.records.events {
 			if e.Type != event.ToolResult {
@@ -310,12 +310,12 @@ func TestResultsOfCalls(t *testing.T) {
 	})
 }
 
-// D7, C5: what no policy can allow is denied without one, too, and the attempt's own files are not asked about.
+// D7, C5: calls that no policy can allow are denied without a policy, too. The attempt's own files need no question.
 func TestGuardedCalls(t *testing.T) {
 	var told []sdk.VerdictAction
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{Default: "deny"}}
-	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		own, err := filepath.Rel(req.WorkDir, req.Paths.Result)
 		if err != nil {
 			t.Error(err)
@@ -328,7 +328,7 @@ func TestGuardedCalls(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	}}
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, told); diff != "" {
 		t.Error(diff)
 	}
@@ -341,7 +341,7 @@ func TestGuardedCalls(t *testing.T) {
 	}
 }
 
-// DIALECT B8: what ends the attempt does so even if the provider goes on as if nothing had been.
+// DIALECT B8: a call that ends the attempt does so even if the provider continues.
 func TestCallsThatEndTheAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -362,9 +362,9 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var told error
-			b := gated(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
-			b.state.Waits, b.person.answer = tt.waits, expired
-			d := b.failure(b.make(t.Context(), 1, 1))
+			b := newGatedFixture(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
+			b.state.Waits, b.person.answer = tt.waits, answerExpired
+			d := b.failure(b.run(t.Context(), 1, 1))
 			if d.ErrorType != "approval_required" || d.Code != "ACODE-EXEC-005" || d.Message != tt.message || !strings.Contains(d.Remedy, tt.hint) || d.Retryable || d.Escalate != tt.escalate {
 				t.Errorf("failure %+v", d)
 			}
@@ -375,7 +375,7 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 	}
 }
 
-// The attempt's time stands still while a person thinks, and a provider that asks is given none of its own.
+// The attempt's deadline pauses during a question, and a provider that asks has no timeout of its own.
 func TestAPersonMayTakeTheirTime(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -387,14 +387,14 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, nil)
+				b := newFixture(t, nil)
 				b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
 				b.state.Waits = tt.waits
 				b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 					time.Sleep(8 * time.Hour)
-					return says("approve", "")(ctx, d)
+					return answerWith("approve", "")(ctx, d)
 				}
-				b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 					if req.Timeout != tt.limit {
 						t.Errorf("timeout %s, want %s", req.Timeout, tt.limit)
 					}
@@ -406,7 +406,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 					}
 					return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 				}}
-				if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+				if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 					t.Errorf("%s %s", e.Type, e.Data)
 				}
 			})
@@ -414,20 +414,20 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	}
 	t.Run("its own time is over all the same", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newFixture(t, nil)
 			b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
 			b.state.Waits = true
 			b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
 				time.Sleep(time.Hour)
-				return says("approve", "")(ctx, d)
+				return answerWith("approve", "")(ctx, d)
 			}
-			b.maker.Providers = asking{func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			b.maker.Providers = askingProvider{func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 				_, _ = x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write"})
 				<-ctx.Done()
 				return sdk.ExecuteResult{}, ctx.Err()
 			}}
 			began := time.Now()
-			d := b.failure(b.make(t.Context(), 1, 1))
+			d := b.failure(b.run(t.Context(), 1, 1))
 			if d.ErrorType != string(failure.IterationTimeout) || time.Since(began) != time.Hour+10*time.Second {
 				t.Errorf("after %s: %+v", time.Since(began), d)
 			}
@@ -435,8 +435,8 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	})
 }
 
-// U177: an attempt that was cut off is resumed with the verdicts that are journaled. A person is asked again only
-// about what they had not decided, or what is another call now.
+// U177: a resumed attempt keeps the journaled verdicts. The user is asked again only about undecided or changed
+// calls.
 func TestVerdictsAfterACrash(t *testing.T) {
 	args := json.RawMessage(`{ "path": "a.go" }`)
 	journaled := event.ToolCallData{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: "run", Question: "q-1"}
@@ -463,7 +463,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got sdk.Verdict
 			tt.call.CallID = "c1"
-			b := gated(t, &plan.Approvals{}, func(v sdk.Verdict, err error) {
+			b := newGatedFixture(t, &plan.Approvals{}, func(v sdk.Verdict, err error) {
 				if got = v; err != nil {
 					t.Error(err)
 				}
@@ -481,8 +481,8 @@ func TestVerdictsAfterACrash(t *testing.T) {
 				loop.Calls = []state.Call{{Call: *tt.was}}
 			}
 			b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Loop: loop}
-			b.state.Waits, b.person.answer = true, says("reject", "")
-			b.make(t.Context(), 1, 1)
+			b.state.Waits, b.person.answer = true, answerWith("reject", "")
+			b.run(t.Context(), 1, 1)
 			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.asked) == 1) {
 				t.Errorf("verdict %+v, asked %+v", got, b.person.asked)
 			}

@@ -23,23 +23,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Providers finds providers by name; the error says what exists.
+// Providers finds providers by name. Its error lists the providers that exist.
 type Providers interface {
 	Provider(ctx context.Context, name string) (sdk.Provider, error)
 }
 
-// Job is one attempt to be made.
+// Job is one attempt to perform.
 type Job struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
-	// Record commits an event that happens during the attempt; it returns when the event is durable.
+	// Record commits an event of the attempt. It returns when the event is durable.
 	Record func(ctx context.Context, e event.Event) error
-	// Ask puts a question to a person and waits for the answer.
+	// Ask puts a question to the user and waits for the answer.
 	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
-// Maker makes the attempts of one run. All fields but those with a default, Live, Ready, Spared, Began and Contested are needed. It is safe for concurrent use.
+// Runner performs the attempts of one run. Plan, Project, Dir, Inputs, Providers and Log are required. It is safe for
+// concurrent use.
 type Runner struct {
 	Plan      *plan.Plan
 	Project   *store.Project
@@ -47,29 +48,30 @@ type Runner struct {
 	Inputs    *inputs.Reader // of the session
 	Providers Providers
 	Log       hclog.Logger
-	// Redactor takes the secrets out of what is written down and shown: of the agent's own texts at the strength
-	// for agents. Default: one that knows no values.
+	// Redactor removes secrets from written and displayed texts. The agent's own texts use its setting for agents.
+	// Default: a redactor without values.
 	Redactor *redact.Redactor
-	// Spared reports whether an error means that the attempt fell with another call's process.
+	// Uncharged reports whether an error means that the process of another call took this attempt down.
 	Uncharged func(error) bool
-	// Live is called with what the agent reports, for views; it has to return soon.
+	// Live receives the agent's reports for views. It must return soon.
 	Live func(Report)
-	// Ready is called before an agent is, and returns when what it may look at is there.
+	// Ready runs before the agent starts. It returns when the files that the agent may read are there.
 	Ready func()
-	// Finds are the secrets that were told of in the run. Default: each attempt tells of all that it finds.
+	// Finds holds the secrets already reported in the run. Default: each attempt reports all its secrets.
 	Finds *SecretDedup
-	// Accepted sees to what attempts that followed one that was given up came to. Default: nobody does.
+	// Accepted guards the published files of a retry against the abandoned attempt. Optional.
 	Accepted *PublishedFiles
-	// Began is when the session was taken: what attempts of earlier kernels wrote after it is late.
+	// Began is the time when this kernel opened the session. Files that earlier attempts write after it are late.
 	Began time.Time
-	// Contested: an older kernel may still be at work on the session, so that even first attempts get paths of their own.
+	// Contested says that an older kernel may still run the session. Then first attempts get private directories,
+	// too.
 	Contested bool
 }
 
-// Report is what an agent reported last, for live views.
+// Report is the latest report of an agent, for live views.
 type Report struct {
 	Node      string         // the node's id
-	At        event.Location // where in the run, with the node's path and the step
+	At        event.Location // with the node's path and the step
 	Branch    string         // the provider of a parallel block, "" outside
 	Iteration int
 	Attempt   int
@@ -78,16 +80,15 @@ type Report struct {
 	Text      string // output as it comes
 }
 
-// Make makes the attempt that the job's command asks for and returns the event that ends it, with the command's key:
-// iteration_complete, attempt_complete where the node has a contract by which the outcome is still to be settled, or
-// error.
+// Run performs the attempt of the job's command and returns the event that ends it, with the command's key:
+// iteration_complete, attempt_complete if the node's contract still has to be evaluated, or error.
 func (m *Runner) Run(ctx context.Context, j Job) event.Event {
 	a := &attempt{Runner: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
 	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Location.Iteration, "attempt", j.Command.Attempt)
-	done, err := a.make(ctx)
-	a.keeping.Wait()
+	done, err := a.run(ctx)
+	a.outputWrite.Wait()
 	if err != nil {
-		return a.failed(ctx, err)
+		return a.failureEvent(ctx, err)
 	}
 	return done
 }
@@ -102,25 +103,25 @@ type attempt struct {
 	started time.Time
 	log     hclog.Logger
 
-	declared  fs.FileInfo // of the node's output_path before the attempt
-	progress  string      // the progress file, relative to the session
-	dir       store.Node
-	iteration store.Iteration
-	reports   store.Iteration // where the agent leaves what it came to
-	before    *superseded     // the attempt that this one is made in the place of, nil for none
-	changed   event.AttemptSupersededData
-	watching  []watched
-	context   inputs.Context // as it is in context.json
-	exchange  *exchange
-	result    sdk.ExecuteResult
-	words     map[string]words // of the agent, by file
+	declaredInfo     fs.FileInfo // of the node's output_path before the attempt, nil for none
+	progress         string      // the progress file, relative to the session
+	dir              store.Node
+	iteration        store.Iteration
+	outputDir        store.Iteration  // the agent's result files
+	previousTry      *previousAttempt // the attempt that this one retries, nil for the first
+	workspaceChanges event.AttemptSupersededData
+	watchedFiles     []watchedFile
+	context          inputs.Context // the content of context.json
+	exchange         *exchange
+	result           sdk.ExecuteResult
+	agentFiles       map[string]agentFile // the agent's files, by name
 
-	keeping sync.WaitGroup // of the output, until it is durable
-	notKept error          // why it is not; read when keeping is over
+	outputWrite sync.WaitGroup // writes the output and the directory entry
+	outputErr   error          // read it after outputWrite.Wait
 }
 
-// make reads like its specification: prepare, execute, take what the agent left.
-func (a *attempt) make(ctx context.Context) (event.Event, error) {
+// run prepares the request, executes it and reads the agent's files.
+func (a *attempt) run(ctx context.Context) (event.Event, error) {
 	req, err := a.prepare(ctx)
 	if err != nil {
 		return event.Event{}, err
@@ -134,20 +135,20 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 	}
 	execErr := a.execute(ctx, req)
 	failpoint.Point("attempt.executed")
-	a.refuseLate()
-	defer a.scan(ctx, a.written()) // the result names files, and is replaced by our own form of it
-	output, err := a.keepOutput(execErr != nil)
+	a.refuseLateFiles()
+	defer a.scanForSecrets(ctx, a.writtenFiles()) // before complete replaces the result, which names files
+	output, err := a.writeOutput(execErr != nil)
 	if err := errors.Join(execErr, err); err != nil {
 		return event.Event{}, err
 	}
-	if err := a.keepHandedOver(); err != nil {
+	if err := a.writeArtifactCall(); err != nil {
 		return event.Event{}, err
 	}
-	return a.settle(ctx, output)
+	return a.complete(ctx, output)
 }
 
-// execute calls the provider under the attempt's deadline. Whatever it returns beside an error is
-// kept: usage and output of a failed attempt count too.
+// execute calls the provider under the attempt's deadline. It keeps a result that comes with an error: usage and
+// output of a failed attempt count, too.
 func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	provider, err := a.Providers.Provider(ctx, a.node.Provider.Type)
 	if err != nil {
@@ -155,32 +156,32 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = pluginhost.WithCallTimeout(ctx, req.Timeout, timedOut(req.Timeout))
+		ctx, cancel = pluginhost.WithCallTimeout(ctx, req.Timeout, timeoutError(req.Timeout))
 		defer cancel()
-		if a.mayAsk(provider) { // its own time would run on while a person thinks
+		if a.mayAskUser(provider) { // the deadline pauses for the user, the provider's timeout would not
 			req.Timeout = 0
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.exchange = newExchange(ctx, cancel, a, req.Paths)
-	x := &closing{exchange: a.exchange, given: ctx}
+	x := &lateFilter{exchange: a.exchange, attemptCtx: ctx}
 	defer x.close()
 	a.result, err = provider.Execute(ctx, req, x)
 	if ctx.Err() != nil {
-		x.lateResult(a.result, err)
+		x.countLateResult(a.result, err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return cause // whatever the provider made of it, this is why
+		return cause // the cause, not the provider's error
 	}
 	if err != nil {
-		return classified(err)
+		return classify(err)
 	}
 	return outcomeError(a.result)
 }
 
-// classified makes provider_failed of an error that says nothing of its kind.
-func classified(err error) error {
+// classify returns provider_failed for an error without a kind.
+func classify(err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) {
 		return err
@@ -188,14 +189,14 @@ func classified(err error) error {
 	return failure.New(failure.ProviderFailed, "%w", err)
 }
 
-func timedOut(limit time.Duration) error {
+func timeoutError(limit time.Duration) error {
 	e := failure.New(failure.IterationTimeout, "the attempt did not end within %s", limit)
 	e.Retryable = true
 	return e.WithHint("policy.timeout of the node, or policy.stage_timeout of the pipeline, sets the limit in seconds")
 }
 
-// outcomeError turns an outcome that is no success into an error. An empty outcome is left to the
-// result: an agent that wrote its result and said nothing has done its work.
+// outcomeError returns the error for an unsuccessful outcome. An empty outcome is judged by its result: an agent may
+// write the result and print nothing.
 func outcomeError(r sdk.ExecuteResult) error {
 	switch r.Outcome {
 	case "", sdk.OutcomeSucceeded, sdk.OutcomeEmpty:

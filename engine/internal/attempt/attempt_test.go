@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// agent is a provider that does what a test says.
+// agent is a provider that executes a test's function.
 type agent func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error)
 
 func (a agent) Describe() sdk.Component { return sdk.Component{Name: "agent"} }
@@ -37,31 +37,31 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 
 func (a agent) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
 
-// records keeps what is appended.
-type records struct {
+// recorder keeps the appended events.
+type recorder struct {
 	mu     sync.Mutex
 	events []event.Event
 }
 
-func (r *records) record(_ context.Context, e event.Event) error {
+func (r *recorder) record(_ context.Context, e event.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
 	return nil
 }
 
-// bench is a project with one session and a plan of one stage.
-type bench struct {
+// fixture is a project with one session and a plan of one stage.
+type fixture struct {
 	t       *testing.T
 	root    string
 	maker   *Runner
-	records *records
-	person  *person
+	records *recorder
+	person  *fakeUser
 	state   state.State
 	node    *plan.Node
 }
 
-func newBench(t *testing.T, a agent) *bench {
+func newFixture(t *testing.T, a agent) *fixture {
 	t.Helper()
 	root := t.TempDir()
 	project, err := store.OpenProject(root)
@@ -77,7 +77,7 @@ func newBench(t *testing.T, a agent) *bench {
 		Path: "0", ID: "build", Kind: plan.KindStage, Ref: "builder", Prompt: "do it\nRESULT=${RESULT}\n${CONTEXT}",
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
-	b := &bench{t: t, root: root, records: &records{}, person: &person{}, node: &p.Nodes[0]}
+	b := &fixture{t: t, root: root, records: &recorder{}, person: &fakeUser{}, node: &p.Nodes[0]}
 	b.maker = &Runner{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{
 		Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
@@ -86,13 +86,13 @@ func newBench(t *testing.T, a agent) *bench {
 	return b
 }
 
-func (b *bench) make(ctx context.Context, iteration, attempt int) event.Event {
+func (b *fixture) run(ctx context.Context, iteration, attempt int) event.Event {
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Location: at, Attempt: attempt}
 	return b.maker.Run(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
 }
 
-func (b *bench) read(name string) string {
+func (b *fixture) read(name string) string {
 	b.t.Helper()
 	data, err := os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name))
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *bench) read(name string) string {
 	return string(data)
 }
 
-func (b *bench) failure(e event.Event) event.FailureData {
+func (b *fixture) failure(e event.Event) event.FailureData {
 	b.t.Helper()
 	if e.Type != event.Error {
 		b.t.Fatalf("want an error event, have %s %s", e.Type, e.Data)
@@ -113,8 +113,8 @@ func (b *bench) failure(e event.Event) event.FailureData {
 	return d
 }
 
-// writes is an agent that says something and writes its result.
-func writes(result string) agent {
+// resultWriter returns an agent with some output that writes a result.
+func resultWriter(result string) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "working\n"})
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: "{\"type\":\"x\"}\n"})
@@ -124,16 +124,16 @@ func writes(result string) agent {
 	}
 }
 
-// U080, U094, U097, U098: the files and the event of an iteration that works.
+// U080, U094, U097, U098: the files and the event of a successful iteration.
 func TestAttemptCompletes(t *testing.T) {
 	var got sdk.ExecuteRequest
-	b := newBench(t, nil)
-	works := writes(`{"summary":"done","work":{"files_touched":["a.go"]},"decision":"stop","signals":{"notes":"all of it"}}`)
+	b := newFixture(t, nil)
+	works := resultWriter(`{"summary":"done","work":{"files_touched":["a.go"]},"decision":"stop","signals":{"notes":"all of it"}}`)
 	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		got = req
 		return works(ctx, req, x)
 	})
-	e := b.make(t.Context(), 1, 1)
+	e := b.run(t.Context(), 1, 1)
 	if e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
@@ -177,7 +177,7 @@ func TestAttemptCompletes(t *testing.T) {
 	}
 }
 
-// U099, U101: how an attempt fails, and what is kept of it.
+// U099, U101: the failures of an attempt and the files that they leave.
 func TestAttemptFails(t *testing.T) {
 	hang := agent(func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		<-ctx.Done()
@@ -199,7 +199,7 @@ func TestAttemptFails(t *testing.T) {
 	}{
 		{"no result", says(sdk.ExecuteResult{}, nil), nil, nil, failure.ResultMissing, true},
 		{"no result and an exit code", says(sdk.ExecuteResult{ExitCode: 7}, nil), nil, nil, failure.ProviderFailed, true},
-		{"broken result", writes("{"), nil, nil, failure.ResultInvalid, false},
+		{"broken result", resultWriter("{"), nil, nil, failure.ResultInvalid, false},
 		{"the provider's own error", says(sdk.ExecuteResult{}, failure.New(failure.ProviderMissing, "no CLI")), nil, nil, failure.ProviderMissing, false},
 		{"rate limited", says(sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited}, nil), nil, nil, failure.ProviderFailed, true},
 		{"permission denied", says(sdk.ExecuteResult{Outcome: sdk.OutcomePermissionDenied}, nil), nil, nil, failure.ProviderFailed, false},
@@ -209,14 +209,14 @@ func TestAttemptFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, tt.agent)
+			b := newFixture(t, tt.agent)
 			b.node.Policy = tt.policy
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if tt.cause != nil {
 				cancel(tt.cause)
 			}
-			e := b.make(ctx, 1, 1)
+			e := b.run(ctx, 1, 1)
 			d := b.failure(e)
 			if d.ErrorType != string(tt.kind) || d.Retryable != tt.retryable || d.ResumeCommand != "agent-pipelines resume demo" {
 				t.Errorf("failure %+v", d)
@@ -236,18 +236,18 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-// An earlier attempt's result is never taken for this one's, and its output is kept.
+// An earlier attempt's result does not count for this one, and its output is kept.
 func TestSecondAttemptStartsClean(t *testing.T) {
 	n := 0
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Text: fmt.Sprintf("attempt %d", req.Attempt)})
 		if n++; n == 1 {
 			return sdk.ExecuteResult{}, errors.Join(os.WriteFile(req.Paths.Result, []byte(`{"summary":"half"}`), 0o644), errors.New("crashed"))
 		}
 		return sdk.ExecuteResult{}, nil
 	})
-	b.failure(b.make(t.Context(), 1, 1))
-	if d := b.failure(b.make(t.Context(), 1, 2)); d.ErrorType != string(failure.ResultMissing) {
+	b.failure(b.run(t.Context(), 1, 1))
+	if d := b.failure(b.run(t.Context(), 1, 2)); d.ErrorType != string(failure.ResultMissing) {
 		t.Errorf("second attempt: %+v", d)
 	}
 	if got := b.read("iterations/001/attempts/02/superseded-result.json"); got != `{"summary":"half"}` {
@@ -271,8 +271,8 @@ func TestOutputPath(t *testing.T) {
 		{"outside the project", "../out.md", false, "", failure.ConfigInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			works := writes(`{"summary":"s"}`)
-			b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			works := resultWriter(`{"summary":"s"}`)
+			b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 				if tt.byAgent {
 					if err := os.WriteFile(req.Paths.Output, []byte("the agent's own"), 0o644); err != nil {
 						return sdk.ExecuteResult{}, err
@@ -281,7 +281,7 @@ func TestOutputPath(t *testing.T) {
 				return works(ctx, req, x)
 			})
 			b.node.OutputPath = tt.path
-			e := b.make(t.Context(), 1, 1)
+			e := b.run(t.Context(), 1, 1)
 			if tt.kind != "" {
 				if d := b.failure(e); d.ErrorType != string(tt.kind) {
 					t.Errorf("failure %+v", d)
@@ -296,12 +296,12 @@ func TestOutputPath(t *testing.T) {
 	}
 }
 
-// DESIGN 6: the intent of a gated call is recorded before its verdict; observed calls need no sync;
-// what is large is a file; a checkpoint is a reference.
+// DESIGN 6: the intent of a gated call is recorded before its verdict; observed calls need no sync; large data is a
+// file; a checkpoint is a reference.
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
-	works := writes(`{"summary":"s"}`)
-	b := newBench(t, nil)
+	works := resultWriter(`{"summary":"s"}`)
+	b := newFixture(t, nil)
 	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		v, err := x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"p":1}`), Effect: sdk.EffectOnce})
 		if err != nil || v.Action != sdk.VerdictRun || len(b.records.events) != 1 {
@@ -314,7 +314,7 @@ func TestExchangeRecords(t *testing.T) {
 		}
 		return works(ctx, req, x)
 	})
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	var types []event.Type
 	for _, e := range b.records.events {
 		types = append(types, e.Type)
@@ -338,29 +338,28 @@ func TestExchangeRecords(t *testing.T) {
 	}
 }
 
-// Live views see what the agent reports.
+// Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
 	var last Report
-	works := writes(`{"summary":"s"}`)
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	works := resultWriter(`{"summary":"s"}`)
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Progress(sdk.Progress{Message: "thinking", Turn: 2})
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "Write"})
 		return works(ctx, req, x)
 	})
 	b.maker.Live = func(r Report) { last = r }
-	b.make(t.Context(), 2, 1)
+	b.run(t.Context(), 2, 1)
 	if last.Node != "build" || last.Iteration != 2 || last.Progress.Tool != "Write" || last.Progress.Turn != 2 {
 		t.Errorf("report %+v", last)
 	}
 }
 
-// U177: an attempt that a crash cut off gets its checkpoint and calls back, and a finished call is
-// not made again.
+// U177: an attempt after a crash gets its checkpoint and calls back, and a finished call does not run again.
 func TestResumedAttempt(t *testing.T) {
 	var got *sdk.Resume
 	var verdicts []sdk.Verdict
-	works := writes(`{"summary":"s"}`)
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	works := resultWriter(`{"summary":"s"}`)
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		got = req.Resume
 		for _, id := range []string{"c1", "c2"} {
 			c := sdk.ToolCall{CallID: id, Tool: "pay"}
@@ -393,7 +392,7 @@ func TestResumedAttempt(t *testing.T) {
 		{Call: event.ToolCallData{CallID: "c2", Tool: "pay", Effect: "once", Verdict: "run"}},
 	}
 	b.state.Nodes["0"] = n
-	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	want := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 2, Blob: []byte("memory")}, Calls: []sdk.ResumedCall{
@@ -414,10 +413,10 @@ func TestResumedAttempt(t *testing.T) {
 	}
 }
 
-// U176: of many checkpoints only what a resume may need stays on the disk.
+// U176: only the checkpoint files that a resume may need stay on disk.
 func TestCheckpointsDoNotPileUp(t *testing.T) {
-	works := writes(`{"summary":"s"}`)
-	b := newBench(t, nil)
+	works := resultWriter(`{"summary":"s"}`)
+	b := newFixture(t, nil)
 	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		for turn := range 50 {
 			if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: fmt.Appendf(nil, "turn %d", turn)}); err != nil {
@@ -426,7 +425,7 @@ func TestCheckpointsDoNotPileUp(t *testing.T) {
 		}
 		return works(ctx, req, x)
 	})
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	var kept []string
 	for _, e := range b.records.events {
 		d, err := event.Decode[event.CheckpointData](e)

@@ -17,13 +17,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U106, D14: what an agent of a parallel block is given lies in its provider's folder, an output_path too;
-// what is known of its loop is that of its provider.
+// U106, D14: an agent of a parallel block gets files in its provider's folder, output_path included, and the loop
+// state of its provider.
 func TestAttemptInABlock(t *testing.T) {
 	var got sdk.ExecuteRequest
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		got = req
-		return writes(`{"summary":"done"}`)(ctx, req, x)
+		return resultWriter(`{"summary":"done"}`)(ctx, req, x)
 	})
 	b.maker.Plan.Nodes[0] = plan.Node{Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "agent", As: "calm"}}, Stages: []plan.Node{{
 		Path: "0.0", ID: "draft", Kind: plan.KindStage, Prompt: "${PROGRESS}|${OUTPUT}|${OUTPUT_PATH}", OutputPath: "../plans/${SESSION}.md",

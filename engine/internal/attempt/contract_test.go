@@ -13,11 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Part 6: under a contract the attempt ends before the outcome is settled; what it consumed counts there.
+// Part 6: under a contract the attempt ends before its outcome is evaluated, and its event has the usage.
 func TestAttemptUnderAContract(t *testing.T) {
-	b := newBench(t, writes(`{"summary":"done","outcome":"fail","artifact":{"a":1},"decision":"stop"}`))
+	b := newFixture(t, resultWriter(`{"summary":"done","outcome":"fail","artifact":{"a":1},"decision":"stop"}`))
 	b.node.Artifact = &plan.Artifact{}
-	e := b.make(t.Context(), 1, 1)
+	e := b.run(t.Context(), 1, 1)
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil || e.Type != event.AttemptComplete || e.Attempt != 1 {
 		t.Fatalf("%s %s, %v", e.Type, e.Data, err)
@@ -36,9 +36,9 @@ func TestAttemptUnderAContract(t *testing.T) {
 	}
 }
 
-// What is left of an artifact of an earlier attempt is not taken for this one's.
+// The artifact file of an earlier attempt does not count for this one.
 func TestArtifactOfAnEarlierAttempt(t *testing.T) {
-	b := newBench(t, writes(`{"summary":"s"}`))
+	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	b.node.Artifact = &plan.Artifact{}
 	it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
 	for _, name := range []string{"artifact.yaml", "artifact.json"} {
@@ -49,7 +49,7 @@ func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.make(t.Context(), 1, 2)
+	b.run(t.Context(), 1, 2)
 	for _, name := range []string{"artifact.yaml", "artifact.json"} {
 		if _, err := os.Stat(filepath.Join(it, name)); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", name, err)
@@ -60,8 +60,8 @@ func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// An iteration of a step is settled by its agent's word: the node has the contract. What it says is kept for whoever
-// works next.
+// A step's iteration has the outcome of its agent alone, because the contract is the node's. Its feedback is kept for
+// the next agent.
 func TestAttemptOfAStep(t *testing.T) {
 	feedback := map[string]string{}
 	for wrote, want := range map[string]event.Settlement{
@@ -72,7 +72,7 @@ func TestAttemptOfAStep(t *testing.T) {
 		`{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which?"}}`: {Outcome: "escalate", Message: "which?"},
 		`{"summary":"s","outcome":"fail","feedback":["no compiler","no linker"]}`:                {Outcome: "fail", Message: "s"},
 	} {
-		b := newBench(t, writes(wrote))
+		b := newFixture(t, resultWriter(wrote))
 		b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 		c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
@@ -99,14 +99,14 @@ func TestAttemptOfAStep(t *testing.T) {
 	}
 }
 
-// An outcome that nobody understands fails the attempt, under a contract only.
+// An unknown outcome fails the attempt, under a contract only.
 func TestUnknownOutcomeFailsTheAttempt(t *testing.T) {
-	b := newBench(t, writes(`{"summary":"s","outcome":"done"}`))
-	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+	b := newFixture(t, resultWriter(`{"summary":"s","outcome":"done"}`))
+	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Errorf("%s %s", e.Type, e.Data)
 	}
 	b.node.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToDone}}
-	if d := b.failure(b.make(t.Context(), 2, 1)); d.ErrorType != string(failure.ResultInvalid) {
+	if d := b.failure(b.run(t.Context(), 2, 1)); d.ErrorType != string(failure.ResultInvalid) {
 		t.Errorf("%+v", d)
 	}
 }

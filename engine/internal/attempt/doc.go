@@ -1,6 +1,5 @@
-// Package attempt makes one attempt of an iteration, door to door: inputs and prompt, the provider
-// with its deadline, output and result, and the event that says how it ended.
+// Package attempt performs one attempt of an iteration from its inputs and prompt over the call of the provider to its
+// output, its result and the event that ends it.
 //
-// It does not decide what follows: retries, backoff and failure belong to the scheduler. Start with
-// [Maker.Make].
+// It does not decide what follows: retries, backoff and failure belong to the scheduler. Start with [Runner.Run].
 package attempt

@@ -20,55 +20,57 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxInline is the largest part of a tool call that stands in the journal; the rest is a file.
+// maxInline is the size limit of a tool call's arguments or result in the journal, in bytes. Larger ones are written
+// to files.
 const maxInline = 8 << 10
 
-// maxObserved is how many calls and results of an attempt are journaled that an agent only tells of.
+// maxObserved limits the journaled calls and results of an attempt that the agent only reports.
 const maxObserved = 20_000
 
-// exchange is the kernel's side of an attempt's conversation. It is safe for concurrent use.
+// exchange is the engine's side of an attempt's conversation with the provider. It is safe for concurrent use.
 type exchange struct {
-	attempt *attempt
-	text    output.Buffer
-	raw     spool
-	stderr  spool
-	scene   approval.Context
-	pause   func() (resume func()) // the attempt's time
-	cancel  func(error)            // the attempt, which then fails for that reason
+	attempt         *attempt
+	text            output.Buffer
+	raw             streamFile
+	stderr          streamFile
+	approvalContext approval.Context
+	pause           func() (resume func()) // pauses the attempt's deadline
+	cancel          func(error)            // ends the attempt with the error
 
-	mu       sync.Mutex // guards:
-	observed int        // calls that the agent told of
-	last     Report
-	shown    *redact.Stream // the text, as views have it
-	usage    *sdk.Usage
-	paths    []string              // that tools wrote
-	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
-	blobs    []string              // checkpoints that are on the disk, the newest last
-	under    map[string]underWay   // calls that have no result yet, by id
-	handed   handover
+	mu              sync.Mutex // guards:
+	observedCalls   int        // number of observed calls and results
+	lastReport      Report
+	liveText        *redact.Stream // redacts the text for views
+	usage           *sdk.Usage
+	toolPaths       []string                // written by tools
+	replayedCalls   map[string]state.Call   // calls from before a crash, by id
+	checkpointFiles []string                // files of checkpoints, newest last
+	inFlight        map[string]inFlightCall // calls without a result, by id
+	artifactCalls   artifactCalls
 }
 
-// newExchange is for the attempt whose time and whose end are those of ctx, and which was given the paths.
-func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.Paths) *exchange {
+// newExchange returns the exchange of an attempt. ctx carries the attempt's deadline, and paths are those of the
+// request.
+func newExchange(ctx context.Context, cancel func(error), a *attempt, paths sdk.Paths) *exchange {
 	x := &exchange{
-		attempt: a, known: map[string]state.Call{}, under: map[string]underWay{}, cancel: cancel, pause: func() func() { return pluginhost.PauseCallTimeout(ctx) },
-		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl", clean: a.Redactor.Agent().Stream()},
-		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
-		shown:  a.Redactor.Agent().Stream(),
-		scene: approval.Context{
-			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{given.Context, given.InputArtifact},
-			Reports: []string{given.Result, given.Status, given.Progress, given.Output, given.Artifact, given.Attempt},
+		attempt: a, replayedCalls: map[string]state.Call{}, inFlight: map[string]inFlightCall{}, cancel: cancel, pause: func() func() { return pluginhost.PauseCallTimeout(ctx) },
+		raw:      streamFile{store: a.Dir, name: a.privateDir() + "/stream.jsonl", redactor: a.Redactor.Agent().Stream()},
+		stderr:   streamFile{store: a.Dir, name: a.privateDir() + "/stderr.txt", redactor: a.Redactor.Agent().Stream()},
+		liveText: a.Redactor.Agent().Stream(),
+		approvalContext: approval.Context{
+			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{paths.Context, paths.InputArtifact},
+			Reports: []string{paths.Result, paths.Status, paths.Progress, paths.Output, paths.Artifact, paths.Attempt},
 		},
 	}
 	if c := a.loop().Checkpoint; c != nil {
-		x.blobs = []string{c.Blob.Path}
+		x.checkpointFiles = []string{c.Blob.Path}
 	}
 	for _, c := range a.loop().Calls {
-		x.known[c.Call.CallID] = c
+		x.replayedCalls[c.Call.CallID] = c
 	}
 	if a.command.Location.Step == "" {
-		x.handed.tool = a.node.Artifact.Tool()
-		a.recalled(&x.handed)
+		x.artifactCalls.tool = a.node.Artifact.Tool()
+		a.replayArtifactCalls(&x.artifactCalls)
 	}
 	return x
 }
@@ -82,104 +84,103 @@ func (x *exchange) Output(c sdk.OutputChunk) {
 		x.stderr.add(c.Text)
 	default:
 		x.text.Add(c.Text)
-		x.live(func(r *Report) { r.Text = x.shown.Add(c.Text) })
+		x.updateReport(func(r *Report) { r.Text = x.liveText.Add(c.Text) })
 	}
 }
 
-// flush shows the end of the text, which was held back for what could still come.
+// flush reports the end of the text that the redactor held back.
 func (x *exchange) flush() {
 	x.mu.Lock()
-	rest := x.shown.End()
+	rest := x.liveText.End()
 	x.mu.Unlock()
 	if rest != "" {
-		x.live(func(r *Report) { r.Text = rest })
+		x.updateReport(func(r *Report) { r.Text = rest })
 	}
 }
 
 // Progress implements sdk.Exchange.
 func (x *exchange) Progress(p sdk.Progress) {
 	p.Message = x.attempt.Redactor.Text(p.Message)
-	x.live(func(r *Report) { r.Progress = p })
+	x.updateReport(func(r *Report) { r.Progress = p })
 }
 
 // Usage implements sdk.Exchange.
 func (x *exchange) Usage(u sdk.Usage) {
-	x.live(func(r *Report) { r.Usage = &u; x.usage = &u })
+	x.updateReport(func(r *Report) { r.Usage = &u; x.usage = &u })
 }
 
 // Observe implements sdk.Exchange.
 func (x *exchange) Observe(c sdk.ToolCall) {
-	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
-	x.note(c)
-	x.hand(func(h *handover) { h.made(c) })
-	if x.counts() {
-		d, err := x.intent(c)
+	x.updateReport(func(r *Report) { r.Progress.Tool = c.Tool })
+	x.noteWrites(c)
+	x.updateArtifactCalls(func(h *artifactCalls) { h.add(c) })
+	if x.countObserved() {
+		d, err := x.newIntent(c)
 		d.Observed = true
-		x.begin(d)
-		x.report(x.event(event.ToolCall, d), err)
+		x.trackCall(d)
+		x.recordObserved(x.newEvent(event.ToolCall, d), err)
 	}
 }
 
 // ObserveResult implements sdk.Exchange.
 func (x *exchange) ObserveResult(r sdk.ToolResult) {
-	x.hand(func(h *handover) { h.ended(r.CallID, r.Status) })
-	if x.counts() {
-		x.report(x.end(r, true))
+	x.updateArtifactCalls(func(h *artifactCalls) { h.finish(r.CallID, r.Status) })
+	if x.countObserved() {
+		x.recordObserved(x.newResultEvent(r, true))
 	}
 }
 
-// counts reports whether one more of what the agent tells of its tools goes into the journal. What does not
-// is in the agent's stream all the same.
-func (x *exchange) counts() bool {
+// countObserved counts one more observed call or result and reports whether it is journaled. The agent's stream has
+// the others.
+func (x *exchange) countObserved() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.observed++
-	if x.observed == maxObserved+1 {
-		x.attempt.log.Warn("the agent tells of more tool calls than are journaled", "limit", maxObserved)
+	x.observedCalls++
+	if x.observedCalls == maxObserved+1 {
+		x.attempt.log.Warn("too many observed tool calls; the rest is not journaled", "limit", maxObserved)
 	}
-	return x.observed <= maxObserved
+	return x.observedCalls <= maxObserved
 }
 
-// Call implements sdk.Exchange. The node's policy decides, or a person; the intent is on disk before the verdict is
-// given, and after the decision. A call that was finished before a crash is not made again: its result is handed
-// back.
+// Call implements sdk.Exchange. The node's policy or the user decides. The intent is durable after the decision and
+// before the verdict. A call that finished before a crash does not run again: the verdict carries its result.
 func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
-	x.note(c)
-	intent, err := x.intent(c)
-	if done := x.finished(c.CallID); err == nil && done.Result != nil {
-		if !same(done.Call, intent) {
-			return sdk.Verdict{}, failure.New(failure.ProviderFailed, "call %s was %s before a crash, and now is another one", c.CallID, done.Call.Tool).
-				WithHint("the provider has to give the calls of a resumed attempt the ids that they had")
+	x.updateReport(func(r *Report) { r.Progress.Tool = c.Tool })
+	x.noteWrites(c)
+	intent, err := x.newIntent(c)
+	if done := x.replayedCall(c.CallID); err == nil && done.Result != nil {
+		if !sameCall(done.Call, intent) {
+			return sdk.Verdict{}, failure.New(failure.ProviderFailed, "tool call %s was %s before the crash and differs now", c.CallID, done.Call.Tool).
+				WithHint("providers must keep tool-call ids stable across resume")
 		}
 		r, err := x.attempt.toolResult(done.Result)
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, err
 	}
 	if err == nil {
-		err = x.rule(ctx, c, &intent)
+		err = x.decide(ctx, c, &intent)
 	}
 	if err == nil {
 		failpoint.Point("tool.ruled")
-		err = x.attempt.record(ctx, x.event(event.ToolCall, intent))
+		err = x.attempt.record(ctx, x.newEvent(event.ToolCall, intent))
 		failpoint.Point("tool.committed")
-		x.begin(intent)
+		x.trackCall(intent)
 		if intent.Verdict == string(sdk.VerdictRun) {
-			x.hand(func(h *handover) { h.made(c) })
+			x.updateArtifactCalls(func(h *artifactCalls) { h.add(c) })
 		}
 	}
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictAction(intent.Verdict), Reason: intent.Reason}, err
 }
 
-func (x *exchange) finished(id string) state.Call {
+func (x *exchange) replayedCall(id string) state.Call {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.known[id]
+	return x.replayedCalls[id]
 }
 
 // Result implements sdk.Exchange.
 func (x *exchange) Result(r sdk.ToolResult) {
-	x.hand(func(h *handover) { h.ended(r.CallID, r.Status) })
-	e, err := x.end(r, false)
+	x.updateArtifactCalls(func(h *artifactCalls) { h.finish(r.CallID, r.Status) })
+	e, err := x.newResultEvent(r, false)
 	if err == nil {
 		failpoint.Point("tool.ended")
 		err = x.attempt.record(context.Background(), e)
@@ -190,38 +191,38 @@ func (x *exchange) Result(r sdk.ToolResult) {
 	}
 }
 
-// Checkpoint implements sdk.Exchange: the blob is a file of the attempt, the journal refers to it.
+// Checkpoint implements sdk.Exchange. The blob is a file of the attempt; the journal refers to it.
 func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
-	ref, err := x.attempt.keepBlob(fmt.Sprintf("checkpoint-%d", c.Turn), c.Blob)
+	ref, err := x.attempt.writeBlob(fmt.Sprintf("checkpoint-%d", c.Turn), c.Blob)
 	if err != nil {
 		return err
 	}
-	if err := x.attempt.record(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref})); err != nil {
+	if err := x.attempt.record(ctx, x.newEvent(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref})); err != nil {
 		return err
 	}
 	failpoint.Point("tool.checkpoint")
-	return x.forgetBlob(ref)
+	return x.pruneCheckpoints(ref)
 }
 
-// keptBlobs is how many checkpoints of an attempt stay on the disk: a night of turns would fill it. The last is what a
-// resume needs, the one before it what a state.json may still name.
-const keptBlobs = 2
+// maxCheckpointFiles is the number of checkpoint files per attempt, which bounds the disk use. Resume needs the last;
+// an older state.json may name the one before.
+const maxCheckpointFiles = 2
 
-// forgetBlob removes the checkpoints that the newest one leaves nobody a use for.
-func (x *exchange) forgetBlob(newest event.Ref) error {
+// pruneCheckpoints removes the checkpoint files older than [maxCheckpointFiles].
+func (x *exchange) pruneCheckpoints(newest event.Ref) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.blobs = append(slices.DeleteFunc(x.blobs, func(name string) bool { return name == newest.Path }), newest.Path)
-	if len(x.blobs) <= keptBlobs {
+	x.checkpointFiles = append(slices.DeleteFunc(x.checkpointFiles, func(name string) bool { return name == newest.Path }), newest.Path)
+	if len(x.checkpointFiles) <= maxCheckpointFiles {
 		return nil
 	}
-	old := x.blobs[0]
-	x.blobs = x.blobs[1:]
+	old := x.checkpointFiles[0]
+	x.checkpointFiles = x.checkpointFiles[1:]
 	return x.attempt.Dir.Remove(old)
 }
 
-// report commits an event that only informs; losing it is logged, not fatal.
-func (x *exchange) report(e event.Event, err error) {
+// recordObserved commits an informational event. A failure is only logged.
+func (x *exchange) recordObserved(e event.Event, err error) {
 	if err == nil {
 		e.Volatile = true
 		err = x.attempt.record(context.Background(), e)
@@ -231,19 +232,19 @@ func (x *exchange) report(e event.Event, err error) {
 	}
 }
 
-// intent is a call as the journal has it.
-func (x *exchange) intent(c sdk.ToolCall) (event.ToolCallData, error) {
+// newIntent returns a call's journal record.
+func (x *exchange) newIntent(c sdk.ToolCall) (event.ToolCallData, error) {
 	d := event.ToolCallData{
 		CallID: c.CallID, Tool: event.Truncate(c.Tool, event.MaxName), Effect: string(c.Effect), Turn: c.Turn,
-		Category: string(c.Category), Paths: x.pathList(c.Paths), Command: brief(x.attempt.Redactor.Text(c.Command)),
+		Category: string(c.Category), Paths: x.redactPaths(c.Paths), Command: truncateText(x.attempt.Redactor.Text(c.Command)),
 	}
 	var err error
-	d.Args, d.ArgsRef, err = x.inline(c.Args, "args")
+	d.Args, d.ArgsRef, err = x.inlineOrStore(c.Args, "args")
 	return d, err
 }
 
-// pathList is the beginning of a list of paths as the journal has it, nil of none.
-func (x *exchange) pathList(paths []string) []string {
+// redactPaths returns the first paths, redacted; nil for none.
+func (x *exchange) redactPaths(paths []string) []string {
 	var list []string
 	for _, path := range paths {
 		list = append(list, x.attempt.Redactor.Text(path))
@@ -251,19 +252,19 @@ func (x *exchange) pathList(paths []string) []string {
 	if list == nil {
 		return nil
 	}
-	return shortList(list)
+	return truncateList(list)
 }
 
-func (x *exchange) end(r sdk.ToolResult, observed bool) (event.Event, error) {
+func (x *exchange) newResultEvent(r sdk.ToolResult, observed bool) (event.Event, error) {
 	d := event.ToolResultData{CallID: r.CallID, Status: string(r.Status), Observed: observed}
-	x.finish(&d)
+	x.addCallData(&d)
 	var err error
-	d.Result, d.ResultRef, err = x.inline(r.Result, "result")
-	return x.event(event.ToolResult, d), err
+	d.Result, d.ResultRef, err = x.inlineOrStore(r.Result, "result")
+	return x.newEvent(event.ToolResult, d), err
 }
 
-// inline keeps small JSON in the event and puts the rest into a file of the attempt; neither has secrets.
-func (x *exchange) inline(raw json.RawMessage, what string) (json.RawMessage, *event.Ref, error) {
+// inlineOrStore returns redacted JSON for an event, or writes it to a file of the attempt if it is large or invalid.
+func (x *exchange) inlineOrStore(raw json.RawMessage, name string) (json.RawMessage, *event.Ref, error) {
 	if len(raw) == 0 {
 		return nil, nil, nil
 	}
@@ -271,39 +272,38 @@ func (x *exchange) inline(raw json.RawMessage, what string) (json.RawMessage, *e
 	if len(raw) <= maxInline && json.Valid(raw) {
 		return raw, nil, nil
 	}
-	ref, err := x.attempt.keepBlob(what, raw)
+	ref, err := x.attempt.writeBlob(name, raw)
 	return nil, &ref, err
 }
 
-// keepBlob writes a file of the attempt that an event will refer to. Its name holds a hash of what it
-// holds, because an attempt that is made again shares the directory: what the journal refers to is
-// never written over.
-func (a *attempt) keepBlob(what string, data []byte) (event.Ref, error) {
+// writeBlob writes a file that an event refers to. The name contains a hash of the content, so that a retry in the
+// same directory never overwrites it.
+func (a *attempt) writeBlob(name string, data []byte) (event.Ref, error) {
 	sum := sha256.Sum256(data)
-	return a.Dir.Write(fmt.Sprintf("%s/%s-%x", a.private(), what, sum[:8]), data)
+	return a.Dir.Write(fmt.Sprintf("%s/%s-%x", a.privateDir(), name, sum[:8]), data)
 }
 
-func (x *exchange) event(t event.Type, data any) event.Event {
+func (x *exchange) newEvent(t event.Type, data any) event.Event {
 	e := event.New(t, x.attempt.command.Location.Cursor(), x.attempt.command.Key, data)
 	e.Attempt = x.attempt.command.Attempt
 	return e
 }
 
-// hand changes what is remembered of calls that hand the artifact over.
-func (x *exchange) hand(change func(*handover)) {
+// updateArtifactCalls changes the calls that deliver the artifact, under the mutex.
+func (x *exchange) updateArtifactCalls(change func(*artifactCalls)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	change(&x.handed)
+	change(&x.artifactCalls)
 }
 
-func (x *exchange) live(change func(*Report)) {
+func (x *exchange) updateReport(change func(*Report)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.attempt.command
-	x.last.At = c.Location
-	x.last.Node, x.last.Branch, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Location.Branch, c.Location.Iteration, c.Attempt, ""
-	change(&x.last)
+	x.lastReport.At = c.Location
+	x.lastReport.Node, x.lastReport.Branch, x.lastReport.Iteration, x.lastReport.Attempt, x.lastReport.Text = x.attempt.node.ID, c.Location.Branch, c.Location.Iteration, c.Attempt, ""
+	change(&x.lastReport)
 	if x.attempt.Live != nil {
-		x.attempt.Live(x.last)
+		x.attempt.Live(x.lastReport)
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// A silent attempt after one that a crash cut off has no output: later iterations would read it.
+// A retry without output after a crash has no output file, which later iterations would read.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})
 	if _, err := b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")); err != nil {
 		t.Fatal(err)
 	}
-	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	if _, err := b.maker.Dir.Stat("stage-00-build/iterations/001/output.md"); !errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +33,7 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	}
 }
 
-// U135: whatever an agent puts in the place of its result is an invalid result, and does not stop the
-// attempt after it.
+// U135: a result path with anything but a regular file is an invalid result, and does not stop the next attempt.
 func TestStrangeResults(t *testing.T) {
 	tests := []struct {
 		name string
@@ -46,48 +45,48 @@ func TestStrangeResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+			b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 				if req.Attempt == 1 {
 					return sdk.ExecuteResult{}, tt.put(req.Paths.Result)
 				}
 				return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 			})
-			if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || d.Retryable {
+			if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || d.Retryable {
 				t.Errorf("first attempt: %+v", d)
 			}
-			if e := b.make(t.Context(), 1, 2); e.Type != event.IterationComplete {
+			if e := b.run(t.Context(), 1, 2); e.Type != event.IterationComplete {
 				t.Errorf("second attempt: %s %s", e.Type, e.Data)
 			}
 		})
 	}
 }
 
-// U092: what the engine itself wrote in the iteration before is no file of the agent's, however soon.
+// U092: the engine's own copy of the previous iteration's output does not count as the agent's file, however short
+// the time.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})
 	b.node.OutputPath = "out.md"
 	for i, want := range []string{"x\n", "xx\n"} {
-		b.make(t.Context(), i+1, 1)
+		b.run(t.Context(), i+1, 1)
 		if got, err := os.ReadFile(filepath.Join(b.root, "out.md")); err != nil || string(got) != want {
 			t.Errorf("after iteration %d: %q, %v", i+1, got, err)
 		}
 	}
 }
 
-// An attempt that is made again shares its directory with the one that was cut off, whose files are
-// handed back to it.
+// A retry shares its directory with the attempt before a crash, and gets that attempt's files unchanged.
 func TestBlobsAreNotWrittenOver(t *testing.T) {
 	args := ""
-	b := newBench(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		_, err := x.Call(ctx, sdk.ToolCall{CallID: args[:1], Tool: "pay", Args: json.RawMessage(`"` + args + `"`)})
 		return sdk.ExecuteResult{}, errors.Join(err, x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: []byte(args)}))
 	})
 	for _, letter := range []string{"a", "b"} {
 		args = strings.Repeat(letter, maxInline)
-		b.make(t.Context(), 1, 1)
+		b.run(t.Context(), 1, 1)
 	}
 	for _, e := range b.records.events {
 		call, err := event.Decode[event.ToolCallData](e)
@@ -102,13 +101,13 @@ func TestBlobsAreNotWrittenOver(t *testing.T) {
 			t.Errorf("%s: %v", e.Type, err)
 		}
 	}
-	if len(b.records.events) != 5 { // two of each attempt, and what the second says of the first
+	if len(b.records.events) != 5 { // two of each attempt, and the second one's report on the first
 		t.Errorf("%d events, want 5", len(b.records.events))
 	}
 }
 
-// U223: however much an agent says and however it is escaped, its event fits into a line. One that does
-// not would end the run, and every resume of it.
+// U223: an attempt's event fits into a line for any length and escaping of the agent's texts. A longer line would end
+// the run and every resume of it.
 func TestLongTextsFitIntoALine(t *testing.T) {
 	long := strings.Repeat("<\x00\"é\n", 20<<10)
 	list := strings.Split(strings.Repeat(strings.Repeat("<", 500)+",", 500), ",")
@@ -132,8 +131,8 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 		}, event.Error},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, tt.work)
-			e := b.make(t.Context(), 1, 1)
+			b := newFixture(t, tt.work)
+			e := b.run(t.Context(), 1, 1)
 			if e.Type != tt.want {
 				t.Fatalf("%s %s", e.Type, e.Data)
 			}
@@ -145,17 +144,16 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 	}
 }
 
-// The status.json that an agent wrote last stays where people look for it, also when a further attempt wrote nothing; the
-// next attempt does not take it for its own.
+// The last status.json stays at its path, even if a later attempt writes none; the next attempt does not use it.
 func TestStatusStays(t *testing.T) {
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {
 			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Status, []byte("{nope"), 0o644)
 		}
 		return sdk.ExecuteResult{}, nil
 	})
 	for attempt, want := range []failure.Kind{failure.ResultInvalid, failure.ResultMissing, failure.ResultMissing} {
-		if d := b.failure(b.make(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
+		if d := b.failure(b.run(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
 			t.Errorf("attempt %d: %+v", attempt+1, d)
 		}
 		text, err := b.maker.Dir.Read("stage-00-build/iterations/001/status.json", 100)
@@ -165,13 +163,12 @@ func TestStatusStays(t *testing.T) {
 	}
 }
 
-// A stage of a pipeline has the file of an iteration's output from the beginning, as the Bash engine's had:
-// empty while the agent is at work.
+// A pipeline's stage has an empty output file while the agent runs, as in the Bash engine.
 func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	name := "stage-00-build/run-0.md"
 	var during []byte
-	var b *bench
-	b = newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	var b *fixture
+	b = newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		var err error
 		during, err = b.maker.Dir.Read(name, 100)
 		return sdk.ExecuteResult{Output: "said"}, errors.Join(err, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644))
@@ -179,7 +176,7 @@ func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	if _, err := b.maker.Dir.Write(name, []byte("of an earlier run\n")); err != nil {
 		t.Fatal(err)
 	}
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	after, err := b.maker.Dir.Read(name, 100)
 	if err != nil || len(during) != 0 || string(after) != "said\n" {
 		t.Errorf("during %q, after %q, %v", during, after, err)

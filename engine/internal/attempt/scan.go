@@ -14,55 +14,55 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Bounds of the look at what an agent wrote, for an attempt.
+// Bounds of the scan for secrets, for an attempt.
 const (
 	maxScanned     = 200     // files
 	maxScannedSize = 1 << 20 // bytes of one file, from its beginning
 	maxFinds       = 100     // events
 )
 
-// Finds are the secrets that were told of in a run, so that a file that one iteration after the other touches is told
-// of once. The zero value is ready. It is safe for concurrent use.
+// SecretDedup holds the secrets reported in a run, so that a file that several iterations touch is reported once. The
+// zero value is ready. It is safe for concurrent use.
 type SecretDedup struct {
 	mu   sync.Mutex // guards:
-	told map[event.SecretFoundData]bool
+	seen map[event.SecretFoundData]bool
 }
 
-// first reports whether the find is told of for the first time.
-func (f *SecretDedup) first(d event.SecretFoundData) bool {
+// isNew reports whether the secret was not reported before, and remembers it.
+func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
 	if f == nil {
 		return true
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d.Line = 0 // it moves, as the file does
-	if f.told == nil {
-		f.told = map[event.SecretFoundData]bool{}
+	d.Line = 0 // lines move when the file changes
+	if f.seen == nil {
+		f.seen = map[event.SecretFoundData]bool{}
 	}
-	known := f.told[d]
-	f.told[d] = true
+	known := f.seen[d]
+	f.seen[d] = true
 	return !known
 }
 
-// scan tells of the secrets in files that the agent wrote, and changes nothing.
-func (a *attempt) scan(ctx context.Context, files []string) {
+// scanForSecrets reports secrets in files that the agent wrote. It changes no file.
+func (a *attempt) scanForSecrets(ctx context.Context, files []string) {
 	agent, left := a.Redactor.Agent(), maxFinds
 	for _, name := range files {
-		for _, d := range found(agent, name, a.head(name)) {
+		for _, d := range findSecrets(agent, name, a.readHead(name)) {
 			if left == 0 {
-				a.log.Warn("more secrets were found in what the agent wrote than are told of", "limit", maxFinds)
+				a.log.Warn("too many secrets found in the agent's files; the rest is not reported", "limit", maxFinds)
 				return
 			}
-			if d.Path = agent.Text(d.Path); a.Finds.first(d) {
-				a.inform(ctx, event.SecretFound, d)
+			if d.Path = agent.Text(d.Path); a.Finds.isNew(d) {
+				a.recordInfo(ctx, event.SecretFound, d)
 				left--
 			}
 		}
 	}
 }
 
-// found are the secrets of a file, by rule in the order in which they first stand there.
-func found(r *redact.Redactor, name, text string) []event.SecretFoundData {
+// findSecrets returns the secrets of a file by rule, in the order of their first appearance.
+func findSecrets(r *redact.Redactor, name, text string) []event.SecretFoundData {
 	var all []event.SecretFoundData
 	for _, f := range r.Find(text) {
 		i := slices.IndexFunc(all, func(d event.SecretFoundData) bool { return d.Rule == f.Rule })
@@ -75,37 +75,37 @@ func found(r *redact.Redactor, name, text string) []event.SecretFoundData {
 	return all
 }
 
-// head is the beginning of a file of the project, "" for what is none: a link that leads out of it, a pipe.
-func (a *attempt) head(name string) string {
+// readHead returns the beginning of a project file, "" if it is no regular file in the project.
+func (a *attempt) readHead(name string) string {
 	f, err := a.Project.OpenRegular(name)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxScannedSize)) // what can be read of it
+	text, _ := io.ReadAll(io.LimitReader(f, maxScannedSize)) // as far as it is readable
 	return string(text)
 }
 
-// written are the files that the agent may have written, relative to the project: those in which it leaves what it came
-// to, those that its tools wrote, and those that it names itself. No name is there twice.
-func (a *attempt) written() []string {
-	names := []string{a.outputName()}
-	for _, file := range append(reportsIn(a.reports), a.progress) {
+// writtenFiles returns the files that the agent may have written, relative to the project, without duplicates: its
+// result files, those written by tools, and those it names.
+func (a *attempt) writtenFiles() []string {
+	names := []string{a.declaredPath()}
+	for _, file := range append(reportFiles(a.outputDir), a.progress) {
 		names = append(names, a.Dir.Abs(file))
 	}
-	names = append(names, a.exchange.wrote()...)
-	names = append(names, a.touched()...)
+	names = append(names, a.exchange.writtenPaths()...)
+	names = append(names, a.touchedFiles()...)
 	var all []string
 	for _, name := range names {
-		if name = a.local(name); name != "" && !slices.Contains(all, name) && len(all) < maxScanned {
+		if name = a.projectPath(name); name != "" && !slices.Contains(all, name) && len(all) < maxScanned {
 			all = append(all, name)
 		}
 	}
 	return all
 }
 
-// local is a path relative to the project, "" for one outside of it.
-func (a *attempt) local(name string) string {
+// projectPath returns a path relative to the project, "" for one outside of it.
+func (a *attempt) projectPath(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -122,23 +122,23 @@ func (a *attempt) local(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// touched are the files that the agent names in what it wrote as its result, or as its status.
-func (a *attempt) touched() []string {
-	for _, name := range []string{a.reports.Result(), a.reports.Status()} {
-		text, err := a.said(name)
+// touchedFiles returns the files that the agent names in its result, else in its status.
+func (a *attempt) touchedFiles() []string {
+	for _, name := range []string{a.outputDir.Result(), a.outputDir.Status()} {
+		text, err := a.readAgentFile(name)
 		if err != nil || text == nil {
 			continue
 		}
-		var said struct {
+		var doc struct {
 			Work struct {
 				FilesTouched []any `json:"files_touched"`
 			} `json:"work"`
 		}
-		if json.Unmarshal(text, &said) != nil {
+		if json.Unmarshal(text, &doc) != nil {
 			continue
 		}
 		var names []string
-		for _, v := range said.Work.FilesTouched {
+		for _, v := range doc.Work.FilesTouched {
 			if name, ok := v.(string); ok {
 				names = append(names, name)
 			}
@@ -148,26 +148,26 @@ func (a *attempt) touched() []string {
 	return nil
 }
 
-// note takes up what a tool call writes.
-func (x *exchange) note(c sdk.ToolCall) {
+// noteWrites remembers the paths that a tool call writes.
+func (x *exchange) noteWrites(c sdk.ToolCall) {
 	if c.Category != sdk.CategoryFileWrite {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, name := range c.Paths {
-		if len(x.paths) < maxScanned && !slices.Contains(x.paths, name) {
-			x.paths = append(x.paths, name)
+		if len(x.toolPaths) < maxScanned && !slices.Contains(x.toolPaths, name) {
+			x.toolPaths = append(x.toolPaths, name)
 		}
 	}
 }
 
-// wrote are the paths that tool calls wrote.
-func (x *exchange) wrote() []string {
+// writtenPaths returns the paths that tool calls wrote.
+func (x *exchange) writtenPaths() []string {
 	if x == nil {
 		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Clone(x.paths)
+	return slices.Clone(x.toolPaths)
 }

@@ -18,8 +18,8 @@ import (
 
 const token = "ghp_0123456789012345678901234567890123456789"
 
-// found are the finds that were recorded.
-func (b *bench) found() (all []event.SecretFoundData) {
+// foundSecrets returns the recorded secrets.
+func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 	b.t.Helper()
 	for _, e := range b.records.events {
 		if e.Type != event.SecretFound {
@@ -34,14 +34,14 @@ func (b *bench) found() (all []event.SecretFoundData) {
 	return all
 }
 
-// D8: what tools wrote and what the result names is looked into, inside the project only, and nothing is changed; also
-// of an attempt that failed, and each find once in a run.
+// D8: files that tools wrote or the result names are scanned, inside the project only, and not changed. Failed
+// attempts are scanned, too, and a run reports each secret once.
 func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.maker.Redactor, b.maker.Finds = redact.New([]string{"A_SECRET=xyzzy plugh"}), &SecretDedup{}
 	files := map[string]string{
 		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
@@ -69,12 +69,12 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		{Path: "a.go", Line: 2, Rule: "variable A_SECRET", Count: 1},
 		{Path: "named.md", Line: 1, Rule: "github-token", Count: 2},
 	}
-	b.failure(b.make(t.Context(), 1, 1))
-	if diff := cmp.Diff(want, b.found()); diff != "" {
+	b.failure(b.run(t.Context(), 1, 1))
+	if diff := cmp.Diff(want, b.foundSecrets()); diff != "" {
 		t.Errorf("finds (-want +got):\n%s", diff)
 	}
-	b.make(t.Context(), 1, 2)
-	if n := len(b.found()); n != len(want) {
+	b.run(t.Context(), 1, 2)
+	if n := len(b.foundSecrets()); n != len(want) {
 		t.Errorf("%d finds after the second attempt", n)
 	}
 	for name, text := range files {
@@ -84,9 +84,9 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	}
 }
 
-// U180: what comes in pieces is redacted across them, in views and in the files of the streams.
+// U180: chunks of text are redacted across their borders, in views and in the files of the streams.
 func TestPiecesAreRedacted(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
 	var live strings.Builder
 	b.maker.Live = func(r Report) { live.WriteString(r.Text + r.Progress.Message) }
@@ -98,7 +98,7 @@ func TestPiecesAreRedacted(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o600)
 	})
-	b.make(t.Context(), 1, 1)
+	b.run(t.Context(), 1, 1)
 	const want = "a [REDACTED] b [REDACTED] c password: hunter2 end"
 	for name, got := range map[string]string{
 		"live": live.String(), "output.md": strings.TrimSpace(b.read("iterations/001/output.md")),
@@ -110,20 +110,19 @@ func TestPiecesAreRedacted(t *testing.T) {
 	}
 }
 
-// A verdict that was given before a crash stands for the same call: what the journal has of its arguments is redacted,
-// and so is what it is compared with.
+// A verdict from before a crash holds for the same call: both the journaled and the new arguments are redacted.
 func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 	for _, args := range []string{`{"token":"hunter2","text":"` + token + `"}`, `{"big":"` + strings.Repeat("y", maxInline) + `","text":"` + token + `"}`} {
 		var verdicts []sdk.Verdict
 		call := sdk.ToolCall{CallID: "1", Tool: "send", Args: []byte(args), Effect: sdk.EffectOnce}
-		b := gated(t, nil, func(v sdk.Verdict, err error) {
+		b := newGatedFixture(t, nil, func(v sdk.Verdict, err error) {
 			if err != nil {
 				t.Error(err)
 			}
 			verdicts = append(verdicts, v)
 		}, call)
 		b.maker.Redactor = redact.New(nil)
-		b.make(t.Context(), 1, 1)
+		b.run(t.Context(), 1, 1)
 		intent, err := event.Decode[event.ToolCallData](b.records.events[0])
 		if err != nil || intent.Verdict != string(sdk.VerdictRun) {
 			t.Fatalf("%+v, %v", intent, err)
@@ -137,9 +136,9 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 			}
 		}
 		x := newExchange(t.Context(), nil, &attempt{Runner: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"}, sdk.Paths{})
-		x.known["1"] = state.Call{Call: intent}
-		again, err := x.intent(call)
-		if err != nil || !stands(intent, again) {
+		x.replayedCalls["1"] = state.Call{Call: intent}
+		again, err := x.newIntent(call)
+		if err != nil || !decisionHolds(intent, again) {
 			t.Errorf("the verdict does not stand: %+v, %+v, %v", intent, again, err)
 		}
 	}

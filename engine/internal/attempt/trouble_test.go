@@ -17,15 +17,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// DIALECT: the prompt is read anew for each attempt from the file that the plan names, from the project where
-// the path is relative; a file that is gone is told with what to do.
+// DIALECT: each attempt reads the prompt from the plan's file, relative to the project. A missing file is an error
+// with a hint.
 func TestPromptFile(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "prompt.md")
 	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var prompt string
-			works := writes(`{"summary":"s"}`)
-			b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			works := resultWriter(`{"summary":"s"}`)
+			b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 				prompt = req.Prompt
 				return works(ctx, req, x)
 			})
@@ -34,27 +34,27 @@ func TestPromptFile(t *testing.T) {
 			if !filepath.IsAbs(file) {
 				file = filepath.Join(b.root, file)
 			}
-			d := b.failure(b.make(t.Context(), 1, 1))
-			if d.ErrorType != string(failure.ConfigInvalid) || !strings.Contains(d.Message, file) || !strings.Contains(d.Remedy, "put it back") {
+			d := b.failure(b.run(t.Context(), 1, 1))
+			if d.ErrorType != string(failure.ConfigInvalid) || !strings.Contains(d.Message, file) || !strings.Contains(d.Remedy, "restore this file") {
 				t.Errorf("without the file: %+v", d)
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("iteration ${ITERATION} of ${SESSION}"), 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			if e := b.make(t.Context(), 2, 1); e.Type != event.IterationComplete || prompt != "iteration 2 of demo" {
+			if e := b.run(t.Context(), 2, 1); e.Type != event.IterationComplete || prompt != "iteration 2 of demo" {
 				t.Errorf("%s %s, prompt %q", e.Type, e.Data, prompt)
 			}
 		})
 	}
 }
 
-// U101: the agent's diagnostics are kept beside the attempt, and their end explains why no result came.
+// U101: the agent's stderr is kept in the attempt's directory, and its end explains a missing result.
 func TestDiagnosticsAreKept(t *testing.T) {
-	b := newBench(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: "the disk of the agent is full\n"})
 		return sdk.ExecuteResult{ExitCode: 9}, nil
 	})
-	d := b.failure(b.make(t.Context(), 1, 1))
+	d := b.failure(b.run(t.Context(), 1, 1))
 	if d.ErrorType != string(failure.ProviderFailed) || d.ExitCode == nil || *d.ExitCode != 9 || d.Detail != "the disk of the agent is full\n" {
 		t.Errorf("failure %+v", d)
 	}
@@ -63,16 +63,16 @@ func TestDiagnosticsAreKept(t *testing.T) {
 	}
 }
 
-// U182: what an agent used counts, also of an attempt that failed before its provider could sum it up.
+// U182: the usage reports count if the attempt failed before its provider returned a total.
 func TestUsageOnTheWay(t *testing.T) {
 	tokens := int64(7)
 	var live *sdk.Usage
-	b := newBench(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Usage(sdk.Usage{OutputTokens: &tokens})
 		return sdk.ExecuteResult{}, failure.New(failure.ProviderCrashed, "gone")
 	})
 	b.maker.Live = func(r Report) { live = r.Usage }
-	d := b.failure(b.make(t.Context(), 1, 1))
+	d := b.failure(b.run(t.Context(), 1, 1))
 	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
 		t.Error(diff)
 	}
@@ -81,11 +81,11 @@ func TestUsageOnTheWay(t *testing.T) {
 	}
 }
 
-// DESIGN 6: an intent that could not be recorded gets no verdict; what only informs holds nobody up.
+// DESIGN 6: a call whose intent cannot be recorded gets no verdict; failed informational events delay nobody.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
-	works := writes(`{"summary":"s"}`)
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	works := resultWriter(`{"summary":"s"}`)
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		if _, err := x.Call(ctx, sdk.ToolCall{CallID: "1", Tool: "pay", Effect: sdk.EffectOnce}); !errors.Is(err, full) {
 			t.Errorf("call: %v", err)
 		}
@@ -105,8 +105,7 @@ func TestJournalThatRefuses(t *testing.T) {
 	}
 }
 
-// U177: what an attempt that was cut off had saved and is gone now fails the attempt, before the agent
-// works without its memory.
+// U177: a missing checkpoint fails a resumed attempt before the agent starts without it.
 func TestLostMemory(t *testing.T) {
 	ref := event.Ref{Path: "stage-00-build/gone", Size: 3, SHA256: strings.Repeat("0", 64)}
 	paid := state.Call{Call: event.ToolCallData{CallID: "1", Tool: "pay", Verdict: "run"}}
@@ -124,22 +123,21 @@ func TestLostMemory(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
+			b := newFixture(t, func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
 				t.Error("the agent was started")
 				return sdk.ExecuteResult{}, nil
 			})
 			n := b.state.Nodes["0"]
 			change(&n.Loop)
 			b.state.Nodes["0"] = n
-			if d := b.failure(b.make(t.Context(), 1, 1)); !strings.Contains(d.Message, "stage-00-build/gone") {
+			if d := b.failure(b.run(t.Context(), 1, 1)); !strings.Contains(d.Message, "stage-00-build/gone") {
 				t.Errorf("failure %+v", d)
 			}
 		})
 	}
 }
 
-// What an agent or a user put where the engine writes fails the attempt with the path, and ends nothing
-// else.
+// A foreign file at a path of the engine fails the attempt with the path, and nothing else.
 func TestPathsThatAreTaken(t *testing.T) {
 	const session = ".claude/pipeline-runs/demo/"
 	for _, tt := range []struct {
@@ -154,7 +152,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 		{name: "output_path", taken: "docs", file: true, output: "docs/out.md"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, writes(`{"summary":"s"}`))
+			b := newFixture(t, resultWriter(`{"summary":"s"}`))
 			b.node.OutputPath = tt.output
 			path := filepath.Join(b.root, filepath.FromSlash(tt.taken))
 			err := os.MkdirAll(filepath.Dir(path), 0o755)
@@ -166,29 +164,29 @@ func TestPathsThatAreTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := b.failure(b.make(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.taken)) || d.Node != "build" {
+			if d := b.failure(b.run(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.taken)) || d.Node != "build" {
 				t.Errorf("failure %+v", d)
 			}
 		})
 	}
 }
 
-// A stream that cannot be kept is no failure of an attempt whose result is there.
+// A stream that cannot be written does not fail an attempt with a result.
 func TestStreamThatCannotBeKept(t *testing.T) {
-	b := newBench(t, writes(`{"summary":"s"}`))
+	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	taken := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001/attempts/01/stream.jsonl/occupied")
 	if err := os.MkdirAll(taken, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Errorf("got %s %s", e.Type, e.Data)
 	}
 }
 
-// An empty file is no result, and not one that is missing.
+// An empty result file is invalid, not missing.
 func TestEmptyResultFile(t *testing.T) {
-	b := newBench(t, writes(""))
-	if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) {
+	b := newFixture(t, resultWriter(""))
+	if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) {
 		t.Errorf("failure %+v", d)
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// dataOf is the data of a node's newest artifact, nil if it has none. Its envelope is left out: times would be others in
-// each run.
-func (s Source) dataOf(n *plan.Node) (any, error) {
+// artifactData returns the data of a node's newest artifact, nil without one. It omits the envelope, whose times
+// differ between runs.
+func (s Source) artifactData(n *plan.Node) (any, error) {
 	if n == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no error without one
 	}
 	ref, ok := s.State.ArtifactOf(n.Path)
 	if !ok {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no error without one
 	}
-	return s.data(ref)
+	return s.readData(ref)
 }
 
-func (s Source) data(ref event.Ref) (any, error) {
+func (s Source) readData(ref event.Ref) (any, error) {
 	a, err := artifact.Load(s.Dir, ref)
 	if err != nil {
 		return nil, err
@@ -38,34 +38,33 @@ func (s Source) data(ref event.Ref) (any, error) {
 	return parse(data)
 }
 
-// given is the data of the artifact that the node works from, and whose it is; nil if there is none.
-func (s Source) given() (v any, from string, err error) {
+// inputData returns the data of the node's input artifact and the id of its node; nil without one.
+func (s Source) inputData() (v any, from string, err error) {
 	in, has := artifact.InputOf(s.Plan, s.State, s.Node, s.Location)
 	if !has {
 		return nil, "", nil
 	}
-	v, err = s.data(in.Ref)
+	v, err = s.readData(in.Ref)
 	return v, in.From, err
 }
 
-// parse reads JSON.
 func parse(data []byte) (v any, err error) {
 	err = json.Unmarshal(data, &v)
 	return v, err
 }
 
-// artifactText is a node's newest artifact as a section, without text if it has none.
-func (s Source) artifactText(n *plan.Node) (Section, error) {
+// artifactSection returns a node's newest artifact as a section, without text if it has none.
+func (s Source) artifactSection(n *plan.Node) (Section, error) {
 	ref, has := s.State.ArtifactOf(n.Path)
 	if !has {
 		return Section{}, nil
 	}
-	text, err := s.artifactAt(ref)
+	text, err := s.artifactBody(ref)
 	return Section{Kind: Talk, Name: "artifact of " + n.ID, Text: text}, err
 }
 
-// artifactAt is the data of an artifact as text, or its outline where it is large.
-func (s Source) artifactAt(ref event.Ref) (string, error) {
+// artifactBody returns the data of an artifact as text, or its outline if it is large.
+func (s Source) artifactBody(ref event.Ref) (string, error) {
 	a, err := artifact.Load(s.Dir, ref)
 	if err != nil {
 		return "", err
@@ -77,21 +76,20 @@ func (s Source) artifactAt(ref event.Ref) (string, error) {
 	return string(text), err
 }
 
-// drawn is a section of what was drawn out of an artifact: no more of it than an artifact may have that stands in a
-// prompt.
-func drawn(name, text string) Section {
+// factSection returns a section with text from an artifact, limited to the size of an artifact in a prompt.
+func factSection(name, text string) Section {
 	section := Section{Kind: Fact, Name: name, Text: text}
 	if len(text) > artifact.MaxInline {
-		section.Text, section.Size = section.keep(artifact.MaxInline), int64(len(text))
+		section.Text, section.Size = section.truncate(artifact.MaxInline), int64(len(text))
 	}
 	return section
 }
 
-// item is the step that the iteration is for, nil outside steps.
-func (s Source) item() (any, error) {
+// stepItem returns the item of the iteration's step, nil outside steps.
+func (s Source) stepItem() (any, error) {
 	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
 	if s.Location.Step == "" || !ok {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no error without one
 	}
 	data, err := s.Dir.ReadRef(step.Item)
 	if err != nil {
@@ -100,45 +98,45 @@ func (s Source) item() (any, error) {
 	return parse(data)
 }
 
-// step is the step that the iteration is for.
+// step returns the iteration's step as a section.
 func (s Source) step() ([]Section, error) {
 	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
 	if s.Location.Step == "" || !ok {
 		return nil, nil
 	}
 	data, err := s.Dir.ReadRef(step.Item)
-	return []Section{{Kind: Fact, Name: "step " + s.Location.Step, Text: s.unsaid(string(data))}}, err
+	return []Section{{Kind: Fact, Name: "step " + s.Location.Step, Text: s.unlessInPrompt(string(data))}}, err
 }
 
-// stepCriteria is what the step and what it belongs to have to come to; outside steps what the artifact that the node
-// works from demands.
+// stepCriteria returns the acceptance criteria of the step and of the objects around it; outside steps those of the
+// node's input artifact.
 func (s Source) stepCriteria() ([]Section, error) {
-	item, err := s.item()
+	item, err := s.stepItem()
 	if err != nil {
 		return nil, err
 	}
 	if item == nil {
-		v, from, err := s.given()
-		return criteriaIn(v, from), err
+		v, from, err := s.inputData()
+		return criteriaSections(v, from), err
 	}
 	var b strings.Builder
-	data, err := s.dataOf(s.sibling(s.Node.Steps.From))
-	way := wayTo(data, item)
-	if len(way) == 0 {
-		way = []map[string]any{object(item)}
+	data, err := s.artifactData(s.sibling(s.Node.Steps.From))
+	path := pathTo(data, item)
+	if len(path) == 0 {
+		path = []map[string]any{asObject(item)}
 	}
-	for _, v := range way {
+	for _, v := range path {
 		writeCriteria(&b, v)
 	}
-	return []Section{drawn("acceptance criteria", b.String())}, err
+	return []Section{factSection("acceptance criteria", b.String())}, err
 }
 
-func object(v any) map[string]any {
+func asObject(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// sibling is the node with the id in the list of this one, nil if there is none.
+// sibling returns the node with the id in the list of this one, nil if there is none.
 func (s Source) sibling(id string) *plan.Node {
 	nodes, _ := s.Plan.Siblings(s.Location.Outer())
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
@@ -148,24 +146,24 @@ func (s Source) sibling(id string) *plan.Node {
 	return &nodes[i]
 }
 
-// wayTo are the objects from the outermost down to the one that equals item; nil if it is not in v.
-func wayTo(v, item any) []map[string]any {
+// pathTo returns the objects from the outermost down to the one that equals item; nil if v does not contain it.
+func pathTo(v, item any) []map[string]any {
 	m, isObject := v.(map[string]any)
 	if isObject && reflect.DeepEqual(v, item) {
 		return []map[string]any{m}
 	}
 	for _, inner := range members(v) {
-		if way := wayTo(inner, item); way != nil {
+		if path := pathTo(inner, item); path != nil {
 			if isObject {
-				way = append([]map[string]any{m}, way...)
+				path = append([]map[string]any{m}, path...)
 			}
-			return way
+			return path
 		}
 	}
 	return nil
 }
 
-// members are what an object or a list holds, an object's in the order of its keys.
+// members returns the elements of a list, or the values of an object in the order of its keys.
 func members(v any) []any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -181,12 +179,12 @@ func members(v any) []any {
 	}
 }
 
-// criteria is what the artifacts of all nodes before demand.
+// criteria returns the acceptance criteria in the artifacts of all earlier nodes.
 func (s Source) criteria() ([]Section, error) {
 	var sections []Section
 	nodes, position := s.Plan.Siblings(s.Location.Outer())
 	for i := range nodes[:max(0, position)] {
-		of, err := s.criteriaOf(&nodes[i])
+		of, err := s.nodeCriteria(&nodes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -195,26 +193,26 @@ func (s Source) criteria() ([]Section, error) {
 	return sections, nil
 }
 
-func (s Source) criteriaOf(n *plan.Node) ([]Section, error) {
-	data, err := s.dataOf(n)
-	return criteriaIn(data, n.ID), err
+func (s Source) nodeCriteria(n *plan.Node) ([]Section, error) {
+	data, err := s.artifactData(n)
+	return criteriaSections(data, n.ID), err
 }
 
-// criteriaIn is what an artifact demands.
-func criteriaIn(data any, from string) []Section {
+// criteriaSections returns the acceptance criteria in an artifact.
+func criteriaSections(data any, from string) []Section {
 	var b strings.Builder
 	var walk func(any)
 	walk = func(v any) {
-		writeCriteria(&b, object(v))
+		writeCriteria(&b, asObject(v))
 		for _, inner := range members(v) {
 			walk(inner)
 		}
 	}
 	walk(data)
-	return []Section{drawn("acceptance criteria of "+from, b.String())}
+	return []Section{factSection("acceptance criteria of "+from, b.String())}
 }
 
-// writeCriteria writes the criteria that an object itself has, under its name.
+// writeCriteria writes the criteria of the object itself, under its title.
 func writeCriteria(b *strings.Builder, m map[string]any) {
 	var lines []string
 	for _, key := range []string{"acceptance_criteria", "criteria", "verification"} {
@@ -227,14 +225,14 @@ func writeCriteria(b *strings.Builder, m map[string]any) {
 	if len(lines) == 0 {
 		return
 	}
-	if name := titleOf(m); name != "" {
+	if name := objectTitle(m); name != "" {
 		fmt.Fprintf(b, "%s:\n", name)
 	}
 	b.WriteString(strings.Join(lines, "\n") + "\n")
 }
 
-// titleOf is what an object is called, "" if it does not say.
-func titleOf(m map[string]any) string {
+// objectTitle returns an object's title, "" without one.
+func objectTitle(m map[string]any) string {
 	for _, key := range []string{"title", "goal", "name", "id"} {
 		if text, ok := m[key].(string); ok && text != "" {
 			return oneLine(text)
@@ -243,8 +241,8 @@ func titleOf(m map[string]any) string {
 	return ""
 }
 
-// titles are those of the plans that the steps of the pipeline come from; without steps, of the artifact that the node
-// works from.
+// titles returns the titles in the plans that the pipeline's steps come from; without steps, in the node's input
+// artifact.
 func (s Source) titles() ([]Section, error) {
 	nodes, _ := s.Plan.Siblings(s.Location.Outer())
 	var sources []*plan.Node
@@ -256,28 +254,28 @@ func (s Source) titles() ([]Section, error) {
 		}
 	}
 	if len(sources) == 0 {
-		data, from, err := s.given()
-		return []Section{titlesIn(data, from)}, err
+		data, from, err := s.inputData()
+		return []Section{titlesSection(data, from)}, err
 	}
 	var sections []Section
 	for _, n := range sources {
-		data, err := s.dataOf(n)
+		data, err := s.artifactData(n)
 		if err != nil {
 			return nil, err
 		}
-		sections = append(sections, titlesIn(data, n.ID))
+		sections = append(sections, titlesSection(data, n.ID))
 	}
 	return sections, nil
 }
 
-func titlesIn(data any, from string) Section {
+func titlesSection(data any, from string) Section {
 	var b strings.Builder
 	writeTitles(&b, data, 0)
-	return drawn("titles of "+from, b.String())
+	return factSection("titles of "+from, b.String())
 }
 
 func writeTitles(b *strings.Builder, v any, depth int) {
-	m := object(v)
+	m := asObject(v)
 	for _, key := range []string{"goal", "title"} {
 		if text, ok := m[key].(string); ok {
 			fmt.Fprintf(b, "%s- %s\n", strings.Repeat("  ", depth), oneLine(text))

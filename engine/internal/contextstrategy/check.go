@@ -11,34 +11,34 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxFacts bounds the file with what a check says, in bytes.
+// maxFacts bounds the file with a check's facts, in bytes.
 const maxFacts = 1 << 20
 
-// checkResults is what was measured of the node before and of this one, with what the checks printed.
+// checkResults returns the check results of the previous node and of this one, with the output of the checks.
 func (s Source) checkResults() ([]Section, error) {
 	var b strings.Builder
 	nodes := []*plan.Node{s.Node}
-	if n := s.previous(); n != nil && n.Path != s.Location.Outer() {
+	if n := s.previousNode(); n != nil && n.Path != s.Location.Outer() {
 		nodes = []*plan.Node{n, s.Node}
 	}
 	for _, n := range nodes {
-		for _, m := range s.measured(n) {
-			fmt.Fprintf(&b, "- %s\n", line(n, m))
-			b.WriteString(s.facts(m))
+		for _, m := range s.measurements(n) {
+			fmt.Fprintf(&b, "- %s\n", checkLine(n, m))
+			b.WriteString(s.factLines(m))
 		}
 	}
 	return []Section{{Kind: Fact, Name: "check results", Text: b.String()}}, nil
 }
 
-func (s Source) measured(n *plan.Node) []state.Measurement {
+func (s Source) measurements(n *plan.Node) []state.Measurement {
 	if n == s.Node {
 		return s.State.LoopAt(s.Location).Measured
 	}
 	return s.State.Nodes[n.Path].Loop.Measured
 }
 
-// line is a check in one line.
-func line(n *plan.Node, m state.Measurement) string {
+// checkLine returns a check's result in one line.
+func checkLine(n *plan.Node, m state.Measurement) string {
 	switch {
 	case m.LeftOut:
 		return n.ID + "/" + m.ID + ": left out, nothing was measured: " + oneLine(m.Reason)
@@ -51,14 +51,14 @@ func line(n *plan.Node, m state.Measurement) string {
 	}
 }
 
-// facts is what a check says beside whether it passed: counts, tests that failed, the end of its output.
-func (s Source) facts(m state.Measurement) string {
+// factLines returns a check's counts, failed tests and the end of its output.
+func (s Source) factLines(m state.Measurement) string {
 	if m.Facts == nil {
 		return ""
 	}
 	data, err := s.Dir.Read(m.Facts.Path, maxFacts)
 	if err != nil {
-		return "" // the line above says what matters
+		return "" // the line above has the result
 	}
 	f, err := artifact.ReadFacts(data)
 	if err != nil {
@@ -80,21 +80,21 @@ func (s Source) facts(m state.Measurement) string {
 	return b.String()
 }
 
-// checkSummary is a line for each check that was made.
+// checkSummary returns one line for each check.
 func (s Source) checkSummary() ([]Section, error) {
 	var b strings.Builder
-	for _, n := range s.entered() {
+	for _, n := range s.enteredNodes() {
 		for _, m := range s.State.Nodes[n.Path].Loop.Measured {
-			fmt.Fprintf(&b, "- %s\n", line(n, m))
+			fmt.Fprintf(&b, "- %s\n", checkLine(n, m))
 		}
 	}
 	return []Section{{Kind: Fact, Name: "checks", Text: b.String()}}, nil
 }
 
-// stepLines is a line for each step.
+// stepLines returns one line for each step.
 func (s Source) stepLines() ([]Section, error) {
 	var sections []Section
-	for _, n := range s.entered() {
+	for _, n := range s.enteredNodes() {
 		var b strings.Builder
 		ns := s.State.Nodes[n.Path]
 		for _, id := range ns.Order {

@@ -12,29 +12,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// obstruct puts a file where a directory should be.
-func (h *house) obstruct(name string) {
+// obstruct puts a file in place of a directory.
+func (h *fixture) obstruct(name string) {
 	h.t.Helper()
-	h.lose(name)
-	h.put(store.RunsDir+"/demo/"+name, "in the way\n")
+	h.removeFile(name)
+	h.putFile(store.RunsDir+"/demo/"+name, "in the way\n")
 }
 
-// lose takes a file of the session away.
-func (h *house) lose(name string) {
+// removeFile removes a file of the session.
+func (h *fixture) removeFile(name string) {
 	h.t.Helper()
 	if err := os.RemoveAll(h.dir.Abs(name)); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// A file of the session that a brief is made of and that cannot be read is an error that names it: an agent shall not
-// work without what it is to be told.
+// An unreadable session file is an error that names it: an agent must not work without its context.
 func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	artifact, item := "artifacts/00-plan.v1.yaml", "steps/s1.json"
-	lose := func(name string) func(*house) { return func(h *house) { h.lose(name) } }
+	lose := func(name string) func(*fixture) { return func(h *fixture) { h.removeFile(name) } }
 	for _, tt := range []struct {
 		name, strategy, path, step string
-		damage                     func(*house)
+		damage                     func(*fixture)
 		says                       string
 	}{
 		{"the artifact, for all that was said", contextstrategy.Full, "3", "", lose(artifact), artifact},
@@ -42,25 +41,25 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 		{"the artifact, for the criteria of a review", contextstrategy.Minimal, "3", "", lose(artifact), artifact},
 		{"the artifact, for titles", contextstrategy.Summary, "3", "", lose(artifact), artifact},
 		{"the step", contextstrategy.Focused, "1", "s1", lose(item), item},
-		{"feedback", contextstrategy.Full, "3", "", func(h *house) {
+		{"feedback", contextstrategy.Full, "3", "", func(h *fixture) {
 			n := h.state.Nodes["2"]
 			n.Loop.Feedback = &event.Ref{Path: "feedback.md"}
 			h.state.Nodes["2"] = n
 		}, "feedback.md"},
-		{"earlier visits", contextstrategy.Full, "3", "", func(h *house) {
+		{"earlier visits", contextstrategy.Full, "3", "", func(h *fixture) {
 			n := h.state.Nodes["2"]
 			n.Visit = 2
 			h.state.Nodes["2"] = n
 			h.obstruct("stage-02-verify/iterations")
 		}, "stage-02-verify/iterations"},
-		{"the journal, for results of tools", contextstrategy.Focused, "1", "s1", func(h *house) {
+		{"the journal, for results of tools", contextstrategy.Focused, "1", "s1", func(h *fixture) {
 			if err := os.MkdirAll(h.dir.Abs(store.EventsFile), 0o755); err != nil {
 				h.t.Fatal(err)
 			}
 		}, store.EventsFile},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			tt.damage(h)
 			h.src.State, h.src.Node = h.state, h.plan.Find(tt.path)
 			h.src.Location = event.Location{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
@@ -72,12 +71,12 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	}
 }
 
-// A large part of a tool's call or result lies in a file. Where that is gone, its size and name are told.
+// Large arguments and results are in files. For a missing file the section has its size and name.
 func TestToolResultsInFiles(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	at := event.Location{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 	kept, gone := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
-	h.lose("calls/result.json")
+	h.removeFile("calls/result.json")
 	for _, e := range []event.Event{
 		event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &kept}),
 		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &gone}),
@@ -91,24 +90,23 @@ func TestToolResultsInFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sections := h.tell(contextstrategy.Focused, "1", "s1")
+	sections := h.sections(contextstrategy.Focused, "1", "s1")
 	want := "read {\"path\": \"hello.go\"}\nsuccess:\n(6 bytes in calls/result.json)"
 	if got := sections[len(sections)-1]; got.Name != "tool result 1 of 1: read" || got.Text != want {
 		t.Errorf("%+v, want %q", got, want)
 	}
 }
 
-// Inputs that whoever started the run gave from outside of the project are told by their whole path; what is no file
-// that can be read is left out.
+// Inputs from outside the project are named by their absolute path; anything unreadable is omitted.
 func TestInputsFromElsewhere(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	elsewhere := filepath.Join(t.TempDir(), "notes.md")
 	if err := os.WriteFile(elsewhere, []byte("noted\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.plan.Session.Inputs = []string{elsewhere, filepath.Dir(elsewhere), elsewhere + ".gone", filepath.Join(h.root, "docs")}
 	var told []string
-	for _, s := range h.tell(contextstrategy.Summary, "3", "") {
+	for _, s := range h.sections(contextstrategy.Summary, "3", "") {
 		if strings.HasPrefix(s.Name, "input ") {
 			told = append(told, s.Name+": "+s.Text)
 		}

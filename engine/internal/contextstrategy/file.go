@@ -20,18 +20,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of what is read for a brief, whatever the budget.
+// Bounds of the files that are read, for any budget.
 const (
-	maxFile  = 1 << 20 // bytes of a file
-	maxFiles = 50      // files
-	maxTree  = 500     // lines of the list of files
-	maxLooks = 100     // iterations of a place, the newest ones
+	maxFile       = 1 << 20 // bytes of a file
+	maxFiles      = 50      // files
+	maxTree       = 500     // lines of the list of files
+	maxIterations = 100     // newest iterations of a location
 )
 
-// body is a file as a section whose name begins with what. One that is not there, or is no file that can be read, is
-// left out: an agent may have named anything.
-func (s Source) body(what, file string) []Section {
-	f, err := s.open(file)
+// fileSection returns a file as a section whose name begins with prefix. It omits missing and unreadable files: an
+// agent may have named anything.
+func (s Source) fileSection(prefix, file string) []Section {
+	f, err := s.openFile(file)
 	if err != nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s Source) body(what, file string) []Section {
 	if err != nil {
 		return nil
 	}
-	section := Section{Kind: File, Name: what + s.relative(file), Size: info.Size()}
+	section := Section{Kind: File, Name: prefix + s.projectPath(file), Size: info.Size()}
 	switch {
 	case !isText(data):
 		section.Text, section.Size = fmt.Sprintf("(%d bytes, no text)", info.Size()), 0
@@ -56,7 +56,7 @@ func (s Source) body(what, file string) []Section {
 	return []Section{section}
 }
 
-// isText reports whether data is text, but for a character that the end cut through.
+// isText reports whether data is text; its last character may be incomplete.
 func isText(data []byte) bool {
 	end := len(data)
 	for end > 0 && end > len(data)-utf8.UTFMax && !utf8.RuneStart(data[end-1]) {
@@ -65,9 +65,9 @@ func isText(data []byte) bool {
 	return utf8.Valid(data[:max(0, end-1)]) && !slices.Contains(data, 0)
 }
 
-// open opens a file of the project, or one that whoever started the run gave from elsewhere, by its absolute path.
-func (s Source) open(file string) (*os.File, error) {
-	name := s.relative(file)
+// openFile opens a file of the project, or an input file of the run by its absolute path.
+func (s Source) openFile(file string) (*os.File, error) {
+	name := s.projectPath(file)
 	if !filepath.IsAbs(name) {
 		return s.Project.OpenRegular(name)
 	}
@@ -81,8 +81,8 @@ func (s Source) open(file string) (*os.File, error) {
 	return f, nil
 }
 
-// relative is a path as it is in the project; one that leads elsewhere stays absolute.
-func (s Source) relative(file string) string {
+// projectPath returns a path relative to the project; a path outside stays absolute.
+func (s Source) projectPath(file string) string {
 	if !filepath.IsAbs(file) {
 		return path.Clean(filepath.ToSlash(file))
 	}
@@ -92,26 +92,26 @@ func (s Source) relative(file string) string {
 	return file
 }
 
-// namedFiles are the files of the project that the step names, or else the artifact that the node works from.
+// namedFiles returns the project files that the step names, else those that the node's input artifact names.
 func (s Source) namedFiles() ([]Section, error) {
-	item, err := s.item()
+	item, err := s.stepItem()
 	if err != nil {
 		return nil, err
 	}
 	if item == nil {
-		if item, _, err = s.given(); err != nil {
+		if item, _, err = s.inputData(); err != nil {
 			return nil, err
 		}
 	}
 	var sections []Section
-	for _, name := range s.filesIn(item) {
-		sections = append(sections, s.body("file ", name)...)
+	for _, name := range s.filePaths(item) {
+		sections = append(sections, s.fileSection("file ", name)...)
 	}
 	return sections, nil
 }
 
-// filesIn are the texts in a value that name files of the project, each once, in the order of the value's keys.
-func (s Source) filesIn(value any) []string {
+// filePaths returns the strings in a value that name project files, each once, in the order of the value's keys.
+func (s Source) filePaths(value any) []string {
 	var names []string
 	var walk func(any)
 	walk = func(v any) {
@@ -125,8 +125,8 @@ func (s Source) filesIn(value any) []string {
 				walk(item)
 			}
 		case string:
-			if len(names) < maxFiles && s.isFile(v) && !slices.Contains(names, s.relative(v)) {
-				names = append(names, s.relative(v))
+			if len(names) < maxFiles && s.isFile(v) && !slices.Contains(names, s.projectPath(v)) {
+				names = append(names, s.projectPath(v))
 			}
 		}
 	}
@@ -134,21 +134,21 @@ func (s Source) filesIn(value any) []string {
 	return names
 }
 
-// isFile reports whether a text is the path of a file that belongs to the project's work.
+// isFile reports whether a text is the path of a project file that is not git's or the engine's.
 func (s Source) isFile(text string) bool {
 	if text == "" || len(text) > 4096 || strings.ContainsAny(text, "\n\x00") {
 		return false
 	}
-	name := s.relative(text)
-	if !filepath.IsLocal(name) || ours(name) {
+	name := s.projectPath(text)
+	if !filepath.IsLocal(name) || isInternalPath(name) {
 		return false
 	}
 	info, err := s.Project.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ours reports whether a path of the project is git's or the engine's.
-func ours(name string) bool {
+// isInternalPath reports whether a path of the project is git's or the engine's.
+func isInternalPath(name string) bool {
 	for _, dir := range []string{store.RunsDir, store.LocksDir, store.CompletionsFile, store.CompletionsLock} {
 		if name == dir || strings.HasPrefix(name, dir+"/") {
 			return true
@@ -157,18 +157,18 @@ func ours(name string) bool {
 	return slices.Contains(strings.Split(name, "/"), ".git")
 }
 
-// tree lists the files of the project, those near its root first where there are too many.
+// tree lists the project's files, and only those nearest to its root if there are too many.
 func (s Source) tree() ([]Section, error) {
 	var found []string
 	more := false
 	for queue := []string{"."}; len(queue) > 0 && !more; queue = queue[1:] {
 		entries, err := s.Project.Entries(queue[0])
 		if err != nil {
-			continue // one that may not be read
+			continue // an unreadable directory
 		}
 		for _, e := range entries {
 			name := path.Join(queue[0], e.Name())
-			if ours(name) {
+			if isInternalPath(name) {
 				continue
 			}
 			if more = len(found) == maxTree; more {
@@ -188,10 +188,10 @@ func (s Source) tree() ([]Section, error) {
 	return []Section{{Kind: Fact, Name: "files of the project", Text: strings.Join(found, "\n")}}, nil
 }
 
-// touched are the files that the agents of a node say they changed in its newest visit.
-func (s Source) touched(n *plan.Node) ([]string, error) {
+// touchedFiles returns the files that a node's agents name as changed in its newest visit.
+func (s Source) touchedFiles(n *plan.Node) ([]string, error) {
 	var names []string
-	for _, w := range s.works(n.Path) {
+	for _, w := range s.iterationRanges(n.Path) {
 		iterations, err := w.iterations(s.Plan)
 		if err != nil {
 			return nil, err
@@ -199,18 +199,18 @@ func (s Source) touched(n *plan.Node) ([]string, error) {
 		for _, it := range iterations {
 			data, err := s.Dir.Read(it.Result(), result.MaxBytes)
 			if err != nil {
-				continue // an iteration that failed
+				continue // a failed iteration
 			}
-			var said struct {
+			var doc struct {
 				Work struct {
 					FilesTouched []string `json:"files_touched"`
 				} `json:"work"`
 			}
-			if json.Unmarshal(data, &said) != nil {
+			if json.Unmarshal(data, &doc) != nil {
 				continue
 			}
-			for _, name := range said.Work.FilesTouched {
-				names = append(names, s.relative(name))
+			for _, name := range doc.Work.FilesTouched {
+				names = append(names, s.projectPath(name))
 			}
 		}
 	}
@@ -218,8 +218,8 @@ func (s Source) touched(n *plan.Node) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// stat is a list of files with their sizes.
-func (s Source) stat(names []string) string {
+// fileSizes returns a list of files with their sizes.
+func (s Source) fileSizes(names []string) string {
 	var b strings.Builder
 	for _, name := range names {
 		size := "not there"
@@ -231,26 +231,26 @@ func (s Source) stat(names []string) string {
 	return b.String()
 }
 
-// changes lists what the agents of all nodes say they changed.
+// changes lists the files that the agents of all nodes name as changed.
 func (s Source) changes() ([]Section, error) {
 	var names []string
-	for _, n := range s.entered() {
+	for _, n := range s.enteredNodes() {
 		if n.Kind != plan.KindStage {
 			continue
 		}
-		touched, err := s.touched(n)
+		touched, err := s.touchedFiles(n)
 		if err != nil {
 			return nil, err
 		}
 		names = append(names, touched...)
 	}
 	slices.Sort(names)
-	return []Section{{Kind: Fact, Name: "changed files", Text: s.stat(slices.Compact(names))}}, nil
+	return []Section{{Kind: Fact, Name: "changed files", Text: s.fileSizes(slices.Compact(names))}}, nil
 }
 
-// before is what the node before left: what was said last, its artifact, and the files that it changed.
-func (s Source) before() ([]Section, error) {
-	n := s.previous()
+// previousWork returns the previous node's last output, its artifact, and its changed files.
+func (s Source) previousWork() ([]Section, error) {
+	n := s.previousNode()
 	if n == nil {
 		return nil, nil
 	}
@@ -258,18 +258,18 @@ func (s Source) before() ([]Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	artifact, err := s.artifactText(n)
+	artifact, err := s.artifactSection(n)
 	if err != nil || n.Kind != plan.KindStage {
 		return append(sections, artifact), err
 	}
-	names, err := s.touched(n)
+	names, err := s.touchedFiles(n)
 	if err != nil {
 		return nil, err
 	}
-	sections = append(sections, artifact, Section{Kind: Fact, Name: "files changed by " + n.ID, Text: s.stat(names)})
+	sections = append(sections, artifact, Section{Kind: Fact, Name: "files changed by " + n.ID, Text: s.fileSizes(names)})
 	for _, name := range names[:min(len(names), maxFiles)] {
 		if s.isFile(name) {
-			sections = append(sections, s.body("file ", name)...)
+			sections = append(sections, s.fileSection("file ", name)...)
 		}
 	}
 	return sections, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
-// Cut is what was left out of a section. Its figures are of the section's text, without its borders.
+// Cut describes the cut of a section. Its figures are of the section's text, without its borders.
 type Cut struct {
 	Kind           Kind
 	Name           string
@@ -21,10 +21,10 @@ type Cut struct {
 	KeptTokens     int
 }
 
-// Fit cuts sections until all of them together have at most limit tokens, and says what it cut, in that order: talk,
-// the oldest first, then files, then steps, then everything else, each of these the last first. A section is cut no
-// further than is needed, or nearly so: of talk its end is kept, of everything else its beginning. One of which nothing fits is
-// left out. A limit under 0 is none. The same sections are always cut in the same way.
+// Fit cuts sections until together they have at most limit tokens, and returns the cuts in their order: talk, the
+// oldest first, then files, steps and facts, each the last first. It cuts a section no further than needed, within a
+// hundredth. It keeps the end of talk and the beginning of everything else, and drops a section of which nothing
+// fits. A negative limit is none. The result is deterministic.
 func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
 	sizes, total := make([]int, len(kept)), 0
@@ -34,18 +34,18 @@ func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut)
 		total += sizes[i]
 	}
 	var cuts []Cut
-	for _, i := range order(kept) {
+	for _, i := range cutOrder(kept) {
 		s, room := kept[i], math.MaxInt
 		if limit >= 0 {
 			room = sizes[i] + limit - total
 		}
-		if room >= sizes[i] && s.whole() {
+		if room >= sizes[i] && s.isComplete() {
 			continue
 		}
 		text := shorten(s, sizes[i], room, count)
-		cuts = append(cuts, cutOf(s, text, count))
+		cuts = append(cuts, newCut(s, text, count))
 		total -= sizes[i]
-		kept[i] = s.with(text)
+		kept[i] = s.withText(text)
 		if text != "" {
 			total += count(kept[i].render())
 		}
@@ -53,8 +53,8 @@ func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut)
 	return slices.DeleteFunc(kept, func(s Section) bool { return s.Text == "" }), cuts
 }
 
-// order are the positions of sections in the order in which they are cut.
-func order(sections []Section) []int {
+// cutOrder returns the positions of sections in the order of cutting.
+func cutOrder(sections []Section) []int {
 	rank := map[Kind]int{Talk: 0, File: 1, Step: 2, Fact: 3}
 	all := make([]int, len(sections))
 	for i := range all {
@@ -74,43 +74,43 @@ func order(sections []Section) []int {
 	return all
 }
 
-func cutOf(s Section, kept string, count tokens.Counter) Cut {
+func newCut(s Section, kept string, count tokens.Counter) Cut {
 	c := Cut{
 		Kind: s.Kind, Name: label(s.Name), OriginalBytes: s.size(), OriginalTokens: count(s.Text),
 		KeptBytes: int64(len(kept)), KeptTokens: count(kept),
 	}
-	c.OriginalTokens += int(s.size()-int64(len(s.Text))+3) / 4 // of what was not read
+	c.OriginalTokens += int(s.size()-int64(len(s.Text))+3) / 4 // of the unread rest
 	return c
 }
 
-// shorten is as much of the section's text as fits into room tokens, with the section's borders and a word on what is
-// missing, but for a hundredth of the room; "" if nothing does. size is what the whole section has.
+// shorten returns the part of the section's text that fits into room tokens, with the section's borders and a note on
+// the missing rest, except for a hundredth of room; "" if nothing fits. size is the token count of the whole section.
 func shorten(s Section, size, room int, count tokens.Counter) string {
-	if size <= room && count(s.with(s.Text).render()) <= room { // a text that is not all there is
+	if size <= room && count(s.withText(s.Text).render()) <= room { // the text is only a beginning
 		return s.Text
 	}
 	fits, over := 0, len(s.Text) // in bytes
 	least, most := 0, max(size, room+1)
 	for step := 1; over-fits > 1; step++ {
 		n := fits + (over-fits)/2
-		if step%3 != 0 { // where it would be if all of the text were alike
+		if step%3 != 0 { // interpolate, as if tokens were evenly distributed
 			n = fits + int(float64(over-fits)*float64(room-least)/float64(most-least))
 		}
 		n = min(max(n, fits+1), over-1)
-		switch tokens := count(s.with(s.keep(n)).render()); {
+		switch tokens := count(s.withText(s.truncate(n)).render()); {
 		case tokens > room:
 			over, most = n, tokens
 		case room-tokens <= room/100:
-			return s.keep(n)
+			return s.truncate(n)
 		default:
 			fits, least = n, tokens
 		}
 	}
-	return s.keep(fits)
+	return s.truncate(fits)
 }
 
-// keep is at most n bytes of the section's text: whole characters, and whole lines where there are any.
-func (s Section) keep(n int) string {
+// truncate returns at most n bytes of the section's text: whole characters, and whole lines if there are any.
+func (s Section) truncate(n int) string {
 	text := s.Text
 	if n >= len(text) {
 		return text
@@ -134,8 +134,8 @@ func (s Section) keep(n int) string {
 	return text[:n]
 }
 
-// with is the section with what is kept of its text, and a word on how much that is.
-func (s Section) with(kept string) Section {
+// withText returns the section with the kept text and a note on its length.
+func (s Section) withText(kept string) Section {
 	note := fmt.Sprintf("(%d of %d bytes; the rest is left out)", len(kept), s.size())
 	short := Section{Kind: s.Kind, Name: s.Name}
 	switch {

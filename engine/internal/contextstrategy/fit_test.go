@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
-// lines is a text of n numbered lines of 10 bytes.
+// lines returns a text of n numbered lines of 10 bytes.
 func lines(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -157,4 +157,16 @@ func FuzzFence(f *testing.F) {
 			t.Errorf("%d borders around %q", n, text)
 		}
 	})
+}
+
+func BenchmarkFit(b *testing.B) {
+	text := strings.Repeat("This is one line of what was asked for.\n", 200<<10/40)
+	for name, model := range map[string]string{"estimated": "", "counted": "gpt-5"} {
+		b.Run(name, func(b *testing.B) {
+			count := tokens.For(model)
+			for b.Loop() {
+				contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.File, Name: "file", Text: text}}, 30_000, count)
+			}
+		})
+	}
 }

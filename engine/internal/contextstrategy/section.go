@@ -2,49 +2,50 @@ package contextstrategy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// Kind says what a section holds, and with that when it is cut.
+// Kind is the kind of a section's content, which decides when it is cut.
 type Kind string
 
-// The kinds in the order in which they are cut: of talk the oldest first, of the others the last first.
+// The kinds in the order of cutting: talk from the oldest, the others from the last.
 const (
-	Talk Kind = "talk" // what was said: inputs, words of people, outputs of agents
-	File Kind = "file" // what stands in a file
-	Step Kind = "step" // what became of steps
+	Talk Kind = "talk" // inputs, texts of users, outputs of agents
+	File Kind = "file" // the content of a file
+	Step Kind = "step" // the results of steps
 	Fact Kind = "fact" // everything else: requests, criteria, measurements, lists
 )
 
-// Section is one part of a brief.
+// Section is one named part of the context in a prompt.
 type Section struct {
 	Kind Kind
-	Name string // what it is, in one line
+	Name string // one line
 	Text string
-	// Size is how many bytes there are of it, where Text is only its beginning; 0: Text is all.
+	// Size is the total number of bytes if Text is only the beginning; 0: Text is complete.
 	Size int64
 }
 
-// size is how many bytes there are of the section.
+// size returns the total number of bytes.
 func (s Section) size() int64 { return max(s.Size, int64(len(s.Text))) }
 
-// whole reports whether the text is all there is.
-func (s Section) whole() bool { return s.Size <= int64(len(s.Text)) }
+// isComplete reports whether Text is complete.
+func (s Section) isComplete() bool { return s.Size <= int64(len(s.Text)) }
 
-// border begins the lines around a section. Nothing inside a section holds it.
+// border begins the lines around a section. No section contains it.
 const border = "[[agent-pipelines"
 
-// imitation is whatever could be taken for a border.
-var imitation = regexp.MustCompile(`(?i)\[[\s\[]*\[\s*(/?\s*agent-pipelines)`)
+// borderLike matches text that could be read as a border.
+var borderLike = regexp.MustCompile(`(?i)\[[\s\[]*\[\s*(/?\s*agent-pipelines)`)
 
-// Escape changes what in a text could be taken for the border of a section.
-func Escape(text string) string { return imitation.ReplaceAllString(text, "[ $1") }
+// Escape changes text that could be read as the border of a section.
+func Escape(text string) string { return borderLike.ReplaceAllString(text, "[ $1") }
 
-// Fence is a text as a section: with its name before it and after it, and nothing in it that looks like that.
+// Fence returns a text as a section between borders with its name; the text is escaped.
 func Fence(name, text string) string { return Section{Name: name, Text: Escape(text)}.render() }
 
-// render is a section whose text is escaped already.
+// render returns a section whose text is already escaped.
 func (s Section) render() string {
 	name, end := label(s.Name), ""
 	if !strings.HasSuffix(s.Text, "\n") {
@@ -56,7 +57,7 @@ func (s Section) render() string {
 // maxLabel bounds a name, in characters.
 const maxLabel = 200
 
-// label is a name as it may stand in a border: one line, without brackets.
+// label returns a name for a border: one line, without brackets.
 func label(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -74,11 +75,32 @@ func label(name string) string {
 	return name
 }
 
-// Render is the text of a brief, "" for no sections.
+// Render returns the text of the sections, "" for none.
 func Render(sections []Section) string {
 	var b strings.Builder
 	for _, s := range sections {
 		b.WriteString(Fence(s.Name, s.Text))
 	}
 	return b.String()
+}
+
+// FeedbackForStep returns the lines of a feedback that name the step. A feedback that names no step concerns all of
+// them.
+func FeedbackForStep(feedback, step string, steps []string) string {
+	if !slices.ContainsFunc(steps, func(id string) bool { return mentions(feedback, id) }) {
+		return feedback
+	}
+	var lines []string
+	for line := range strings.Lines(feedback) {
+		if mentions(line, step) {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// mentions reports whether a text contains the id as a word: "s1" is not in "s10" nor in "s1-a", but in "s1." and
+// "s1: …".
+func mentions(text, id string) bool {
+	return regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(id) + `($|[^\w-])`).MatchString(text)
 }

@@ -17,42 +17,42 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Source is what a brief is made from: the iteration that it is for, and where everything lies. All fields but
-// Prompt and Redactor are needed.
+// Source has the iteration and the files that sections are built from. Plan, Project, Dir, Inputs, State, Node and
+// Location are required.
 type Source struct {
 	Plan     *plan.Plan
 	Project  *store.Project
 	Dir      *store.Dir
 	Inputs   *inputs.Reader
-	Redactor *redact.Redactor // takes the secrets out of files
+	Redactor *redact.Redactor // removes secrets from files
 	State    state.State
 	Node     *plan.Node
 	Location event.Location
-	// Prompt is what the agent is told anyway; a brief does not say it again.
+	// Prompt is the rest of the prompt. Sections do not repeat it.
 	Prompt string
 }
 
 // The context strategies.
 const (
-	Full    = "full"    // the request, all that was said, the project's files, those that are named
-	Focused = "focused" // the step, what it has to come to, its files, the last tool results
-	Minimal = "minimal" // what the node before left: output, files, and how it was measured
-	Summary = "summary" // the request, and in short what became of it
+	Full    = "full"    // request, conversation, list of project files, named files
+	Focused = "focused" // step, acceptance criteria, named files, last tool results
+	Minimal = "minimal" // previous node's output and files, criteria, check results
+	Summary = "summary" // request and short results
 )
 
-// Sections are those of a strategy, in their order, each with some text; none for "". An unknown strategy is an error,
-// and so is a file of the session that cannot be read. What an agent named and is not there is left out.
+// Sections returns the sections of a strategy in their order, without empty ones; none for "". An unknown strategy or
+// an unreadable session file is an error. Missing files that an agent named are omitted.
 func (s Source) Sections(strategy string) ([]Section, error) {
 	var parts []func() ([]Section, error)
 	switch strategy {
 	case "":
 		return nil, nil
 	case Full:
-		parts = []func() ([]Section, error){s.request, s.talk, s.tree, s.namedFiles}
+		parts = []func() ([]Section, error){s.request, s.conversation, s.tree, s.namedFiles}
 	case Focused:
 		parts = []func() ([]Section, error){s.step, s.stepCriteria, s.namedFiles, s.toolResults}
 	case Minimal:
-		parts = []func() ([]Section, error){s.before, s.criteria, s.checkResults}
+		parts = []func() ([]Section, error){s.previousWork, s.criteria, s.checkResults}
 	case Summary:
 		parts = []func() ([]Section, error){s.request, s.titles, s.stepLines, s.checkSummary, s.changes, s.history}
 	default:
@@ -70,29 +70,29 @@ func (s Source) Sections(strategy string) ([]Section, error) {
 	return slices.DeleteFunc(all, func(s Section) bool { return strings.TrimSpace(s.Text) == "" }), nil
 }
 
-// unsaid is a text of which the prompt may have a copy, "" if it has.
-func (s Source) unsaid(text string) string {
+// unlessInPrompt returns the text, "" if the prompt contains it.
+func (s Source) unlessInPrompt(text string) string {
 	if strings.Contains(s.Prompt, strings.TrimSpace(Escape(text))) || strings.Contains(s.Prompt, strings.TrimSpace(text)) {
 		return ""
 	}
 	return text
 }
 
-// request is what the run was started with: the words and files of whoever started it.
+// request returns the text and the input files that the run was started with.
 func (s Source) request() ([]Section, error) {
-	sections := []Section{{Kind: Fact, Name: "request", Text: s.unsaid(s.Plan.ContextOf(s.Node))}}
+	sections := []Section{{Kind: Fact, Name: "request", Text: s.unlessInPrompt(s.Plan.ContextOf(s.Node))}}
 	files, err := s.Inputs.Initial(s.State, s.Location.Outer())
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		sections = append(sections, s.body("input ", file)...)
+		sections = append(sections, s.fileSection("input ", file)...)
 	}
 	return sections, nil
 }
 
-// entered are the nodes that agents have worked at, in the order in which the run came to them last.
-func (s Source) entered() []*plan.Node {
+// enteredNodes returns the nodes with agents that the run has entered, in the order of their last entry.
+func (s Source) enteredNodes() []*plan.Node {
 	var all []*plan.Node
 	for path := range s.State.Nodes {
 		if n := s.Plan.Find(path); n != nil && n.Plan == nil {
@@ -105,9 +105,9 @@ func (s Source) entered() []*plan.Node {
 	return all
 }
 
-// previous is the node whose work this one goes on with: that of inputs.from, else the last one before it in its
-// list that was entered; nil if there is none.
-func (s Source) previous() *plan.Node {
+// previousNode returns the node whose work this one continues: that of inputs.from, else the last entered one before
+// it in its list; nil if there is none.
+func (s Source) previousNode() *plan.Node {
 	nodes, position := s.Plan.Siblings(s.Location.Outer())
 	from := s.Node.Inputs.From()
 	for i := range nodes {
@@ -116,69 +116,69 @@ func (s Source) previous() *plan.Node {
 		}
 	}
 	for i := position - 1; i >= 0; i-- {
-		if _, was := s.State.Nodes[nodes[i].Path]; was {
+		if _, entered := s.State.Nodes[nodes[i].Path]; entered {
 			return &nodes[i]
 		}
 	}
 	return nil
 }
 
-// place is where the newest visit of a node works, or one of its steps.
-func (s Source) place(path, step string) event.Location {
+// nodeLocation returns the location of a node's newest visit, or of one of its steps.
+func (s Source) nodeLocation(path, step string) event.Location {
 	ns := s.State.Nodes[path]
 	return event.Location{Node: path, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1), Step: step}
 }
 
-// works are the places of a node at which agents have worked in its newest visit. A step that was done in an earlier
-// visit, and is not made again, is at the place where its last output is.
-func (s Source) works(path string) []work {
+// iterationRanges returns the iterations of a node's newest visit by location. A step that was done in an earlier
+// visit, and does not run again, has the iteration of its last output.
+func (s Source) iterationRanges(path string) []iterationRange {
 	ns := s.State.Nodes[path]
 	if len(ns.Order) == 0 {
-		return []work{{at: s.place(path, ""), last: ns.Loop.Completed}}
+		return []iterationRange{{at: s.nodeLocation(path, ""), last: ns.Loop.Completed}}
 	}
-	var all []work
+	var all []iterationRange
 	for _, id := range ns.Order {
 		step := ns.Steps[id]
-		w := work{at: s.place(path, id), last: max(step.Last, step.Loop.Completed)}
+		w := iterationRange{at: s.nodeLocation(path, id), last: max(step.Last, step.Loop.Completed)}
 		if w.last == 0 && step.Output != nil {
-			w.before = store.Iteration(dirOf(step.Output.Path))
+			w.earlier = store.Iteration(parentDir(step.Output.Path))
 		}
 		all = append(all, w)
 	}
 	return all
 }
 
-func dirOf(file string) string { return file[:max(0, strings.LastIndexByte(file, '/'))] }
+func parentDir(file string) string { return file[:max(0, strings.LastIndexByte(file, '/'))] }
 
-// work is a place with the number of its last iteration, or the one iteration of an earlier visit.
-type work struct {
-	at     event.Location
-	last   int
-	before store.Iteration
+// iterationRange is a location with the number of its last iteration, or with one iteration of an earlier visit.
+type iterationRange struct {
+	at      event.Location
+	last    int
+	earlier store.Iteration
 }
 
-// iterations are the newest ones of the place, in their order.
-func (w work) iterations(p *plan.Plan) ([]store.Iteration, error) {
+// iterations returns the newest iterations in their order.
+func (w iterationRange) iterations(p *plan.Plan) ([]store.Iteration, error) {
 	dir, err := store.At(p, w.at)
 	var all []store.Iteration
-	if w.before != "" {
-		all = append(all, w.before)
+	if w.earlier != "" {
+		all = append(all, w.earlier)
 	}
-	for i := max(1, w.last-maxLooks+1); i <= w.last; i++ {
+	for i := max(1, w.last-maxIterations+1); i <= w.last; i++ {
 		all = append(all, dir.Iteration(i))
 	}
 	return all, err
 }
 
-// name says where something comes from.
-func (w work) name(of *plan.Node) string {
+// name returns the node and step for the name of a section.
+func (w iterationRange) name(n *plan.Node) string {
 	if w.at.Step != "" {
-		return of.ID + ", step " + w.at.Step
+		return n.ID + ", step " + w.at.Step
 	}
-	return of.ID
+	return n.ID
 }
 
-// feedback is the text of a reference to feedback, "" for nil.
+// feedback returns the text of a feedback reference, "" for nil.
 func (s Source) feedback(ref *event.Ref) (string, error) {
 	if ref == nil {
 		return "", nil
@@ -187,11 +187,11 @@ func (s Source) feedback(ref *event.Ref) (string, error) {
 	return string(text), err
 }
 
-// talk is all that was said, the oldest first: outputs of agents, and what was said of them.
-func (s Source) talk() ([]Section, error) {
+// conversation returns the outputs of all agents and the feedback on them, the oldest first.
+func (s Source) conversation() ([]Section, error) {
 	var sections []Section
-	for _, n := range s.entered() {
-		said, err := s.saidAt(n)
+	for _, n := range s.enteredNodes() {
+		said, err := s.nodeConversation(n)
 		if err != nil {
 			return nil, err
 		}
@@ -200,8 +200,8 @@ func (s Source) talk() ([]Section, error) {
 	return sections, nil
 }
 
-// saidAt is what was said at a node, its earlier visits first.
-func (s Source) saidAt(n *plan.Node) ([]Section, error) {
+// nodeConversation returns the conversation at a node, its earlier visits first.
+func (s Source) nodeConversation(n *plan.Node) ([]Section, error) {
 	ns := s.State.Nodes[n.Path]
 	var sections []Section
 	for visit := s.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
@@ -210,41 +210,41 @@ func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := s.Dir.Entries(string(dir) + "/iterations")
+		entries, err := s.Dir.Entries(string(dir) + "/iterations")
 		if err != nil {
 			return nil, err
 		}
-		iterations, err := work{at: at, last: len(made)}.iterations(s.Plan)
+		iterations, err := iterationRange{at: at, last: len(entries)}.iterations(s.Plan)
 		if err != nil {
 			return nil, err
 		}
-		sections = append(sections, s.spoken(fmt.Sprintf("output of %s, visit %d", n.ID, visit), outputsIn(s.Dir, iterations))...)
+		sections = append(sections, s.outputSections(fmt.Sprintf("output of %s, visit %d", n.ID, visit), outputsIn(s.Dir, iterations))...)
 	}
-	said, err := s.outputs(n, true)
+	outputs, err := s.outputs(n, true)
 	if err != nil {
 		return nil, err
 	}
-	artifact, err := s.artifactText(n)
+	artifact, err := s.artifactSection(n)
 	if err != nil {
 		return nil, err
 	}
 	feedback, err := s.feedback(ns.Loop.Feedback)
-	return append(append(sections, said...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: s.unsaid(feedback)}), err
+	return append(append(sections, outputs...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: s.unlessInPrompt(feedback)}), err
 }
 
-// outputs are the outputs of a node's newest visit: all of them, or the last one of each place.
+// outputs returns the outputs of a node's newest visit: all of them, or the last one of each location.
 func (s Source) outputs(n *plan.Node, all bool) ([]Section, error) {
 	if n.Kind != plan.KindStage {
-		files, err := s.Inputs.OfNode(s.State, n.Path)
-		return s.spoken("output of "+n.ID, files), err
+		files, err := s.Inputs.NodeOutputs(s.State, n.Path)
+		return s.outputSections("output of "+n.ID, files), err
 	}
 	var sections []Section
-	for _, w := range s.works(n.Path) {
+	for _, w := range s.iterationRanges(n.Path) {
 		iterations, err := w.iterations(s.Plan)
 		if err != nil {
 			return nil, err
 		}
-		said := s.spoken("output of "+w.name(n), outputsIn(s.Dir, iterations))
+		said := s.outputSections("output of "+w.name(n), outputsIn(s.Dir, iterations))
 		if !all && len(said) > 1 {
 			said = said[len(said)-1:]
 		}
@@ -261,11 +261,11 @@ func outputsIn(d *store.Dir, iterations []store.Iteration) []string {
 	return files
 }
 
-// spoken are files with what agents said, of the same name; those in which nothing was said are not there.
-func (s Source) spoken(name string, files []string) []Section {
+// outputSections returns output files as sections with the same name, without empty ones.
+func (s Source) outputSections(name string, files []string) []Section {
 	var sections []Section
 	for _, file := range files {
-		for _, section := range s.body("", file) {
+		for _, section := range s.fileSection("", file) {
 			section.Kind, section.Name = Talk, name
 			sections = append(sections, section)
 		}
@@ -278,7 +278,7 @@ func (s Source) spoken(name string, files []string) []Section {
 	return sections
 }
 
-// history is why the run has come back from this node before.
+// history returns the reasons of the returns from this node.
 func (s Source) history() ([]Section, error) {
 	prefix := s.Node.ID + ":"
 	if embedder := s.Plan.Embedder(s.Location.Outer()); embedder != "" {
@@ -297,5 +297,5 @@ func (s Source) history() ([]Section, error) {
 	return []Section{{Kind: Fact, Name: "earlier reviews", Text: b.String()}}, nil
 }
 
-// oneLine is a text without its line breaks.
+// oneLine returns a text without its line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -32,8 +32,8 @@ tasks:
 _metadata: {duration_seconds: 3.5}
 `
 
-// house is a session in which four nodes have worked: a plan, its steps, what verified them and what reviews them.
-type house struct {
+// fixture is a session in which four nodes have worked: a plan, its steps, a verifier and a reviewer.
+type fixture struct {
 	t     *testing.T
 	root  string
 	dir   *store.Dir
@@ -42,7 +42,7 @@ type house struct {
 	src   contextstrategy.Source
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	root := t.TempDir()
 	project, err := store.OpenProject(root)
@@ -63,11 +63,11 @@ func newHouse(t *testing.T) *house {
 			{Path: "3", ID: "review", Kind: plan.KindStage, Transitions: map[plan.Outcome]plan.Edge{plan.OutcomeReject: {To: "plan"}}},
 		},
 	}
-	h := &house{t: t, root: root, dir: dir, plan: p}
-	h.put("docs/request.md", "Please greet the world.\n")
-	h.put("hello.go", "package hello\n")
-	h.put("hello_test.go", "package hello // its test\n")
-	h.put(".git/config", "hello.go\n")
+	h := &fixture{t: t, root: root, dir: dir, plan: p}
+	h.putFile("docs/request.md", "Please greet the world.\n")
+	h.putFile("hello.go", "package hello\n")
+	h.putFile("hello_test.go", "package hello // its test\n")
+	h.putFile(".git/config", "hello.go\n")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	step := func(id, title string) state.Step {
 		item := fmt.Sprintf(`{"id":%q,"title":%q,"files":["hello.go","missing.go"],"verification":"it compiles"}`, id, title)
@@ -110,7 +110,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) put(name, text string) {
+func (h *fixture) putFile(name, text string) {
 	h.t.Helper()
 	file := filepath.Join(h.root, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -121,7 +121,7 @@ func (h *house) put(name, text string) {
 	}
 }
 
-func (h *house) file(name, text string) event.Ref {
+func (h *fixture) file(name, text string) event.Ref {
 	h.t.Helper()
 	ref, err := h.dir.Write(name, []byte(text))
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *house) file(name, text string) event.Ref {
 	return ref
 }
 
-func (h *house) iteration(node string, i int, output, result string) {
+func (h *fixture) iteration(node string, i int, output, result string) {
 	it := store.Node(node).Iteration(i)
 	h.file(it.Output(), output+"\n")
 	if result != "" {
@@ -138,8 +138,8 @@ func (h *house) iteration(node string, i int, output, result string) {
 	}
 }
 
-// tell are the sections of a strategy for an iteration at a node or at a step of it.
-func (h *house) tell(strategy string, path, step string) []contextstrategy.Section {
+// sections returns the sections of a strategy for an iteration of a node or of one of its steps.
+func (h *fixture) sections(strategy string, path, step string) []contextstrategy.Section {
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
 	h.src.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
@@ -150,7 +150,7 @@ func (h *house) tell(strategy string, path, step string) []contextstrategy.Secti
 	return sections
 }
 
-func (h *house) wants(want []contextstrategy.Section, got []contextstrategy.Section) {
+func (h *fixture) wantSections(want []contextstrategy.Section, got []contextstrategy.Section) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		h.t.Errorf("(-want +got)\n%s", diff)
@@ -159,9 +159,9 @@ func (h *house) wants(want []contextstrategy.Section, got []contextstrategy.Sect
 
 const criteriaOfPlan = "Say hello:\n- it says hello\n- it ends with a newline\nWrite it:\n- it compiles\nTest it:\n- tests pass\n"
 
-// D9, U201: the planner holds all that was said.
+// D9, U201: the planner gets the whole conversation.
 func TestFull(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.state.Nodes["0"] = func() state.Node {
 		n := h.state.Nodes["0"]
 		n.Visit, n.StartedAt = 2, n.StartedAt.Add(time.Minute)
@@ -200,7 +200,7 @@ func TestFull(t *testing.T) {
   ],
   "version": 1
 }`
-	h.wants([]contextstrategy.Section{
+	h.wantSections([]contextstrategy.Section{
 		{Kind: contextstrategy.Fact, Name: "request", Text: "the old talk"},
 		{Kind: contextstrategy.File, Name: "input docs/request.md", Text: "Please greet the world.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s1", Text: "Wrote it.\n"},
@@ -212,12 +212,12 @@ func TestFull(t *testing.T) {
 		{Kind: contextstrategy.Talk, Name: "artifact of plan", Text: artifact},
 		{Kind: contextstrategy.Talk, Name: "feedback of plan", Text: "Think again.\n"},
 		{Kind: contextstrategy.Fact, Name: "files of the project", Text: ".claude/\ndocs/\ndocs/request.md\nhello.go\nhello_test.go"},
-	}, h.tell(contextstrategy.Full, "0", ""))
+	}, h.sections(contextstrategy.Full, "0", ""))
 }
 
-// D9, U202: the executor has its step, and nothing of what was said.
+// D9, U202: the executor gets its step, and nothing of the conversation.
 func TestFocused(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.journal()
 	want := []contextstrategy.Section{
 		{Kind: contextstrategy.Fact, Name: "step s1", Text: `{"id":"s1","title":"Write it","files":["hello.go","missing.go"],"verification":"it compiles"}`},
@@ -230,14 +230,14 @@ func TestFocused(t *testing.T) {
 			Kind: contextstrategy.Talk, Name: fmt.Sprintf("tool result %d of 10: read", i-2), Text: fmt.Sprintf("read {\"n\":%d}\nsuccess:\n\"result %d\"", i, i),
 		})
 	}
-	h.wants(want, h.tell(contextstrategy.Focused, "1", "s1"))
+	h.wantSections(want, h.sections(contextstrategy.Focused, "1", "s1"))
 
 	h.src.Prompt = "do " + want[0].Text // a prompt with ${STEP}
-	h.wants(want[1:], h.tell(contextstrategy.Focused, "1", "s1"))
+	h.wantSections(want[1:], h.sections(contextstrategy.Focused, "1", "s1"))
 }
 
-// journal has tool calls of an earlier visit and of this one, between others.
-func (h *house) journal() {
+// journal writes tool calls of an earlier visit and of this one, between other events.
+func (h *fixture) journal() {
 	line := func(e event.Event) {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
 		b, err := e.AppendLine(nil)
@@ -264,21 +264,21 @@ func (h *house) journal() {
 }
 
 func TestToolResultsOfParallelStepsAreTheStepsOwn(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.plan.Nodes[1].Steps.Parallel = true
 	h.journal()
-	if got := names(h.tell(contextstrategy.Focused, "1", "s2")); !cmp.Equal(got, []string{"step s2", "acceptance criteria", "file hello_test.go"}) {
+	if got := names(h.sections(contextstrategy.Focused, "1", "s2")); !cmp.Equal(got, []string{"step s2", "acceptance criteria", "file hello_test.go"}) {
 		t.Errorf("s2 is told %q", got)
 	}
-	if got := h.tell(contextstrategy.Focused, "1", "s1"); len(got) != 13 {
+	if got := h.sections(contextstrategy.Focused, "1", "s1"); len(got) != 13 {
 		t.Errorf("s1 is told %q", names(got))
 	}
 }
 
-// D9, U203: the verifier has what was made and how it is measured, and nothing of what was said before.
+// D9, U203: the verifier gets the previous work and its check results, and nothing of the earlier conversation.
 func TestMinimal(t *testing.T) {
-	h := newHouse(t)
-	h.wants([]contextstrategy.Section{
+	h := newFixture(t)
+	h.wantSections([]contextstrategy.Section{
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s1", Text: "Wrote it.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s2", Text: "Could not test it.\n"},
 		{Kind: contextstrategy.Fact, Name: "files changed by execute", Text: "- gone.go (not there)\n- hello.go (14 bytes)\n- hello_test.go (26 bytes)\n"},
@@ -287,25 +287,25 @@ func TestMinimal(t *testing.T) {
 		{Kind: contextstrategy.Fact, Name: "acceptance criteria of plan", Text: criteriaOfPlan},
 		{Kind: contextstrategy.Fact, Name: "check results", Text: "- verify/build: passed\n- verify/tests: failed: 1 test failed\n  failed: 1\n  passed: 2\n  failed: TestHello\n" +
 			"  | --- FAIL\n  | exit 1\n- verify/lint: could not be made: no linter\n"},
-	}, h.tell(contextstrategy.Minimal, "2", ""))
+	}, h.sections(contextstrategy.Minimal, "2", ""))
 }
 
-// D9, U204: the reviewer has it all in short.
+// D9, U204: the reviewer gets a summary of everything.
 func TestSummary(t *testing.T) {
-	h := newHouse(t)
-	h.wants([]contextstrategy.Section{
+	h := newFixture(t)
+	h.wantSections([]contextstrategy.Section{
 		{Kind: contextstrategy.File, Name: "input docs/request.md", Text: "Please greet the world.\n"},
 		{Kind: contextstrategy.Fact, Name: "titles of plan", Text: "- Greet the world\n  - Say hello\n    - Write it\n    - Test it\n"},
 		{Kind: contextstrategy.Step, Name: "steps of execute", Text: "- s1 Write it: complete\n- s2 Test it: failed: the test is red\n"},
 		{Kind: contextstrategy.Fact, Name: "checks", Text: "- verify/build: passed\n- verify/tests: failed: 1 test failed\n- verify/lint: could not be made: no linter\n"},
 		{Kind: contextstrategy.Fact, Name: "changed files", Text: "- gone.go (not there)\n- hello.go (14 bytes)\n- hello_test.go (26 bytes)\n"},
 		{Kind: contextstrategy.Fact, Name: "earlier reviews", Text: "- review:reject->plan, return 1 of at most 3: not enough\n"},
-	}, h.tell(contextstrategy.Summary, "3", ""))
+	}, h.sections(contextstrategy.Summary, "3", ""))
 }
 
 func TestWithoutAStrategyNothingIsTold(t *testing.T) {
-	h := newHouse(t)
-	h.wants(nil, h.tell("", "3", ""))
+	h := newFixture(t)
+	h.wantSections(nil, h.sections("", "3", ""))
 	h.src.Node = h.plan.Find("3")
 	if _, err := h.src.Sections("everything"); err == nil || !strings.Contains(err.Error(), `"everything"`) {
 		t.Errorf("an unknown strategy: %v", err)
@@ -313,25 +313,25 @@ func TestWithoutAStrategyNothingIsTold(t *testing.T) {
 }
 
 func TestFilesThatAreNoText(t *testing.T) {
-	h := newHouse(t)
-	h.put("docs/request.md", "a\x00b")
-	if got := h.tell(contextstrategy.Summary, "3", "")[0]; got.Text != "(3 bytes, no text)" {
+	h := newFixture(t)
+	h.putFile("docs/request.md", "a\x00b")
+	if got := h.sections(contextstrategy.Summary, "3", "")[0]; got.Text != "(3 bytes, no text)" {
 		t.Errorf("a binary file: %+v", got)
 	}
-	h.put("docs/request.md", strings.Repeat("ä", 600_000)) // the limit goes through no character
-	got := h.tell(contextstrategy.Summary, "3", "")[0]
+	h.putFile("docs/request.md", strings.Repeat("ä", 600_000)) // the limit cuts no character
+	got := h.sections(contextstrategy.Summary, "3", "")[0]
 	if got.Size != 1_200_000 || len(got.Text) != 1<<20 {
 		t.Errorf("a large file: %d of %d bytes", len(got.Text), got.Size)
 	}
-	h.put("docs/request.md", "x"+strings.Repeat("ä", 600_000)) // now it does
-	if got = h.tell(contextstrategy.Summary, "3", "")[0]; got.Size != 1_200_001 || len(got.Text) != 1<<20-1 {
+	h.putFile("docs/request.md", "x"+strings.Repeat("ä", 600_000)) // now it does
+	if got = h.sections(contextstrategy.Summary, "3", "")[0]; got.Size != 1_200_001 || len(got.Text) != 1<<20-1 {
 		t.Errorf("a large file: %d of %d bytes", len(got.Text), got.Size)
 	}
 }
 
-// A step that names files elsewhere gets none of them.
+// A step that names files outside the project gets none of them.
 func TestFilesOutsideAreNotTold(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestFilesOutsideAreNotTold(t *testing.T) {
 	step.Item = h.file("steps/s1.json", string(item))
 	h.state.Nodes["1"].Steps["s1"] = step
 	var files []string
-	for _, s := range h.tell(contextstrategy.Focused, "1", "s1") {
+	for _, s := range h.sections(contextstrategy.Focused, "1", "s1") {
 		if s.Kind == contextstrategy.File {
 			files = append(files, s.Name)
 		}
@@ -358,11 +358,11 @@ func TestFilesOutsideAreNotTold(t *testing.T) {
 }
 
 func TestTreeIsBounded(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 600 {
-		h.put(fmt.Sprintf("deep/a/%03d.txt", i), "")
+		h.putFile(fmt.Sprintf("deep/a/%03d.txt", i), "")
 	}
-	sections := h.tell(contextstrategy.Full, "0", "")
+	sections := h.sections(contextstrategy.Full, "0", "")
 	tree := strings.Split(sections[len(sections)-1].Text, "\n")
 	if len(tree) != 501 || tree[500] != "(and more)" || !strings.Contains(sections[len(sections)-1].Text, "hello_test.go") {
 		t.Errorf("%d lines, the last %q", len(tree), tree[len(tree)-1])
@@ -379,7 +379,7 @@ func TestNaming(t *testing.T) {
 		{"see s1-a and x.s1", "s1", "see s1-a and x.s1"}, // names no step
 		{"", "s1", ""},
 	} {
-		if got := contextstrategy.Naming(tt.feedback, tt.step, steps); got != tt.want {
+		if got := contextstrategy.FeedbackForStep(tt.feedback, tt.step, steps); got != tt.want {
 			t.Errorf("Naming(%q, %s) = %q, want %q", tt.feedback, tt.step, got, tt.want)
 		}
 	}

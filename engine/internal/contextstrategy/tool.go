@@ -14,20 +14,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of what is said of tool calls.
+// Bounds of the sections of tool calls.
 const (
-	maxTools = 10       // calls whose results are told, the newest ones
+	maxTools = 10       // newest results
 	maxArgs  = 2 << 10  // bytes of a call's arguments
 	maxBlock = 64 << 10 // bytes of the journal that are read at once
 )
 
-// toolResults are the last results of tools in this visit of the node: of its step alone where steps run side by
-// side, since their order would be chance.
+// toolResults returns the last tool results in this visit of the node; of its step alone if steps run in parallel,
+// because their order is random.
 func (s Source) toolResults() ([]Section, error) {
 	var results []event.Event
 	calls := map[string]event.ToolCallData{}
 	id := func(e event.Event, call string) string { return string(e.Key) + "#" + call }
-	for e, err := range s.backwards() {
+	for e, err := range s.toolEventsBackwards() {
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (s Source) toolResults() ([]Section, error) {
 			}
 			calls[id(e, d.CallID)] = d
 		}
-		if len(results) == maxTools && known(results, calls, id) {
+		if len(results) == maxTools && allCallsKnown(results, calls, id) {
 			break
 		}
 	}
@@ -56,32 +56,32 @@ func (s Source) toolResults() ([]Section, error) {
 		}
 		call := calls[id(e, d.CallID)]
 		sections = append(sections, Section{
-			Kind: Talk, Name: fmt.Sprintf("tool result %d of %d: %s", i+1, len(results), call.Tool), Text: s.told(call, d),
+			Kind: Talk, Name: fmt.Sprintf("tool result %d of %d: %s", i+1, len(results), call.Tool), Text: s.toolResultText(call, d),
 		})
 	}
 	return sections, nil
 }
 
-// known reports whether the calls of all results are.
-func known(results []event.Event, calls map[string]event.ToolCallData, id func(event.Event, string) string) bool {
+// allCallsKnown reports whether the calls of all results have been read.
+func allCallsKnown(results []event.Event, calls map[string]event.ToolCallData, id func(event.Event, string) string) bool {
 	return !slices.ContainsFunc(results, func(e event.Event) bool {
-		d, _ := event.Decode[event.ToolResultData](e) // decoded again by whoever tells it
+		d, _ := event.Decode[event.ToolResultData](e) // toolResults decodes it again and reports the error
 		_, ok := calls[id(e, d.CallID)]
 		return !ok
 	})
 }
 
-// told is a call and its result as an agent reads it.
-func (s Source) told(call event.ToolCallData, d event.ToolResultData) string {
-	args := s.raw(call.Args, call.ArgsRef)
+// toolResultText renders a call and its result.
+func (s Source) toolResultText(call event.ToolCallData, d event.ToolResultData) string {
+	args := s.readPayload(call.Args, call.ArgsRef)
 	if len(args) > maxArgs {
 		args = strings.ToValidUTF8(args[:maxArgs], "") + " …"
 	}
-	return fmt.Sprintf("%s %s\n%s:\n%s", call.Tool, args, d.Status, s.raw(d.Result, d.ResultRef))
+	return fmt.Sprintf("%s %s\n%s:\n%s", call.Tool, args, d.Status, s.readPayload(d.Result, d.ResultRef))
 }
 
-// raw is a part of a call, wherever it is.
-func (s Source) raw(inline []byte, ref *event.Ref) string {
+// readPayload returns inline data, or the data of its file.
+func (s Source) readPayload(inline []byte, ref *event.Ref) string {
 	if ref == nil {
 		return string(inline)
 	}
@@ -92,11 +92,11 @@ func (s Source) raw(inline []byte, ref *event.Ref) string {
 	return strings.ToValidUTF8(string(data), "")
 }
 
-// backwards yields the tool events of this visit of the node, the newest first. The journal is read from its end, and
-// no further than the visit's beginning.
-func (s Source) backwards() iter.Seq2[event.Event, error] {
+// toolEventsBackwards yields the tool events of this visit of the node, the newest first. It reads the journal from
+// its end to the beginning of the visit.
+func (s Source) toolEventsBackwards() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		for text, err := range s.journal() {
+		for text, err := range s.journalLinesBackwards() {
 			e := toolEvent(text)
 			switch {
 			case err != nil:
@@ -104,15 +104,15 @@ func (s Source) backwards() iter.Seq2[event.Event, error] {
 				return
 			case e.Type == event.NodeStart && e.Cursor.NodePath == s.Location.Outer():
 				return
-			case e.Type != event.NodeStart && s.concerns(e) && !yield(e, nil):
+			case e.Type != event.NodeStart && s.isFromHere(e) && !yield(e, nil):
 				return
 			}
 		}
 	}
 }
 
-// toolEvent is the event of a line, the zero one if it is of no tool and begins no visit. What cannot be read the
-// journal's own reader judges.
+// toolEvent decodes a line with a tool event or a node_start, the zero event for any other. The journal's own reader
+// reports broken lines.
 func toolEvent(text []byte) event.Event {
 	if !bytes.Contains(text, []byte(`"tool_`)) && !bytes.Contains(text, []byte(`"node_start"`)) {
 		return event.Event{}
@@ -124,15 +124,15 @@ func toolEvent(text []byte) event.Event {
 	return e
 }
 
-// concerns reports whether a tool was used where this iteration works.
-func (s Source) concerns(e event.Event) bool {
+// isFromHere reports whether a tool event is from this iteration's location.
+func (s Source) isFromHere(e event.Event) bool {
 	_, at, _, ok := e.Key.Parse()
 	parallel := s.Node.Steps != nil && s.Node.Steps.Parallel
 	return ok && at.Node == s.Location.Node && at.Branch == s.Location.Branch && (!parallel || at.Step == s.Location.Step)
 }
 
-// journal yields the lines of the journal, the last first; none if there is no journal yet.
-func (s Source) journal() iter.Seq2[[]byte, error] {
+// journalLinesBackwards yields the lines of the journal, the last first; none without a journal.
+func (s Source) journalLinesBackwards() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := s.Dir.OpenRegular(store.EventsFile)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -148,13 +148,13 @@ func (s Source) journal() iter.Seq2[[]byte, error] {
 			yield(nil, err)
 			return
 		}
-		reversed(f, info.Size(), yield)
+		linesBackwards(f, info.Size(), yield)
 	}
 }
 
-// reversed yields the lines of a file of that size, the last first.
-func reversed(f io.ReaderAt, size int64, yield func([]byte, error) bool) {
-	var rest []byte // the line through which the last block's beginning went
+// linesBackwards yields the lines of a file of that size, the last first.
+func linesBackwards(f io.ReaderAt, size int64, yield func([]byte, error) bool) {
+	var rest []byte // the rest of the line that crosses the last block's beginning
 	for end := size; end > 0; {
 		block := make([]byte, min(end, maxBlock))
 		end -= int64(len(block))

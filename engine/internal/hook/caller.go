@@ -21,52 +21,52 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Limit is how long an action may take for which no timeout is set and which knows none itself.
-const Limit = 10 * time.Minute
+// DefaultTimeout limits an action without a timeout of its own.
+const DefaultTimeout = 10 * time.Minute
 
-// Grace is what an action may take beyond the timeout that it was told: it ends what it started by then. An
-// action that does not keep its time is cut off after it.
+// Grace is the additional time of an action after its timeout, to stop its own processes. After that the call is
+// canceled.
 const Grace = 15 * time.Second
 
-// callback is the action of hooks that are functions of the embedding program, as events have it.
-const callback = "callback"
+// callbackAction is the action of callbacks in events.
+const callbackAction = "callback"
 
-// Actions finds the action of a hook that is called at a node, nil at the session's points; the error says
-// what exists.
+// Actions finds the action of a hook at a node; the node is nil at the session's points. Its error lists the actions
+// that exist.
 type Actions interface {
 	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error)
 }
 
-// Callback is a hook of the program that embeds the engine.
+// Callback is a hook function of the program that embeds the engine.
 type Callback func(ctx context.Context, m Moment) (sdk.HookAnswer, error)
 
-// Moment is what a callback is told.
+// Moment is the argument of a callback.
 type Moment struct {
 	Request sdk.HookRequest
 	State   state.State
-	// Progress is the name of the progress file in the session's directory, "" where there is none.
+	// Progress is the name of the progress file in the session's directory, "" without one.
 	Progress string
 }
 
-// Job is one hook to be called.
+// Job is one hook to call.
 type Job struct {
 	Command schedule.Command
 	State   state.State
-	// Record commits an event that happens meanwhile; it returns when the event is durable.
+	// Record commits an event of the call. It returns when the event is durable.
 	Record func(ctx context.Context, e event.Event) error
 }
 
-// Caller calls the hooks of one run. All fields but Callbacks and OnError are needed. It is safe for concurrent use.
+// Caller calls the hooks of one run. Plan, Project, Dir, Actions and Log are required. It is safe for concurrent use.
 type Caller struct {
 	Plan    *plan.Plan
 	Project *store.Project
 	Dir     *store.Dir
 	Actions Actions
 	Log     hclog.Logger
-	// Redactor takes the secrets out of what actions are told and say. Default: one that knows no values.
+	// Redactor removes secrets from requests and answers of actions. Default: a redactor without values.
 	Redactor *redact.Redactor
-	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is how the run goes on after one that
-	// failed or panicked; "" is to continue.
+	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is the reaction to one that fails or panics;
+	// default: continue.
 	Callbacks []Callback
 	OnError   plan.Fallback
 }
@@ -90,28 +90,28 @@ func (c *Caller) Call(ctx context.Context, j Job) event.Event {
 		Caller: c, Job: j, hook: schedule.FindHook(c.Plan, j.Command.Location, j.Command.Hook), point: j.Command.Point,
 		at: j.Command.Location, node: schedule.NodeAt(c.Plan, j.State, j.Command.Location, j.Command.Point), started: time.Now(),
 	}
-	k.log = c.Log.With("session", j.State.Session, "hook", j.Command.Hook, "point", string(k.point), "action", k.action())
+	k.log = c.Log.With("session", j.State.Session, "hook", j.Command.Hook, "point", string(k.point), "action", k.actionName())
 	if q, asked := j.State.Questions[event.QuestionID(j.Command.Key)]; asked && q.Answer != nil {
-		return k.answered(q)
+		return k.applyAnswer(q)
 	}
-	if why, warning := k.skips(); why != "" {
+	if reason, warning := k.skipReason(); reason != "" {
 		if warning {
-			k.log.Warn("hook skipped", "reason", why)
+			k.log.Warn("hook skipped", "reason", reason)
 		}
-		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Truncate(why, event.MaxText), Warning: warning})
+		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Truncate(reason, event.MaxText), Warning: warning})
 		e.Volatile = true
 		return e
 	}
-	if err := j.Record(ctx, k.event(event.HookStart, event.HookStartData{Hook: j.Command.Hook, Point: string(k.point), Action: k.action()})); err != nil {
-		return k.failed(failure.New(failure.SignalInterrupt, "the run does not wait for the hook: %w", err))
+	if err := j.Record(ctx, k.event(event.HookStart, event.HookStartData{Hook: j.Command.Hook, Point: string(k.point), Action: k.actionName()})); err != nil {
+		return k.failureEvent(failure.New(failure.SignalInterrupt, "the run no longer waits for the hook: %w", err))
 	}
 	failpoint.Point("hook.started")
-	return k.act(ctx)
+	return k.perform(ctx)
 }
 
-func (k *call) action() string {
+func (k *call) actionName() string {
 	if k.hook == nil {
-		return callback
+		return callbackAction
 	}
 	return k.hook.Action
 }
@@ -120,8 +120,8 @@ func (k *call) event(t event.Type, data any) event.Event {
 	return event.New(t, k.at.Cursor(), k.Command.Key, data)
 }
 
-// skips says why the hook is not called, "" if it is.
-func (k *call) skips() (why string, warning bool) {
+// skipReason returns why the hook is not called, "" if it is called.
+func (k *call) skipReason() (reason string, warning bool) {
 	if k.hook == nil || k.hook.Condition == "" {
 		return "", false
 	}
@@ -129,7 +129,7 @@ func (k *call) skips() (why string, warning bool) {
 	if err != nil {
 		return err.Error(), true
 	}
-	holds, err := c.Eval(k.vars())
+	holds, err := c.Eval(k.conditionVars())
 	switch {
 	case err != nil:
 		return err.Error(), true
@@ -140,16 +140,16 @@ func (k *call) skips() (why string, warning bool) {
 	}
 }
 
-// act performs the action.
-func (k *call) act(ctx context.Context) event.Event {
-	switch k.action() {
+// perform performs the action.
+func (k *call) perform(ctx context.Context) event.Event {
+	switch k.actionName() {
 	case plan.ActionPause:
 		return k.complete(sdk.HookAnswer{Action: sdk.ActionPause, Reason: k.hook.Message})
 	case plan.ActionConfirm:
-		return k.ask(false)
+		return k.askQuestion(false)
 	}
-	if k.hook != nil { // a callback ends when it ends
-		limit := Limit
+	if k.hook != nil { // a callback has no timeout
+		limit := DefaultTimeout
 		if k.hook.Timeout > 0 {
 			limit = k.timeout() + Grace
 		}
@@ -163,12 +163,12 @@ func (k *call) act(ctx context.Context) event.Event {
 	}
 	failpoint.Point("hook.answered")
 	if err != nil {
-		return k.failed(err)
+		return k.failureEvent(err)
 	}
 	return k.complete(answer)
 }
 
-// timeout is the hook's own, 0 for none.
+// timeout returns the hook's own timeout, 0 for none.
 func (k *call) timeout() time.Duration {
 	return time.Duration(k.hook.Timeout * float64(time.Second))
 }
@@ -179,7 +179,7 @@ func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{}, err
 	}
 	if k.hook == nil {
-		return k.callBack(ctx, req)
+		return k.runCallback(ctx, req)
 	}
 	action, err := k.Actions.HookAction(ctx, k.hook, k.node)
 	if err != nil {
@@ -188,16 +188,16 @@ func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 	return action.Run(ctx, req)
 }
 
-// callBack calls a function of the program; what it panics with is its error.
-func (k *call) callBack(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
+// runCallback calls a function of the program and returns its panic as an error.
+func (k *call) runCallback(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
 	i := k.Command.Hook - schedule.CallbackNumber(0)
 	if i < 0 || i >= len(k.Callbacks) {
 		return answer, fmt.Errorf("this program has no callback %d", i)
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(p)
+			err = panicError(p)
 		}
 	}()
-	return k.Callbacks[i](ctx, Moment{Request: req, State: k.State, Progress: k.progress()})
+	return k.Callbacks[i](ctx, Moment{Request: req, State: k.State, Progress: k.progressFile()})
 }

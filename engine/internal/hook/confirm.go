@@ -14,14 +14,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ask puts the question of a confirm. It is bound to everything that it shows.
-func (k *call) ask(again bool) event.Event {
-	files := k.files()
+// askQuestion returns the question of a confirm. Its digest covers everything it shows.
+func (k *call) askQuestion(again bool) event.Event {
+	files := k.shownFiles()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(k.Command.Key), Kind: event.QuestionConfirm, Hook: k.Command.Hook, Point: string(k.point),
 		Text: k.hook.Message, Options: []string{event.AnswerApprove, event.AnswerReject},
 		AcceptFeedback: k.hook.AcceptFeedback || k.hook.Supervise,
-		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, k.fromProject(files)), Changed: again,
+		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, k.relativePaths(files)), Changed: again,
 	}
 	if k.hook.Supervise {
 		d.Kind = event.QuestionSupervise
@@ -29,7 +29,7 @@ func (k *call) ask(again bool) event.Event {
 	return k.event(event.QuestionAsked, d)
 }
 
-// digest is of the question and the files as they are now.
+// digest returns the digest of the question and of the files in their present state.
 func digest(text string, files []event.Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q\n", text)
@@ -39,40 +39,40 @@ func digest(text string, files []event.Ref) string {
 	return event.Digest(b.String())
 }
 
-// answered takes a person's answer up, if what they were shown is still so; else they are asked again.
-func (k *call) answered(q state.Question) event.Event {
-	files := k.files()
-	// A question of an older version is bound to the absolute paths.
-	if digest(k.hook.Message, k.fromProject(files)) != q.Digest && digest(k.hook.Message, files) != q.Digest {
-		k.log.Warn("what was shown has changed since it was answered; the question is asked again")
-		return k.ask(true)
+// applyAnswer applies the user's answer if the shown files are unchanged; otherwise it asks again.
+func (k *call) applyAnswer(q state.Question) event.Event {
+	files := k.shownFiles()
+	// The digest of older versions covers the absolute paths.
+	if digest(k.hook.Message, k.relativePaths(files)) != q.Digest && digest(k.hook.Message, files) != q.Digest {
+		k.log.Warn("the shown files changed after the answer; asking again")
+		return k.askQuestion(true)
 	}
 	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Reason: q.Answer.Word}
 	if q.Answer.By != "" {
 		answer.Reason += " by " + q.Answer.By
 	}
-	if q.Answer.Word == event.AnswerReject { // with text: one without has ended the run
+	if q.Answer.Word == event.AnswerReject { // with text; a rejection without text has ended the run
 		answer.Action, answer.Context = sdk.ActionRestartStage, k.feedback(q)
 	}
 	return k.complete(answer)
 }
 
-// fromProject are the same files with the paths that they have from the project, where it lies now: an answer counts also after
-// the session was moved with it to another place.
-func (k *call) fromProject(files []event.Ref) []event.Ref {
+// relativePaths returns the files with project paths, so that an answer stays valid after the project moved together
+// with its session.
+func (k *call) relativePaths(files []event.Ref) []event.Ref {
 	files = slices.Clone(files)
 	for i, f := range files {
 		if !filepath.IsAbs(f.Path) {
 			continue
 		}
 		if name, err := filepath.Rel(k.Project.Path(), f.Path); err == nil {
-			files[i].Path = "/" + filepath.ToSlash(name) // which no path from the session begins with
+			files[i].Path = "/" + filepath.ToSlash(name) // no path in the session begins with a slash
 		}
 	}
 	return files
 }
 
-// feedback is what the stage is told that is sent back.
+// feedback returns the user's feedback for the stage that runs again.
 func (k *call) feedback(q state.Question) string {
 	var b strings.Builder
 	by := q.Answer.By
@@ -86,7 +86,7 @@ func (k *call) feedback(q state.Question) string {
 	return b.String()
 }
 
-// abs is the absolute path of a file that is shown.
+// abs returns the absolute path of a shown file.
 func (k *call) abs(f event.Ref) string {
 	if filepath.IsAbs(f.Path) {
 		return f.Path
@@ -105,7 +105,7 @@ func (k *call) open(f event.Ref) (*os.File, error) {
 	return k.Project.OpenRegular(filepath.ToSlash(name))
 }
 
-// canRestart reports whether there is something at the point that can begin anew.
+// canRestart reports whether a stage can be restarted at the point.
 func canRestart(point plan.HookPoint) bool {
 	switch point {
 	case plan.PointSessionStart, plan.PointSessionEnd, plan.PointStageStart:

@@ -1,7 +1,6 @@
-// Package hook calls the hooks of a run: it asks whether a hook's condition holds, hands the moment to its
-// action, and makes an event of what came of it. pause and confirm are its own; callbacks are functions of the
-// program that embeds the engine; every other action is a plugin's.
+// Package hook calls the hooks of a run: it evaluates a hook's condition, calls its action, and returns an event with
+// the answer. The package implements pause and confirm itself; callbacks are functions of the program that embeds the
+// engine; plugins provide all other actions.
 //
-// How the run goes on is not decided here: the event says what the hook answered, and package schedule what
-// that means. Start with [Caller.Call].
+// Package schedule decides how the run continues after the event. Start with [Caller.Call].
 package hook

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// action does what a test says.
+// action executes a test's function.
 type action func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
 func (a action) Describe() sdk.Component { return sdk.Component{Name: "act"} }
@@ -43,14 +43,14 @@ func (a action) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAct
 	return a, nil
 }
 
-// bench is a session at the end of its only stage, which has left a result and said something.
-type bench struct {
+// fixture is a session at the end of its only stage, which has a result and an output.
+type fixture struct {
 	caller  *Caller
 	job     Job
 	records []event.Event
 }
 
-func newBench(t *testing.T, h plan.Hook, a action) *bench {
+func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	t.Helper()
 	project, err := store.OpenProject(t.TempDir())
 	if err != nil {
@@ -76,7 +76,7 @@ func newBench(t *testing.T, h plan.Hook, a action) *bench {
 		t.Fatal(err)
 	}
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 2}
-	b := &bench{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
+	b := &fixture{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
 	b.job = Job{
 		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Location: at, Hook: 1, Point: h.Point},
 		State: state.State{Session: "demo", At: "0", Status: state.Running, Context: "said", Nodes: map[string]state.Node{"0": {
@@ -88,8 +88,8 @@ func newBench(t *testing.T, h plan.Hook, a action) *bench {
 	return b
 }
 
-// end is the end of the hook, which has to be of the type.
-func (b *bench) end(t *testing.T, want event.Type) event.HookCompleteData {
+// end calls the hook and returns its end, which must have the type.
+func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	t.Helper()
 	e := b.caller.Call(t.Context(), b.job)
 	if e.Type != want || e.Key != b.job.Command.Key {
@@ -103,10 +103,10 @@ func (b *bench) end(t *testing.T, want event.Type) event.HookCompleteData {
 	return d
 }
 
-// U240: what an action is told.
+// U240: the request of an action.
 func TestRequest(t *testing.T) {
 	var got sdk.HookRequest
-	b := newBench(t, plan.Hook{Action: "act", Message: "look", Timeout: 2, Config: json.RawMessage(`{"a":1}`)},
+	b := newFixture(t, plan.Hook{Action: "act", Message: "look", Timeout: 2, Config: json.RawMessage(`{"a":1}`)},
 		func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 			got = req
 			return sdk.HookAnswer{}, nil
@@ -129,7 +129,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// U241, U242, U249: what becomes of an answer, and of none.
+// U241, U242, U249: the effect of an answer, and of none.
 func TestAnswers(t *testing.T) {
 	answers := func(a sdk.HookAnswer) action {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return a, nil }
@@ -148,9 +148,9 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"pause says why", plan.Hook{}, answers(sdk.HookAnswer{Action: sdk.ActionPause}), event.HookComplete, "pause", "paused by the hook act at stage_end of draft"},
 		{"an unknown answer", plan.Hook{}, answers(sdk.HookAnswer{Action: "dance"}), event.HookComplete, "pause", `it answered "dance"`},
-		{"an outcome that is too good", plan.Hook{}, answers(sdk.HookAnswer{Outcome: "success"}), event.HookComplete, "pause", "can only say fail"},
-		{"too much text", plan.Hook{}, answers(sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: strings.Repeat("x", maxContext+1)}), event.HookComplete, "pause", "at most"},
-		{"too many facts", plan.Hook{}, answers(sdk.HookAnswer{Facts: json.RawMessage(`"` + strings.Repeat("x", maxFacts) + `"`)}), event.HookComplete, "pause", "at most"},
+		{"an outcome that is too good", plan.Hook{}, answers(sdk.HookAnswer{Outcome: "success"}), event.HookComplete, "pause", "want fail"},
+		{"too much text", plan.Hook{}, answers(sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: strings.Repeat("x", maxContext+1)}), event.HookComplete, "pause", "more than the limit"},
+		{"too many facts", plan.Hook{}, answers(sdk.HookAnswer{Facts: json.RawMessage(`"` + strings.Repeat("x", maxFacts) + `"`)}), event.HookComplete, "pause", "more than the limit"},
 		{"restart before the stage", plan.Hook{Point: plan.PointStageStart}, answers(sdk.HookAnswer{Action: sdk.ActionRestartStage, Context: "x"}), event.HookComplete, "modify_context", "restart_stage is not possible at stage_start"},
 		{"abort at the session's end", plan.Hook{Point: plan.PointSessionEnd}, answers(sdk.HookAnswer{Action: sdk.ActionAbort}), event.HookComplete, "continue", "abort is not possible at session_end"},
 		{"an error", plan.Hook{}, fails(errors.New("broken")), event.HookComplete, "pause", "the hook act at stage_end of draft: broken"},
@@ -161,7 +161,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.hook.Action = "act"
-			d := newBench(t, tt.hook, tt.action).end(t, tt.end)
+			d := newFixture(t, tt.hook, tt.action).end(t, tt.end)
 			if d.Answer != tt.answer || !strings.Contains(d.Reason, tt.reason) {
 				t.Errorf("answer %s, reason %q", d.Answer, d.Reason)
 			}
@@ -169,14 +169,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A check that does not pass fails a stage at its end; elsewhere the agents that come next are told.
+// A failed check fails a stage at its end; elsewhere the next agents get its text.
 func TestFailedCheck(t *testing.T) {
 	for point, want := range map[plan.HookPoint]struct{ answer, text, remedy string }{
-		plan.PointStageEnd:     {"continue", "", "mend it"},
+		plan.PointStageEnd:     {"continue", "", "fix the cause"},
 		plan.PointIterationEnd: {"modify_context", "the hook act at iteration_end of draft did not pass: 2 tests fail\nMeasured: {\"failed\":2}", ""},
 		plan.PointSessionEnd:   {"continue", "", ""},
 	} {
-		b := newBench(t, plan.Hook{Action: "act", Point: point}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+		b := newFixture(t, plan.Hook{Action: "act", Point: point}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			return sdk.HookAnswer{Outcome: "fail", Reason: "2 tests fail", Facts: json.RawMessage(`{"failed":2}`)}, nil
 		})
 		d := b.end(t, event.HookComplete)
@@ -194,10 +194,10 @@ func TestFailedCheck(t *testing.T) {
 	}
 }
 
-// U249: an action that does not keep its time is cut off, and gives no text.
+// U249: an action that exceeds its timeout is canceled and injects no text.
 func TestDeafAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, plan.Hook{Action: "act", Timeout: 1}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+		b := newFixture(t, plan.Hook{Action: "act", Timeout: 1}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 			<-ctx.Done()
 			return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "too late"}, nil
 		})
@@ -214,7 +214,7 @@ func TestDeafAction(t *testing.T) {
 
 // A text is a file of the session before the event that names it.
 func TestText(t *testing.T) {
-	b := newBench(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+	b := newFixture(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap"}, nil
 	})
 	d := b.end(t, event.HookComplete)
@@ -224,13 +224,13 @@ func TestText(t *testing.T) {
 	}
 	st := b.job.State
 	st.Injected = []event.Ref{*d.Context}
-	if got, err := Context(b.caller.Dir, st, b.job.Command.Location); err != nil || got != "mind the gap\nsaid" {
+	if got, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err != nil || got != "mind the gap\nsaid" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Context(b.caller.Dir, st, b.job.Command.Location); err == nil {
+	if _, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err == nil {
 		t.Error("a text that was changed is taken")
 	}
 }
@@ -246,7 +246,7 @@ func TestConditions(t *testing.T) {
 		`nonsense(1)`:                     {skipped: true, warning: true},
 		`iteration == 2 && 1 % iteration`: {skipped: true, warning: true},
 	} {
-		b := newBench(t, plan.Hook{Action: plan.ActionPause, Condition: text}, nil)
+		b := newFixture(t, plan.Hook{Action: plan.ActionPause, Condition: text}, nil)
 		e := b.caller.Call(t.Context(), b.job)
 		d, err := event.Decode[event.HookSkippedData](e)
 		if err != nil || (e.Type == event.HookSkipped) != want.skipped || d.Warning != want.warning || e.Volatile != want.skipped {
@@ -255,9 +255,9 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// An approval counts for what was shown: if that has changed meanwhile the question is asked again.
+// An approval counts for the shown files: if they have changed, the question is asked again.
 func TestApprovalIsBound(t *testing.T) {
-	b := newBench(t, plan.Hook{Action: plan.ActionConfirm, Message: "Good?", Supervise: true}, nil)
+	b := newFixture(t, plan.Hook{Action: plan.ActionConfirm, Message: "Good?", Supervise: true}, nil)
 	b.caller.Plan.Nodes[0].OutputPath = "docs/${SESSION}.md"
 	file := filepath.Join(b.caller.Project.Path(), "docs", "demo.md")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("the plan"), 0o644)); err != nil {
@@ -299,9 +299,9 @@ func TestApprovalIsBound(t *testing.T) {
 	}
 }
 
-// A callback that panics is contained; one that is not there any more is an error.
+// A panic of a callback is an error, and so is a missing callback.
 func TestCallbacks(t *testing.T) {
-	b := newBench(t, plan.Hook{Action: "act"}, nil)
+	b := newFixture(t, plan.Hook{Action: "act"}, nil)
 	b.job.Command.Hook = schedule.CallbackNumber(0)
 	b.job.Command.Key = b.job.Command.Location.Key(event.KeyHook, b.job.Command.Hook)
 	if d := b.end(t, event.HookComplete); d.Answer != "continue" || !strings.Contains(d.Failure.Message, "no callback 0") {
@@ -320,9 +320,9 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// A run that does not wait for the hook any more is not disturbed by it.
+// A hook whose start cannot be recorded does not run.
 func TestRefusedStart(t *testing.T) {
-	b := newBench(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+	b := newFixture(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		t.Error("it was called")
 		return sdk.HookAnswer{}, nil
 	})

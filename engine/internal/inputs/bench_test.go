@@ -10,13 +10,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// BenchmarkList gathers and writes context.json with a list of 1,000 earlier outputs and, in turn with it,
-// without one. list-ns is the median of the differences, each of two neighbours.
+// BenchmarkList writes context.json with a list of 1,000 earlier outputs and, alternately, without one. list-ns is
+// the median of the differences, each of two neighbours.
 func BenchmarkList(b *testing.B) {
 	const earlier, pairs = 1000, 51
 	dir, p := loopDir(b)
 	for i := range earlier {
-		say(b, dir, i+1)
+		writeOutput(b, dir, i+1)
 	}
 	r, n := NewReader(dir, p), 0
 	write := func(after int) time.Duration {

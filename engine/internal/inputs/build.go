@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Build gathers the context of the iteration at the place. progress is the store's name of the
-// progress file. The error is one of reading the session's directory.
+// Build returns the context of the iteration at a location. progress is the name of the progress file in the session.
+// The error is about reading the session's directory.
 func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress string) (Context, error) {
 	p, dir := r.plan, r.dir
 	node, err := store.At(p, at)
@@ -30,7 +30,7 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress
 			SessionDir: dir.Path(), StageDir: dir.Abs(string(node)), Progress: dir.Abs(progress),
 			Output: dir.Abs(it.Output()), Status: dir.Abs(it.Status()), Result: dir.Abs(it.Result()),
 		},
-		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: remaining(st, at, time.Now())},
+		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: remainingSeconds(st, at, time.Now())},
 	}
 	if at.Branch != "" {
 		scope, err := store.Provider(p, at)
@@ -44,8 +44,8 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress
 	return c, err
 }
 
-// remaining is the time that the guardrails leave for the work at a place, in whole seconds; -1 without any.
-func remaining(st state.State, at event.Location, now time.Time) int {
+// remainingSeconds returns the time that the guardrails leave at a location, in whole seconds; -1 if it is unbounded.
+func remainingSeconds(st state.State, at event.Location, now time.Time) int {
 	left, bounded := st.Remaining(at, now)
 	if !bounded {
 		return -1
@@ -73,10 +73,10 @@ func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs
 	return in, err
 }
 
-// artifacts are the files of all artifacts that there are for the node at path, nil for none.
+// artifacts returns the files of all artifacts for the node at path, nil for none.
 func (r *Reader) artifacts(st state.State, path string) map[string]string {
 	all := map[string]string{}
-	if ref, began := artifact.StartOf(r.plan, st, path); began {
+	if ref, began := artifact.StartArtifact(r.plan, st, path); began {
 		all[plan.RequiresStart] = r.dir.Abs(ref.Path)
 	}
 	siblings, _ := r.plan.Siblings(path)
@@ -91,14 +91,14 @@ func (r *Reader) artifacts(st state.State, path string) map[string]string {
 	return all
 }
 
-// fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the
-// provider's own earlier stages come before the nodes of the pipeline.
+// fromStage returns the outputs of an earlier stage, all of them or the latest. In a parallel block the provider's
+// own earlier stages come before the pipeline's nodes.
 func (r *Reader) fromStage(st state.State, at event.Location, id, selected string) (List, error) {
 	if at.Branch != "" {
 		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
 		for i, done := range ns.Branches[at.Branch].Done {
 			if block.Stages[i].ID == id {
-				return r.outputsOf(stageOf(at.Outer(), ns, at.Branch, i), done.Iterations, selected)
+				return r.iterationOutputs(branchStageLocation(at.Outer(), ns, at.Branch, i), done.Iterations, selected)
 			}
 		}
 	}
@@ -111,8 +111,8 @@ func (r *Reader) fromStage(st state.State, at event.Location, id, selected strin
 	return List{}, nil
 }
 
-// fromNode are the outputs of a node's newest visit; of a parallel block those of its last stage, by
-// provider; of a nested pipeline those of the last node of its newest run.
+// fromNode returns the outputs of a node's newest visit; of a parallel block those of its last stage, by provider; of
+// a nested pipeline those of the last node of its newest run.
 func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 	ns, ran := st.Nodes[path]
 	if !ran {
@@ -120,13 +120,13 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 	}
 	n := r.plan.Find(path)
 	if n != nil && n.Steps != nil {
-		return r.ofSteps(ns), nil
+		return r.stepOutputs(ns), nil
 	}
 	if n != nil && n.Plan != nil && len(n.Plan.Nodes) > 0 {
 		return r.fromNode(st, path+"."+n.Plan.Nodes[len(n.Plan.Nodes)-1].Path, selected)
 	}
 	if n == nil || n.Kind != plan.KindParallel {
-		return r.outputsOf(event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
+		return r.iterationOutputs(event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
 	}
 	var all List
 	last := len(n.Stages) - 1
@@ -136,7 +136,7 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 		if len(done) <= last {
 			continue
 		}
-		outputs, err := r.outputsOf(stageOf(path, ns, id, last), done[last].Iterations, selected)
+		outputs, err := r.iterationOutputs(branchStageLocation(path, ns, id, last), done[last].Iterations, selected)
 		if err != nil {
 			return List{}, err
 		}
@@ -147,8 +147,8 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 	return all, nil
 }
 
-// ofSteps are the last outputs of a node's steps, in their order.
-func (r *Reader) ofSteps(ns state.Node) List {
+// stepOutputs returns the last outputs of a node's steps, in their order.
+func (r *Reader) stepOutputs(ns state.Node) List {
 	var all List
 	for _, id := range ns.Order {
 		if ref := ns.Steps[id].Output; ref != nil {
@@ -158,8 +158,8 @@ func (r *Reader) ofSteps(ns state.Node) List {
 	return all
 }
 
-// outputsOf are the outputs of a place's completed iterations, all of them or the latest.
-func (r *Reader) outputsOf(at event.Location, completed int, selected string) (List, error) {
+// iterationOutputs returns the outputs of the completed iterations at a location, all of them or the latest.
+func (r *Reader) iterationOutputs(at event.Location, completed int, selected string) (List, error) {
 	all, err := r.list(at, completed)
 	if err != nil || selected == history || len(all.paths) == 0 {
 		return all, err
@@ -169,8 +169,8 @@ func (r *Reader) outputsOf(at event.Location, completed int, selected string) (L
 	return last, nil
 }
 
-// Returns are the returns to the node at a place, by the name of the edge; nil for none.
-func Returns(p *plan.Plan, st state.State, at event.Location) map[string]Cycle {
+// ReturnCounts returns the counts of the returns to the node at a location, by the name of the edge; nil for none.
+func ReturnCounts(p *plan.Plan, st state.State, at event.Location) map[string]Cycle {
 	nodes, _ := p.Siblings(at.Outer())
 	var returns map[string]Cycle
 	for i := range nodes {
@@ -187,7 +187,7 @@ func Returns(p *plan.Plan, st state.State, at event.Location) map[string]Cycle {
 	return returns
 }
 
-// Write puts the context into its file and returns the file's name in the store.
+// Write writes the context to its file and returns the file's name in the session.
 func Write(dir *store.Dir, it store.Iteration, c Context) (string, error) {
 	text, err := render(c)
 	if err != nil {
@@ -196,7 +196,7 @@ func Write(dir *store.Dir, it store.Iteration, c Context) (string, error) {
 	return it.Context(), dir.Replace(it.Context(), append(text, '\n'))
 }
 
-// render is [json.MarshalIndent], which lays out everything but the lists that may be long.
+// render is like [json.MarshalIndent], but does not lay out the long lists again.
 func render(c Context) ([]byte, error) {
 	previous, stages := c.Inputs.FromPreviousIterations, c.Inputs.FromStage
 	c.Inputs.FromPreviousIterations, c.Inputs.FromStage = List{}, make(map[string]List, len(stages))

@@ -15,48 +15,48 @@ type Context struct {
 	// ParallelScope is null outside parallel blocks.
 	ParallelScope *ParallelScope `json:"parallel_scope"`
 
-	// What contracts and budgets add; absent where there is none of it.
+	// Data of contracts and budgets; absent without them.
 
-	Artifact      *Artifact       `json:"artifact,omitempty"`       // that the node is to make
-	InputArtifact string          `json:"input_artifact,omitempty"` // path of the artifact that it works from
+	Artifact      *Artifact       `json:"artifact,omitempty"`       // for the node to make
+	InputArtifact string          `json:"input_artifact,omitempty"` // path of the node's input artifact
 	Step          json.RawMessage `json:"step,omitempty"`           // the step's item
-	Feedback      string          `json:"feedback,omitempty"`       // what is said of earlier work
-	// PreviousAttempt is what the visit before left, where the node is entered again because of what is said of that.
+	Feedback      string          `json:"feedback,omitempty"`       // on earlier work
+	// PreviousAttempt has the previous visit's files, if the node is entered again because of feedback on them.
 	PreviousAttempt *PreviousAttempt `json:"previous_attempt,omitempty"`
-	Resolution      string           `json:"resolution,omitempty"` // what people said since
+	Resolution      string           `json:"resolution,omitempty"` // the user's answers since then
 	Budget          *Budget          `json:"budget,omitempty"`
 	Visit           int              `json:"visit,omitempty"` // from the second one on
 	Cycle           map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
 }
 
-// Artifact is an artifact that is to be made.
+// Artifact is an artifact for the node to make.
 type Artifact struct {
 	Path   string          `json:"path"`
 	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema
 }
 
-// PreviousAttempt are paths of what the visit of a node before this one left, "" for what it did not.
+// PreviousAttempt has the paths of the files from the previous visit of a node, "" for missing ones.
 type PreviousAttempt struct {
 	Output   string `json:"output,omitempty"`
 	Artifact string `json:"artifact,omitempty"`
 }
 
-// Budget is the node's share of the tokens of prompts, and what of it the prompt has.
+// Budget is the node's share of prompt tokens, and the number of tokens in the prompt.
 type Budget struct {
 	Limit int `json:"limit"`
 	Used  int `json:"used"`
 }
 
-// Cycle says how often an edge has led back to the node, and how often it may.
+// Cycle is the number of returns to the node over an edge, and their limit.
 type Cycle struct {
 	Count int `json:"count"`
 	Limit int `json:"limit"`
 }
 
-// Stage says which node of the pipeline this is.
+// Stage identifies the node in the pipeline.
 type Stage struct {
 	ID       string `json:"id"`
-	Index    int    `json:"index"`    // in a parallel block, that in the block
+	Index    int    `json:"index"`    // in a parallel block, the index in the block
 	Template string `json:"template"` // the stage's name, "" for inline prompts
 }
 
@@ -70,29 +70,29 @@ type Paths struct {
 	Result     string `json:"result"`
 }
 
-// Inputs are what earlier work left for this iteration. No member is ever null.
+// Inputs are the results of earlier work for this iteration. No member is ever null.
 type Inputs struct {
-	// FromStage holds the outputs of the node that inputs.from names, {} without one.
+	// FromStage has the outputs of the node in inputs.from, {} without one.
 	FromStage map[string]List `json:"from_stage"`
 	// FromPreviousIterations are the outputs of this node's earlier iterations, oldest first.
 	FromPreviousIterations List `json:"from_previous_iterations"`
-	// FromInitial are the files given to the session.
+	// FromInitial has the session's input files.
 	FromInitial []string `json:"from_initial"`
-	// FromParallel holds what inputs.from_parallel names, {} without it.
+	// FromParallel has the sources in inputs.from_parallel, {} without it.
 	FromParallel FromParallel `json:"from_parallel"`
-	// Artifacts are the files of the newest artifacts of the other nodes in the node's list, by id, and of what its
-	// pipeline began with, as "$input". Absent where there are none.
+	// Artifacts has the files of the newest artifacts of the other nodes in the node's list, by id, and of the
+	// pipeline's start artifact, as "$input". Absent without any.
 	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 
 // Limits bound the work.
 type Limits struct {
 	MaxIterations int `json:"max_iterations"`
-	// RemainingSeconds is the time that the guardrails leave, as the attempt begins; -1: unbounded.
+	// RemainingSeconds is the time that the guardrails leave when the attempt begins; -1: unbounded.
 	RemainingSeconds int `json:"remaining_seconds"`
 }
 
-// ParallelScope names the folders of a provider's branch and of the whole session.
+// ParallelScope has the folders of a provider's branch and of the whole session.
 type ParallelScope struct {
 	ScopeRoot    string `json:"scope_root"`
 	PipelineRoot string `json:"pipeline_root"`

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// obstruct puts a file where a directory should be, so that nobody can say what is in it.
+// obstruct puts a file in place of a directory, so that the directory is unreadable.
 func obstruct(t *testing.T, dir *store.Dir, name string) {
 	t.Helper()
 	if err := os.RemoveAll(dir.Abs(name)); err != nil {
@@ -26,8 +26,7 @@ func obstruct(t *testing.T, dir *store.Dir, name string) {
 	}
 }
 
-// Outputs that cannot be looked for are an error that names the file, whoever asks: an agent must not be told that
-// there are none.
+// An unreadable output is an error with the file's name for every caller: an agent must not take it for missing.
 func TestOutputsThatCannotBeRead(t *testing.T) {
 	const said = "parallel-00-first/providers/a/stage-01-two/iterations"
 	end := event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}
@@ -45,7 +44,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 	}{
 		{"those of an earlier block", said, build(plan.Inputs{"from": json.RawMessage(`"first"`)}, end)},
 		{"those of a block's stage", said, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
-		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.OfNode(st, "0"); return err }},
+		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.NodeOutputs(st, "0"); return err }},
 		{"what the manifest lists", said, func(r *Reader, st state.State) error {
 			_, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Time{})
 			return err
@@ -66,7 +65,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, st := house(t)
+			r, st := newParallelSession(t)
 			obstruct(t, r.dir, tt.gone)
 			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.gone+"/001/output.md") {
 				t.Errorf("error %v, want one that names the file in %s", err, tt.gone)
@@ -75,9 +74,9 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A place, a node or a source that the plan does not know is an error as well.
+// A location, a node or a source that the plan does not have is an error, too.
 func TestInputsOfNobody(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	nowhere := event.Location{Node: "7", Visit: 1, Run: 1, Iteration: 1}
 	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {
 		t.Error("there is a context for a node that is not in the plan")
@@ -91,14 +90,14 @@ func TestInputsOfNobody(t *testing.T) {
 	}
 }
 
-// nest is a node that embeds a pipeline with one stage.
+// nest returns a node that embeds a pipeline with one stage.
 func nest(in plan.Inputs) plan.Node {
 	embedded := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
 	embedded.Session.Inputs = []string{"/given"}
 	return plan.Node{Path: "2", ID: "end", Kind: plan.KindPipeline, Inputs: in, Plan: embedded}
 }
 
-// U095: a nested pipeline is given its own files first, then what the inputs of the node that embeds it name.
+// U095: a nested pipeline gets its own files first, then those from the inputs of the node that embeds it.
 func TestInitialOfANestedPipeline(t *testing.T) {
 	first := []string{"parallel-00-first/providers/b/stage-01-two/iterations/001/output.md", "parallel-00-first/providers/a/stage-01-two/iterations/001/output.md"}
 	for _, tt := range []struct {
@@ -109,14 +108,14 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 		{"nothing but its own", nil, nil},
 		{"of a node", plan.Inputs{"from": json.RawMessage(`"first"`)}, first},
 		{"of a block, the latest of each", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "providers": ["a", "b"]}`)}, []string{
-			"parallel-00-first/providers/a/stage-00-one/iterations/003/output.md", // b said nothing
+			"parallel-00-first/providers/a/stage-00-one/iterations/003/output.md", // b has no output
 		}},
 		{"of a block, all", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "select": "history"}`)}, []string{
 			"parallel-00-first/providers/a/stage-00-one/iterations/001/output.md", "parallel-00-first/providers/a/stage-00-one/iterations/003/output.md",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, st := house(t)
+			r, st := newParallelSession(t)
 			r.plan.Nodes[2] = nest(tt.in)
 			want := []string{"/given"}
 			for _, name := range tt.want {
@@ -133,14 +132,14 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 	}
 }
 
-// What a node with steps leaves is the last output of each, in the order of the steps; one that said nothing is left out.
+// The outputs of a node with steps are the last ones of its steps, in their order, without empty ones.
 func TestOutputsOfSteps(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	r.plan.Nodes[2].Steps = &plan.Steps{}
 	st.Nodes["2"] = state.Node{Visit: 1, Run: 1, Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
 		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
 	}}
-	got, err := r.OfNode(st, "2")
+	got, err := r.NodeOutputs(st, "2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Initial are the absolute paths of the files that the pipeline in which the node at path stands was given.
+// Initial returns the absolute paths of the input files of the pipeline that contains the node at path: the
+// pipeline's own, and those from the inputs of the node that embeds it.
 func (r *Reader) Initial(st state.State, path string) ([]string, error) { return r.initial(st, path) }
 
-// OfNode are the absolute paths of all outputs of a node's newest visit; see fromNode for blocks and embedded
-// pipelines.
-func (r *Reader) OfNode(st state.State, path string) ([]string, error) {
+// NodeOutputs returns the absolute paths of all outputs of a node's newest visit; see fromNode for blocks and
+// embedded pipelines.
+func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
 	l, err := r.fromNode(st, path, history)
 	return l.paths, err
 }
@@ -38,7 +39,7 @@ func (r *Reader) initial(st state.State, path string) ([]string, error) {
 	return append(all, parallel.outputs()...), nil
 }
 
-// outputs are all that the sources show, in order.
+// outputs returns all selected outputs of the sources, in order.
 func (f FromParallel) outputs() []string {
 	var all []string
 	for _, s := range f.sources {

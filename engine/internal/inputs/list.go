@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// List is a list of outputs with the text that it has in a file. A stage may have made a thousand
-// iterations, and laying out that many lines anew for each further one would cost more than all else
-// that is done for it.
+// List is a list of outputs with its rendered text. A stage may have a thousand iterations, and rendering that many
+// lines again in each one would dominate its cost.
 type List struct {
 	paths []string // absolute, oldest first
 	text  []byte   // the paths in JSON, each on a new line, without indentation
 }
 
-// end is a length of a list.
-type end struct{ paths, text int }
+// listLength is the length of a list's prefix.
+type listLength struct{ paths, text int }
 
 func (l *List) add(path string) {
-	name, _ := json.Marshal(path) // a text always renders
+	name, _ := json.Marshal(path) // a string always marshals
 	if len(l.paths) > 0 {
 		l.text = append(l.text, ',')
 	}
@@ -26,10 +25,10 @@ func (l *List) add(path string) {
 	l.paths = append(l.paths, path)
 }
 
-func (l *List) end() end { return end{len(l.paths), len(l.text)} }
+func (l *List) length() listLength { return listLength{len(l.paths), len(l.text)} }
 
-// upTo is the beginning of the list. Adding to the list does not change it.
-func (l *List) upTo(e end) List {
+// upTo returns a prefix of the list. Later additions do not change it.
+func (l *List) upTo(e listLength) List {
 	return List{l.paths[:e.paths:e.paths], l.text[:e.text:e.text]}
 }
 
@@ -38,8 +37,7 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append([]string{}, l.paths...))
 }
 
-// fill puts the list into a document in which it is still empty, as the first member of that name at
-// that indentation.
+// fill puts the list into a document that has it empty, as the first member with the name and the indentation.
 func (l List) fill(document []byte, indent, name string) []byte {
 	key, _ := json.Marshal(name)
 	opening := slices.Concat([]byte("\n"+indent), key, []byte(": ["))

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// The lists are put into the file apart from the rest, and nobody can tell: whatever the names and paths, the file
-// is that of [json.MarshalIndent].
+// FuzzRender checks that the file equals that of [json.MarshalIndent] for any names and paths, although the lists are
+// added separately.
 func FuzzRender(f *testing.F) {
 	f.Add("plan", "a/output.md", "b/output.md", 2, 3)
 	f.Add("from_previous_iterations", "\n    \"from_previous_iterations\": []", "<&>\u2028\"\\", 1, 1)
@@ -30,7 +30,7 @@ func FuzzRender(f *testing.F) {
 		c := Context{
 			Session: one, Stage: Stage{ID: id, Template: other}, Paths: Paths{Output: one}, Commands: map[string]string{id: one},
 			Inputs: Inputs{
-				FromStage: map[string]List{id: listOf(paths(before))}, FromPreviousIterations: listOf(paths(earlier)),
+				FromStage: map[string]List{id: newList(paths(before))}, FromPreviousIterations: newList(paths(earlier)),
 				FromInitial: paths(before + earlier), FromParallel: FromParallel{list: before&1 > 0},
 			},
 		}
@@ -48,8 +48,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// U095: a list grows with the iterations; a reader that begins in the middle, as after a resume, says
-// the same as one that was there from the beginning, and so does one that is asked for less.
+// U095: a list grows with the iterations. A reader that starts in the middle, as after a resume, returns the same
+// list as one from the beginning, and so does a request for fewer.
 func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	dir, p := loopDir(t)
 	always := NewReader(dir, p)
@@ -73,8 +73,8 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	texts := map[int]string{}
 	for i := 1; i <= 40; i++ {
 		texts[i] = write(always, i)
-		if i%3 > 0 { // every third agent says nothing
-			say(t, dir, i)
+		if i%3 > 0 { // every third agent has no output
+			writeOutput(t, dir, i)
 		}
 	}
 	for _, i := range []int{40, 1, 2, 17, 40} {
@@ -102,7 +102,7 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	}
 }
 
-func listOf(paths []string) List {
+func newList(paths []string) List {
 	var l List
 	for _, p := range paths {
 		l.add(p)
@@ -114,7 +114,7 @@ func output(iteration int) string {
 	return fmt.Sprintf("stage-00-a/iterations/%03d/output.md", iteration)
 }
 
-func say(t testing.TB, dir *store.Dir, iteration int) {
+func writeOutput(t testing.TB, dir *store.Dir, iteration int) {
 	t.Helper()
 	if err := dir.Replace(output(iteration), []byte("said\n")); err != nil {
 		t.Fatal(err)

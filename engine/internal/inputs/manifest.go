@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -18,14 +19,14 @@ type Manifest struct {
 		Index  int      `json:"index"`
 		Stages []string `json:"stages"` // ids
 	} `json:"block"`
-	// Providers holds, by provider and stage, what each left, in the order of the block.
-	Providers   Members[Members[Left]] `json:"providers"`
-	CompletedAt string                 `json:"completed_at"` // UTC, seconds
+	// Providers has the outputs by provider and stage, in the order of the block.
+	Providers   OrderedObject[OrderedObject[ProviderOutput]] `json:"providers"`
+	CompletedAt string                                       `json:"completed_at"` // UTC, seconds
 }
 
-// Left is what one provider left in one stage. Paths are absolute.
-type Left struct {
-	LatestOutput string   `json:"latest_output"` // "" if it never said anything
+// ProviderOutput has the files of one provider in one stage. Paths are absolute.
+type ProviderOutput struct {
+	LatestOutput string   `json:"latest_output"` // "" if it never had output
 	Status       string   `json:"status"`        // of the last iteration; the file need not exist
 	Result       string   `json:"result"`
 	Iterations   int      `json:"iterations"`
@@ -33,8 +34,8 @@ type Left struct {
 	History      []string `json:"history"`            // outputs, oldest first; never nil
 }
 
-// WriteManifest writes the manifest of the block at the place, all of whose providers are complete, in
-// one step, and returns its reference.
+// WriteManifest writes the manifest of the block at a location atomically and returns its reference. All providers of
+// the block must be complete.
 func (r *Reader) WriteManifest(st state.State, at event.Location, now time.Time) (event.Ref, error) {
 	m, err := r.manifest(st, at.Node)
 	if err != nil {
@@ -65,44 +66,77 @@ func (r *Reader) manifest(st state.State, path string) (Manifest, error) {
 	}
 	for i := range block.Providers {
 		id := block.Providers[i].ID()
-		var stages Members[Left]
+		var stages OrderedObject[ProviderOutput]
 		for stage := range st.Nodes[path].Branches[id].Done {
-			left, err := r.left(st, block, id, stage)
+			output, err := r.providerOutput(st, block, id, stage)
 			if err != nil {
 				return m, err
 			}
-			stages = append(stages, Member[Left]{block.Stages[stage].ID, left})
+			stages = append(stages, Member[ProviderOutput]{block.Stages[stage].ID, output})
 		}
-		m.Providers = append(m.Providers, Member[Members[Left]]{id, stages})
+		m.Providers = append(m.Providers, Member[OrderedObject[ProviderOutput]]{id, stages})
 	}
 	return m, nil
 }
 
-// left is what a provider left in a stage of a block, which it has done.
-func (r *Reader) left(st state.State, block *plan.Node, id string, stage int) (Left, error) {
+// providerOutput returns the files of a provider in a completed stage of a block.
+func (r *Reader) providerOutput(st state.State, block *plan.Node, id string, stage int) (ProviderOutput, error) {
 	ns := st.Nodes[block.Path]
-	at := stageOf(block.Path, ns, id, stage)
+	at := branchStageLocation(block.Path, ns, id, stage)
 	node, err := store.At(r.plan, at)
 	if err != nil {
-		return Left{}, err
+		return ProviderOutput{}, err
 	}
 	done := ns.Branches[id].Done[stage]
 	history, err := r.Outputs(at, done.Iterations)
 	if err != nil {
-		return Left{}, err
+		return ProviderOutput{}, err
 	}
 	last := node.Iteration(done.Iterations)
-	left := Left{
+	output := ProviderOutput{
 		Status: r.dir.Abs(last.Status()), Result: r.dir.Abs(last.Result()), Iterations: done.Iterations,
 		Reason: done.EndedBy(block.Stages[stage].Termination.Type()), History: history,
 	}
 	if len(history) > 0 {
-		left.LatestOutput = history[len(history)-1]
+		output.LatestOutput = history[len(history)-1]
 	}
-	return left, nil
+	return output, nil
 }
 
-// stageOf is the place of a provider's stage in the newest visit of a block.
-func stageOf(path string, ns state.Node, id string, stage int) event.Location {
+// branchStageLocation returns the location of a provider's stage in the newest visit of a block.
+func branchStageLocation(path string, ns state.Node, id string, stage int) event.Location {
 	return event.Location{Node: fmt.Sprintf("%s.%d", path, stage), Visit: ns.Visit, Run: ns.Run, Branch: id}
+}
+
+// OrderedObject is a JSON object whose members keep their order.
+type OrderedObject[V any] []Member[V]
+
+// Member is a member of an [OrderedObject].
+type Member[V any] struct {
+	Name  string
+	Value V
+}
+
+// MarshalJSON writes {} for nil.
+func (m OrderedObject[V]) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, member := range m {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		name, err := json.Marshal(member.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(member.Value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FromParallel is what parallel blocks left for an iteration: in JSON {} if nothing was asked for, an
-// object if one source was, a list if a list was. A source whose block has not completed is {}, or left
-// out of the list.
+// FromParallel has the outputs of parallel blocks for an iteration. In JSON it is {} without a request, an object for
+// one source, a list for a list. A source whose block is incomplete is {}, or missing from the list.
 type FromParallel struct {
 	sources []Source
 	list    bool
@@ -30,16 +29,16 @@ func (f FromParallel) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// Source is what the providers of one block left in one stage.
+// Source has the outputs of a block's providers in one stage.
 type Source struct {
-	Stage     string             `json:"stage"`
-	Block     string             `json:"block"`
-	Select    string             `json:"select"`   // latest or history
-	Manifest  string             `json:"manifest"` // absolute
-	Providers Members[Selection] `json:"providers"`
+	Stage     string                   `json:"stage"`
+	Block     string                   `json:"block"`
+	Select    string                   `json:"select"`   // latest or history
+	Manifest  string                   `json:"manifest"` // absolute
+	Providers OrderedObject[Selection] `json:"providers"`
 }
 
-// Selection is what is shown of one provider. Paths are absolute.
+// Selection has the selected files of one provider. Paths are absolute.
 type Selection struct {
 	Output     string   `json:"output"` // the latest, "" if there is none
 	Status     string   `json:"status"` // the file need not exist
@@ -48,26 +47,26 @@ type Selection struct {
 	History    []string `json:"history,omitzero"` // with select: history; then never nil
 }
 
-// wanted is a source as the pipeline names it.
-type wanted struct {
+// sourceRequest is a source as the pipeline names it.
+type sourceRequest struct {
 	Stage     string   `json:"stage"`
 	Block     string   `json:"block"` // "" for the first block with the stage
 	Select    string   `json:"select"`
 	Providers []string `json:"providers"` // nil for all, in the order of the block
 }
 
-// UnmarshalJSON reads an object, or a text, which is its stage.
-func (w *wanted) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON decodes an object, or a string with the stage.
+func (w *sourceRequest) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
-		*w = wanted{}
+		*w = sourceRequest{}
 		return json.Unmarshal(data, &w.Stage)
 	}
-	type object wanted
+	type object sourceRequest
 	return json.Unmarshal(data, (*object)(w))
 }
 
-// readWanted reads inputs.from_parallel: a text, an object, or a list of these.
-func readWanted(raw json.RawMessage) (all []wanted, list bool, err error) {
+// parseSourceRequests decodes inputs.from_parallel: a string, an object, or a list of these.
+func parseSourceRequests(raw json.RawMessage) (all []sourceRequest, list bool, err error) {
 	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -75,29 +74,29 @@ func readWanted(raw json.RawMessage) (all []wanted, list bool, err error) {
 	case raw[0] == '[':
 		list, err = true, json.Unmarshal(raw, &all)
 	default:
-		all = make([]wanted, 1)
+		all = make([]sourceRequest, 1)
 		err = json.Unmarshal(raw, &all[0])
 	}
 	if err != nil {
 		return nil, false, failure.New(failure.ConfigInvalid, "read inputs.from_parallel: %w", err).
-			WithHint("it is a stage's id, an object {stage, block, providers, select}, or a list of these")
+			WithHint("write a stage's id, an object {stage, block, providers, select}, or a list of these")
 	}
 	return all, list, nil
 }
 
-// fromParallel resolves what a node asks of the blocks before the node at path.
+// fromParallel resolves a node's sources in the blocks before the node at path.
 func (r *Reader) fromParallel(st state.State, raw json.RawMessage, path string) (FromParallel, error) {
-	all, list, err := readWanted(raw)
+	all, list, err := parseSourceRequests(raw)
 	f := FromParallel{list: list}
 	if err != nil {
 		return f, err
 	}
 	for _, w := range all {
-		block, stage := r.blockWith(st, w, path)
+		block, stage := r.findBlock(st, w, path)
 		if block == nil {
 			continue
 		}
-		s, err := r.source(st, w, block, stage)
+		s, err := r.readSource(st, w, block, stage)
 		if err != nil {
 			return f, err
 		}
@@ -106,9 +105,9 @@ func (r *Reader) fromParallel(st state.State, raw json.RawMessage, path string) 
 	return f, nil
 }
 
-// blockWith is the first block before the node at path that is complete and has the stage, and the
-// stage's position in it; nil if there is none.
-func (r *Reader) blockWith(st state.State, w wanted, path string) (block *plan.Node, stage int) {
+// findBlock returns the first complete block before the node at path that has the stage, and the stage's position in
+// it; nil if there is none.
+func (r *Reader) findBlock(st state.State, w sourceRequest, path string) (block *plan.Node, stage int) {
 	nodes, position := r.plan.Siblings(path)
 	for i := range max(0, position) {
 		n := &nodes[i]
@@ -124,9 +123,9 @@ func (r *Reader) blockWith(st state.State, w wanted, path string) (block *plan.N
 	return nil, 0
 }
 
-func (r *Reader) source(st state.State, w wanted, block *plan.Node, stage int) (Source, error) {
+func (r *Reader) readSource(st state.State, w sourceRequest, block *plan.Node, stage int) (Source, error) {
 	ns := st.Nodes[block.Path]
-	s := Source{Stage: w.Stage, Block: block.ID, Select: selected(w.Select), Manifest: r.dir.Abs(ns.Artifacts[event.Manifest].Path)}
+	s := Source{Stage: w.Stage, Block: block.ID, Select: parseSelect(w.Select), Manifest: r.dir.Abs(ns.Artifacts[event.Manifest].Path)}
 	ids := w.Providers
 	if ids == nil {
 		for i := range block.Providers {
@@ -137,28 +136,28 @@ func (r *Reader) source(st state.State, w wanted, block *plan.Node, stage int) (
 		if stage >= len(ns.Branches[id].Done) { // no such provider
 			continue
 		}
-		left, err := r.left(st, block, id, stage)
+		output, err := r.providerOutput(st, block, id, stage)
 		if err != nil {
 			return s, err
 		}
-		shown := Selection{Output: left.LatestOutput, Status: left.Status, Iterations: left.Iterations, Reason: left.Reason}
+		selection := Selection{Output: output.LatestOutput, Status: output.Status, Iterations: output.Iterations, Reason: output.Reason}
 		if s.Select == history {
-			shown.History = left.History
+			selection.History = output.History
 		}
-		s.Providers = append(s.Providers, Member[Selection]{id, shown})
+		s.Providers = append(s.Providers, Member[Selection]{id, selection})
 	}
 	return s, nil
 }
 
-// The two words of select.
+// The values of select.
 const (
 	latest  = "latest"
 	history = "history"
 )
 
-// selected reads the word select: all is history, anything else that is not history is latest.
-func selected(word string) string {
-	if word == history || word == "all" {
+// parseSelect normalizes select: "all" and "history" are history, anything else is latest.
+func parseSelect(value string) string {
+	if value == history || value == "all" {
 		return history
 	}
 	return latest

@@ -14,8 +14,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// house has two blocks with a stage of the same name, of which the first is complete, and a stage.
-func house(t *testing.T) (*Reader, state.State) {
+// newParallelSession returns a session with two blocks that have a stage of the same name, of which the first is
+// complete, and a stage.
+func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
 	project, err := store.OpenProject(t.TempDir())
 	if err != nil {
@@ -45,8 +46,8 @@ func house(t *testing.T) (*Reader, state.State) {
 	}}}
 }
 
-// short is JSON with the session's directory left out.
-func short(t *testing.T, r *Reader, v any) string {
+// marshalCompact returns JSON without the session's directory.
+func marshalCompact(t *testing.T, r *Reader, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -55,9 +56,9 @@ func short(t *testing.T, r *Reader, v any) string {
 	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
 }
 
-// U095, U096, D15: the forms of from_parallel, the filter's order, and what is left out.
+// U095, U096, D15: the forms of from_parallel, the filter's order, and the omissions.
 func TestFromParallel(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	one := func(provider, history string) string {
 		output := `"P/a/stage-00-one/iterations/003/output.md"`
 		if provider == "b" {
@@ -87,13 +88,13 @@ func TestFromParallel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+			if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || short(t, r, got) != "{}" {
-		t.Errorf("a block reads itself: %s, %v", short(t, r, got), err)
+	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || marshalCompact(t, r, got) != "{}" {
+		t.Errorf("a block reads itself: %s, %v", marshalCompact(t, r, got), err)
 	}
 	for _, wrong := range []string{`7`, `{"stage":7}`, `["one",7]`, `{`} {
 		if _, err := r.fromParallel(st, json.RawMessage(wrong), "2"); err == nil {
@@ -104,7 +105,7 @@ func TestFromParallel(t *testing.T) {
 
 // U105: the manifest of a block, as the Bash engine writes it (4.10).
 func TestManifest(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	ref, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))
 	if err != nil || ref.Path != "parallel-00-first/manifest.json" {
 		t.Fatalf("%+v, %v", ref, err)
@@ -126,15 +127,15 @@ func TestManifest(t *testing.T) {
 	want := `{"block":{"name":"first","index":0,"stages":["one","two"]},"providers":{` +
 		`"b":{"one":` + left("b", "stage-00-one", "003", "3", "plateau", `""`, "") + `,"two":` + two("b") + `},` +
 		`"a":{"one":` + left("a", "stage-00-one", "003", "3", "plateau", third, first+","+third) + `,"two":` + two("a") + `}},"completed_at":"2026-01-02T02:04:05Z"}`
-	if diff := cmp.Diff(want, short(t, r, json.RawMessage(b))); diff != "" {
+	if diff := cmp.Diff(want, marshalCompact(t, r, json.RawMessage(b))); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// U106: inputs.from in a block means the provider's own earlier stages, and then the pipeline's nodes; of a
-// block it is what its last stage left, by provider.
+// U106: inputs.from in a block means the provider's own earlier stages, then the pipeline's nodes; of a block it
+// means the outputs of its last stage, by provider.
 func TestFromStageInABlock(t *testing.T) {
-	r, st := house(t)
+	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}
 	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("said\n")); err != nil {
 		t.Fatal(err)
@@ -155,19 +156,19 @@ func TestFromStageInABlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+		if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 			t.Errorf("%s at %s: %s", tt.from, tt.at.Node, diff)
 		}
 	}
 }
 
-// Whatever is written, reading it gives sources or an error, and what is resolved is JSON.
+// FuzzFromParallel checks that any text is decoded to sources or an error, and that the result is JSON.
 func FuzzFromParallel(f *testing.F) {
 	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `, "\"\"\v"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		all, list, err := readWanted(raw)
+		all, list, err := parseSourceRequests(raw)
 		if err != nil {
 			return
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Reader gathers the inputs of one session. It remembers which outputs it has found, so that the cost of
-// an iteration does not grow with those before it. It is safe for concurrent use.
+// Reader gathers the inputs of one session. It caches the outputs that it has found, so that the cost of an iteration
+// does not grow with their number. It is safe for concurrent use.
 type Reader struct {
 	dir  *store.Dir
 	plan *plan.Plan
@@ -21,19 +21,19 @@ type Reader struct {
 	nodes map[store.Node]*outputs
 }
 
-// outputs are those of a node's completed iterations.
+// outputs are the outputs of a node's completed iterations.
 type outputs struct {
-	list List  // of those with an output; only added to
-	upTo []end // by iteration, from 1: where the outputs up to it end; iterations beyond were not looked for
+	list List         // append-only
+	upTo []listLength // by iteration, from 1: the length of the list after it; later iterations are not read yet
 }
 
-// NewReader reads the session of dir, which follows the plan.
+// NewReader returns a reader for the session in dir, whose plan is p.
 func NewReader(dir *store.Dir, p *plan.Plan) *Reader {
 	return &Reader{dir: dir, plan: p, nodes: map[store.Node]*outputs{}}
 }
 
-// Outputs are the absolute paths of the outputs of a place's iterations 1 to last, which are complete,
-// in order; never nil. The caller does not change them.
+// Outputs returns the absolute paths of the outputs of the completed iterations 1 to last at a location, in order;
+// never nil. The caller must not change them.
 func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
 	l, err := r.list(at, last)
 	if l.paths == nil {
@@ -42,8 +42,8 @@ func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
 	return l.paths, err
 }
 
-// list is what Outputs says, with its text. It looks for the output of each iteration once, by name:
-// no directory is ever listed.
+// list returns the list of [Reader.Outputs] with its text. It checks each iteration's output once, by name, and lists
+// no directory.
 func (r *Reader) list(at event.Location, last int) (List, error) {
 	node, err := store.At(r.plan, at)
 	if err != nil {
@@ -53,25 +53,25 @@ func (r *Reader) list(at event.Location, last int) (List, error) {
 	defer r.mu.Unlock()
 	o, known := r.nodes[node]
 	if !known {
-		o = &outputs{upTo: make([]end, 1)}
+		o = &outputs{upTo: make([]listLength, 1)}
 		r.nodes[node] = o
 	}
 	for next := len(o.upTo); next <= last; next++ {
-		if err := r.look(o, node.Iteration(next).Output()); err != nil {
+		if err := r.addOutput(o, node.Iteration(next).Output()); err != nil {
 			return List{}, err
 		}
 	}
 	return o.list.upTo(o.upTo[max(0, last)]), nil
 }
 
-// look takes up the output of the next iteration, if it said anything.
-func (r *Reader) look(o *outputs, name string) error {
+// addOutput adds the output of the next iteration, if it has one.
+func (r *Reader) addOutput(o *outputs, name string) error {
 	switch _, err := r.dir.Stat(name); {
 	case err == nil:
 		o.list.add(r.dir.Abs(name))
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("look for %s: %w", name, err)
+		return fmt.Errorf("find %s: %w", name, err)
 	}
-	o.upTo = append(o.upTo, o.list.end())
+	o.upTo = append(o.upTo, o.list.length())
 	return nil
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// U095: the outputs of completed iterations, in order, without those that said nothing; also of fewer
-// iterations than were asked for before.
+// U095: the outputs of completed iterations, in order, without missing ones; also of fewer iterations than before.
 func TestOutputs(t *testing.T) {
 	project, err := store.OpenProject(t.TempDir())
 	if err != nil {

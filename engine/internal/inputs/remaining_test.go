@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U090: the least that the guardrails around a place leave, in whole seconds, rounded down, never below 0.
+// U090: the least time that the guardrails around a location leave, in whole seconds, rounded down, never below 0.
 func TestRemaining(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	timers := func(left map[event.Key]time.Duration) state.State {
@@ -47,7 +47,7 @@ func TestRemaining(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := remaining(tt.st, tt.at, now); got != tt.want {
+			if got := remainingSeconds(tt.st, tt.at, now); got != tt.want {
 				t.Errorf("%d seconds, want %d", got, tt.want)
 			}
 		})

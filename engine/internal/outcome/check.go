@@ -21,21 +21,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of what a check says.
+// Bounds of a check's answer.
 const (
 	maxFacts  = 1 << 20 // bytes of the file
 	maxCounts = 20
 )
 
-// filesKey is the key of a check's configuration with the paths of its files_from.
+// filesKey is the key in a check's configuration for the paths of files_from.
 const filesKey = "files"
 
-// Check makes the check that the job's command names and returns check_result, with the command's key. One that does
-// not end in its time did not pass; one that could not be made has a failure.
+// Check runs the check that the job's command names and returns check_result, with the command's key. A check that
+// exceeds its timeout has not passed; one that could not run has a failure.
 func (s *Evaluator) Check(ctx context.Context, j Job) event.Event {
-	w, started := s.work(j), time.Now()
+	e, started := s.newEvaluation(j), time.Now()
 	d := event.CheckResultData{ID: j.Command.Check, At: plan.AtExit}
-	err := w.check(ctx, &d)
+	err := e.check(ctx, &d)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -44,14 +44,14 @@ func (s *Evaluator) Check(ctx context.Context, j Job) event.Event {
 	case f.Kind == failure.HookTimeout:
 		d.Passed, d.Reason, d.Facts = false, event.Truncate(f.Message, event.MaxReason), nil
 	default:
-		d.Passed, d.Failure = false, w.failureOf(err)
-		w.log.Info("a check could not be made", "check", d.ID, "error", err)
+		d.Passed, d.Failure = false, e.failureData(err)
+		e.log.Info("a check could not run", "check", d.ID, "error", err)
 	}
 	d.DurationMS = time.Since(started).Milliseconds()
-	return event.New(event.CheckResult, w.at.Cursor(), j.Command.Key, d)
+	return event.New(event.CheckResult, e.at.Cursor(), j.Command.Key, d)
 }
 
-func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
+func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error {
 	i := slices.IndexFunc(w.Node.Checks, func(c plan.Check) bool { return c.ID == w.Command.Check })
 	if i < 0 {
 		return failure.New(failure.Internal, "the plan has no check %q at %s", w.Command.Check, w.Node.ID)
@@ -59,14 +59,14 @@ func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
 	c := w.Node.Checks[i]
 	d.At = cmp.Or(c.At, plan.AtExit)
 	if c.LeftOut != "" {
-		d.Type, d.Passed, d.LeftOut, d.Reason = typeOf(c.Config), true, true, event.Truncate(c.LeftOut, event.MaxReason)
+		d.Type, d.Passed, d.LeftOut, d.Reason = checkType(c.Config), true, true, event.Truncate(c.LeftOut, event.MaxReason)
 		return nil
 	}
-	config, wrong, err := w.configOf(c)
+	config, wrong, err := w.checkConfig(c)
 	if err != nil {
 		return err
 	}
-	d.Type = typeOf(config)
+	d.Type = checkType(config)
 	if wrong != "" {
 		d.Reason = event.Truncate(wrong, event.MaxReason)
 		return nil
@@ -75,27 +75,27 @@ func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
 	if err != nil {
 		return err
 	}
-	return w.take(answer, c, d)
+	return w.recordFacts(answer, c, d)
 }
 
-func typeOf(config json.RawMessage) string {
-	var of struct{ Type string }
-	_ = json.Unmarshal(config, &of) // the action says what is wrong with it
-	return event.Truncate(of.Type, event.MaxName)
+func checkType(config json.RawMessage) string {
+	var c struct{ Type string }
+	_ = json.Unmarshal(config, &c) // the action reports a bad configuration
+	return event.Truncate(c.Type, event.MaxName)
 }
 
-// measure calls the action. A check that fell with another call's process is made once more.
-func (w *work) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
-	answer, err := w.call(ctx, c, config)
+// measure calls the action. It repeats a call that failed because the process of another call took it down.
+func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
+	answer, err := w.callAction(ctx, c, config)
 	if err != nil && w.Uncharged != nil && w.Uncharged(err) && ctx.Err() == nil {
-		answer, err = w.call(ctx, c, config)
+		answer, err = w.callAction(ctx, c, config)
 	}
 	return answer, err
 }
 
-func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
+func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	timeout := time.Duration(c.Timeout * float64(time.Second))
-	limit := hook.Limit
+	limit := hook.DefaultTimeout
 	if timeout > 0 {
 		limit = timeout + hook.Grace
 	}
@@ -106,7 +106,7 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 		return sdk.HookAnswer{}, err
 	}
 	req := w.request(c, config, timeout)
-	if err := w.nameArtifacts(c, &req); err != nil {
+	if err := w.addArtifactPaths(c, &req); err != nil {
 		return sdk.HookAnswer{}, err
 	}
 	answer, err := action.Run(ctx, req)
@@ -116,8 +116,8 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 	return answer, err
 }
 
-// request is what the action is told. Its point is the one nearest to the check.
-func (w *work) request(c plan.Check, config json.RawMessage, timeout time.Duration) sdk.HookRequest {
+// request returns the action's request. Its point is the hook point nearest to the check.
+func (w *evaluation) request(c plan.Check, config json.RawMessage, timeout time.Duration) sdk.HookRequest {
 	req := sdk.HookRequest{
 		Key: string(w.Command.Key), Point: sdk.IterationEnd, Session: w.State.Session, Node: w.Node.ID, Stage: w.Node.Ref,
 		Iteration: w.at.Iteration, Status: "running", Config: config, Timeout: timeout, WorkDir: w.Project.Path(),
@@ -131,11 +131,11 @@ func (w *work) request(c plan.Check, config json.RawMessage, timeout time.Durati
 	return req
 }
 
-// take keeps what was measured.
-func (w *work) take(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultData) error {
-	raw, err := w.redacted(answer.Facts)
+// recordFacts writes the facts of an answer to a file and adds them to the event.
+func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultData) error {
+	raw, err := w.redactFacts(answer.Facts)
 	if err != nil {
-		return failure.New(failure.HookFailed, "the check %s says nothing that can be read: %w", c.ID, err)
+		return failure.New(failure.HookFailed, "the answer of check %s is unreadable: %w", c.ID, err)
 	}
 	facts, err := artifact.ReadFacts(raw)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *work) take(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultDat
 	if err != nil {
 		return err
 	}
-	d.Facts, d.ExitCode, d.Counts = &ref, facts.ExitCode, short(facts.Counts)
+	d.Facts, d.ExitCode, d.Counts = &ref, facts.ExitCode, truncateCounts(facts.Counts)
 	d.Passed = facts.Passed && answer.Outcome == ""
 	if !d.Passed {
 		d.Reason = event.Truncate(cmp.Or(facts.Reason, answer.Reason, "it did not pass"), event.MaxReason)
@@ -157,8 +157,8 @@ func (w *work) take(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultDat
 	return nil
 }
 
-// factsFile is beside the iteration, for a check at the entry beside the node.
-func (w *work) factsFile(c plan.Check) (string, error) {
+// factsFile returns the file in the iteration's directory, for a check at the entry in the node's.
+func (w *evaluation) factsFile(c plan.Check) (string, error) {
 	n, err := store.At(w.Plan, w.at)
 	if c.At == plan.AtEnter {
 		return n.Check(c.ID), err
@@ -166,23 +166,23 @@ func (w *work) factsFile(c plan.Check) (string, error) {
 	return n.Iteration(w.at.Iteration).Check(c.ID), err
 }
 
-// redacted are facts without secrets, as one line of JSON.
-func (w *work) redacted(facts json.RawMessage) (json.RawMessage, error) {
+// redactFacts returns the facts without secrets, as one line of JSON.
+func (w *evaluation) redactFacts(facts json.RawMessage) (json.RawMessage, error) {
 	if len(facts) > maxFacts {
-		return nil, fmt.Errorf("%d bytes, at most %d are taken", len(facts), maxFacts)
+		return nil, fmt.Errorf("%d bytes, more than the limit of %d", len(facts), maxFacts)
 	}
-	var of map[string]any
-	if err := json.Unmarshal(facts, &of); err != nil {
+	var decoded map[string]any
+	if err := json.Unmarshal(facts, &decoded); err != nil {
 		return nil, err
 	}
-	if of == nil {
+	if decoded == nil {
 		return nil, fmt.Errorf("it has no facts")
 	}
-	return json.Marshal(redaction.Data(w.Redactor, of))
+	return json.Marshal(redaction.Data(w.Redactor, decoded))
 }
 
-// short are counts as events carry them.
-func short(counts map[string]int) map[string]int {
+// truncateCounts returns the counts within the limits of an event.
+func truncateCounts(counts map[string]int) map[string]int {
 	var kept map[string]int
 	for _, key := range slices.Sorted(maps.Keys(counts)) {
 		if len(kept) == maxCounts {

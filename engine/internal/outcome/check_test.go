@@ -24,21 +24,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// checked is a bench whose node has one check.
-func checked(t *testing.T, c plan.Check, a act) *bench {
+// newCheckFixture returns a fixture whose node has one check.
+func newCheckFixture(t *testing.T, c plan.Check, a checkFunc) *fixture {
 	t.Helper()
-	b := newBench(t, a)
+	b := newFixture(t, a)
 	b.node.Checks = []plan.Check{c}
 	return b
 }
 
-// The action is told what to do, and all that it says is kept; the event has what decides.
+// The action gets the whole configuration, its facts are kept in a file, and the event has the result.
 func TestCheck(t *testing.T) {
 	var got sdk.HookRequest
 	c := plan.Check{ID: "tests", Timeout: 60, Config: json.RawMessage(`{"type":"tests","command":"go test"}`)}
-	b := checked(t, c, func(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	b := newCheckFixture(t, c, func(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 		got = req
-		return facts(`{"type":"tests","passed":false,"reason":"1 of 2 tests failed","exit_code":1,"counts":{"passed":1,"failed":1},"failed":["A"],"own":{"output":"key hunter2hunter2"}}`)(ctx, req)
+		return factsCheck(`{"type":"tests","passed":false,"reason":"1 of 2 tests failed","exit_code":1,"counts":{"passed":1,"failed":1},"failed":["A"],"own":{"output":"key hunter2hunter2"}}`)(ctx, req)
 	})
 	b.settler.Redactor = redact.New([]string{"MY_TOKEN=hunter2hunter2"})
 	d := b.check("tests")
@@ -59,10 +59,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Those at the entry belong to the visit, not to an iteration.
-// A check that the plan leaves out is in the journal, as what it is, and nothing is run for it.
+// A check that the plan skips is journaled as skipped, and its action does not run. Checks at the entry belong to the
+// visit, not to an iteration.
 func TestCheckThatIsLeftOut(t *testing.T) {
-	b := checked(t, plan.Check{ID: "lint", Optional: true, LeftOut: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
+	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, LeftOut: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			t.Error("the action was called")
 			return sdk.HookAnswer{}, nil
@@ -74,16 +74,16 @@ func TestCheckThatIsLeftOut(t *testing.T) {
 }
 
 func TestCheckAtTheEntry(t *testing.T) {
-	b := checked(t, plan.Check{ID: "before", At: plan.AtEnter, Config: json.RawMessage(`{"type":"command"}`)}, facts(`{"passed":true}`))
+	b := newCheckFixture(t, plan.Check{ID: "before", At: plan.AtEnter, Config: json.RawMessage(`{"type":"command"}`)}, factsCheck(`{"passed":true}`))
 	b.at.Iteration = 0
 	if d := b.check("before"); !d.Passed || d.At != "enter" || d.Facts.Path != "stage-01-verify/checks/before.json" {
 		t.Errorf("%+v", d)
 	}
 }
 
-// What could not be measured is never a pass, and is told apart from what did not pass.
+// A check that could not run has not passed, and differs from one that failed.
 func TestChecksThatSayNothing(t *testing.T) {
-	says := func(f string, o string, err error) act {
+	says := func(f string, o string, err error) checkFunc {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			return sdk.HookAnswer{Facts: json.RawMessage(f), Outcome: o}, err
 		}
@@ -91,23 +91,23 @@ func TestChecksThatSayNothing(t *testing.T) {
 	missing := failure.New(failure.HookFailed, "the command of the check exited with 127").WithHint("install it")
 	for _, tt := range []struct {
 		name           string
-		act            act
+		act            checkFunc
 		reason, kind   string
 		message, facts string
 	}{
 		{"no program", says("", "", missing), "", "hook_failed", "the command of the check exited with 127", ""},
 		{"it crashed", says("", "", failure.New(failure.ProviderCrashed, "gone")), "", "provider_crashed", "gone", ""},
 		{"another error", says("", "", errors.New("odd")), "", "internal", "odd", ""},
-		{"no facts", says("", "", nil), "", "hook_failed", "the check c says nothing that can be read: unexpected end of JSON input", ""},
-		{"null", says("null", "", nil), "", "hook_failed", "the check c says nothing that can be read: it has no facts", ""},
-		{"facts of another kind", says(`{"passed":"yes"}`, "", nil), "", "hook_failed", "the check c: read what a check measured: ", ""},
-		{"too much", says(`{"output":"`+strings.Repeat("x", maxFacts)+`"}`, "", nil), "", "hook_failed", "the check c says nothing that can be read: 10", ""},
+		{"no facts", says("", "", nil), "", "hook_failed", "the answer of check c is unreadable: unexpected end of JSON input", ""},
+		{"null", says("null", "", nil), "", "hook_failed", "the answer of check c is unreadable: it has no facts", ""},
+		{"facts of another kind", says(`{"passed":"yes"}`, "", nil), "", "hook_failed", "the check c: read the facts of a check: ", ""},
+		{"too much", says(`{"output":"`+strings.Repeat("x", maxFacts)+`"}`, "", nil), "", "hook_failed", "the answer of check c is unreadable: 10", ""},
 		{"no time", says("", "", failure.New(failure.HookTimeout, "the command of the check did not end within 1s")), "the command of the check did not end within 1s", "", "", ""},
 		{"an outcome is worse than its facts", says(`{"passed":true}`, "fail", nil), "it did not pass", "", "", "there"},
 		{"nothing said", says(`{}`, "", nil), "it did not pass", "", "", "there"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, tt.act).check("c")
+			d := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, tt.act).check("c")
 			if d.Passed || d.Reason != tt.reason || (d.Facts != nil) != (tt.facts != "") {
 				t.Errorf("%+v", d)
 			}
@@ -122,11 +122,11 @@ func TestChecksThatSayNothing(t *testing.T) {
 	}
 }
 
-// An action that does not keep its time is cut off, and has not passed.
+// An action that exceeds its timeout is canceled and has not passed.
 func TestCheckThatHangs(t *testing.T) {
-	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.Grace, 0: hook.Limit} {
+	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.Grace, 0: hook.DefaultTimeout} {
 		synctest.Test(t, func(t *testing.T) {
-			b := checked(t, plan.Check{ID: "c", Timeout: timeout, Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+			b := newCheckFixture(t, plan.Check{ID: "c", Timeout: timeout, Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 				<-ctx.Done()
 				return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, nil
 			})
@@ -139,9 +139,9 @@ func TestCheckThatHangs(t *testing.T) {
 	}
 }
 
-// A check that is stopped says so: it is made again when the run goes on.
+// A stopped check has a failure: it runs again when the run continues.
 func TestCheckThatIsStopped(t *testing.T) {
-	b := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 		<-ctx.Done()
 		return sdk.HookAnswer{}, failure.New(failure.HookTimeout, "cut off")
 	})
@@ -155,11 +155,11 @@ func TestCheckThatIsStopped(t *testing.T) {
 	}
 }
 
-// A check that fell with another call's process is made once more.
+// A check that failed with another call's process runs once more.
 func TestCheckThatIsSpared(t *testing.T) {
 	fell := errors.New("the process fell during another call")
 	calls := 0
-	b := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		if calls++; calls == 1 {
 			return sdk.HookAnswer{}, fell
 		}
@@ -172,13 +172,13 @@ func TestCheckThatIsSpared(t *testing.T) {
 }
 
 func TestCheckThatThePlanLacks(t *testing.T) {
-	if d := checked(t, plan.Check{ID: "c"}, nil).check("d"); d.Failure == nil || !strings.Contains(d.Failure.Message, `no check "d"`) {
+	if d := newCheckFixture(t, plan.Check{ID: "c"}, nil).check("d"); d.Failure == nil || !strings.Contains(d.Failure.Message, `no check "d"`) {
 		t.Errorf("%+v", d)
 	}
 }
 
-// B7: files are taken from the artifact that the node is given, so that no agent chooses what it is measured by; else
-// from its own. They are paths within the project and nothing else.
+// B7: the files come from the node's input artifact, so that an agent cannot choose what measures it; else from its
+// own. They must be paths inside the project.
 func TestFilesOfAnArtifact(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, tt := range []struct {
@@ -207,7 +207,7 @@ func TestFilesOfAnArtifact(t *testing.T) {
 				Files json.RawMessage
 			}
 			c := plan.Check{ID: "c", At: tt.at, FilesFrom: "files", Config: json.RawMessage(`{"type":"command"}`)}
-			b := checked(t, c, func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+			b := newCheckFixture(t, c, func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 				err := json.Unmarshal(req.Config, &told)
 				return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, err
 			})

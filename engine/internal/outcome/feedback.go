@@ -11,60 +11,60 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// maxFeedback bounds the text for whoever works next, in bytes.
+// maxFeedback bounds the feedback for the next agent, in bytes.
 const maxFeedback = 64 << 10
 
-// keepFeedback writes what whoever works next is told because of the outcome, nil where there is nothing to tell.
-func (k *settling) keepFeedback(o plan.Outcome) (*event.Ref, error) {
+// writeFeedback writes the feedback that an outcome has for the next agent, nil without any.
+func (k *iterationEvaluation) writeFeedback(o plan.Outcome) (*event.Ref, error) {
 	if o == plan.OutcomeSuccess || o == plan.OutcomeSkip {
-		return nil, nil //nolint:nilnil // a success needs no words
+		return nil, nil //nolint:nilnil // a success needs no feedback
 	}
 	text := k.feedback(o)
 	if text == "" {
-		return nil, nil //nolint:nilnil // there is nothing to tell
+		return nil, nil //nolint:nilnil // nothing to write
 	}
-	ref, err := k.Dir.Write(k.it.Feedback(), []byte(text))
+	ref, err := k.Dir.Write(k.iterationDir.Feedback(), []byte(text))
 	return &ref, err
 }
 
-// feedback is what the agent says, then what was measured.
-func (k *settling) feedback(o plan.Outcome) string {
+// feedback returns the agent's text, then the failed checks, the failed steps and the artifact's faults.
+func (k *iterationEvaluation) feedback(o plan.Outcome) string {
 	claims := k.reading.Result.Claims
-	var words string
+	var text string
 	if field := k.Node.Transitions[o].Feedback; field != "" {
-		words = result.Lines(artifact.Field(k.found.Data, field))
+		text = result.Lines(artifact.Field(k.candidate.Data, field))
 	}
-	parts := []string{cmp.Or(strings.TrimSpace(words), strings.TrimSpace(claims.Feedback), strings.TrimSpace(claims.Why()))}
+	parts := []string{cmp.Or(strings.TrimSpace(text), strings.TrimSpace(claims.Feedback), strings.TrimSpace(claims.Why()))}
 	if o == plan.OutcomeEscalate && claims.Escalation != nil {
-		parts = append(parts, asked(*claims.Escalation))
+		parts = append(parts, escalationText(*claims.Escalation))
 	}
 	for _, m := range k.loop.Measured {
 		switch {
 		case m.Failure != nil:
 			parts = append(parts, fmt.Sprintf("Check %s could not be made: %s", m.ID, m.Failure.Message))
 		case !m.Passed:
-			parts = append(parts, missed(m.ID, m.Reason, k.facts[m.ID]))
+			parts = append(parts, checkFailureText(m.ID, m.Reason, k.facts[m.ID]))
 		}
 	}
-	for _, step := range k.failed() {
+	for _, step := range k.failedStepReasons() {
 		parts = append(parts, "S"+step[1:])
 	}
 	if len(k.faults) > 0 {
-		parts = append(parts, fmt.Sprintf("The artifact in %s is not what the contract says:\n%s", k.found.From, bullets(k.faults)))
+		parts = append(parts, fmt.Sprintf("The artifact in %s is not what the contract says:\n%s", k.candidate.From, bulletList(k.faults)))
 	}
-	return joined(parts)
+	return joinParts(parts)
 }
 
-func bullets[T fmt.Stringer](list []T) string {
+func bulletList[T fmt.Stringer](list []T) string {
 	var b strings.Builder
-	for _, of := range list {
-		b.WriteString("- " + of.String() + "\n")
+	for _, item := range list {
+		b.WriteString("- " + item.String() + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// asked is what a person is to say.
-func asked(e result.Escalation) string {
+// escalationText renders the questions of an escalation.
+func escalationText(e result.Escalation) string {
 	var parts []string
 	if e.Type != "" {
 		parts = append(parts, "A person is needed: "+e.Type)
@@ -78,8 +78,8 @@ func asked(e result.Escalation) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// missed is a check that did not pass.
-func missed(id, reason string, f artifact.Facts) string {
+// checkFailureText describes a check that did not pass.
+func checkFailureText(id, reason string, f artifact.Facts) string {
 	text := fmt.Sprintf("Check %s did not pass: %s", id, reason)
 	if len(f.Failed) > 0 {
 		text += "\nFailed:\n- " + strings.Join(f.Failed, "\n- ")
@@ -90,18 +90,18 @@ func missed(id, reason string, f artifact.Facts) string {
 	return text
 }
 
-// joined are the parts that say something, with a line between them, and no more than is allowed.
-func joined(parts []string) string {
-	var said []string
+// joinParts joins the parts that are not empty with a blank line, truncated to [maxFeedback].
+func joinParts(parts []string) string {
+	var kept []string
 	for _, p := range parts {
 		if p != "" {
-			said = append(said, p)
+			kept = append(kept, p)
 		}
 	}
-	if len(said) == 0 {
+	if len(kept) == 0 {
 		return ""
 	}
-	text := strings.Join(said, "\n\n") + "\n"
+	text := strings.Join(kept, "\n\n") + "\n"
 	if len(text) > maxFeedback {
 		const cut = "…\n"
 		text = strings.ToValidUTF8(text[:maxFeedback-len(cut)], "") + cut

@@ -18,23 +18,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Bounds of the paths that a check is given.
+// Bounds of a check's paths.
 const (
 	maxFiles = 500
 	maxPath  = 4096 // bytes
 )
 
-// configOf is the check's configuration for the action. Where it is to look at files that an artifact names, they are
-// in it; wrong says what is wrong with them: nothing is measured then, and the check does not pass.
-func (w *work) configOf(c plan.Check) (config json.RawMessage, wrong string, err error) {
+// checkConfig returns the check's configuration, with the paths of files_from. If wrong is not empty, it says why the
+// paths are invalid: the check does not run and has not passed.
+func (w *evaluation) checkConfig(c plan.Check) (config json.RawMessage, wrong string, err error) {
 	if c.FilesFrom == "" {
 		return c.Config, "", nil
 	}
-	named, err := w.filesFrom(c)
+	value, err := w.resolveFilesFrom(c)
 	if err != nil {
 		return c.Config, "", err
 	}
-	files, wrong := w.checked(c.FilesFrom, named)
+	files, wrong := w.checkPaths(c.FilesFrom, value)
 	if wrong != "" {
 		return c.Config, wrong, nil
 	}
@@ -49,9 +49,9 @@ func (w *work) configOf(c plan.Check) (config json.RawMessage, wrong string, err
 	return config, "", err
 }
 
-// filesFrom is the value of the field: of the effective input, so that no agent chooses what it is measured by; else,
-// after the attempt, of the artifact that the agent has just made.
-func (w *work) filesFrom(c plan.Check) (any, error) {
+// resolveFilesFrom returns the field's value from the node's effective input, so that an agent cannot choose what
+// measures it; else, after the attempt, from the agent's artifact.
+func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
 	input, err := artifact.EffectiveInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (w *work) filesFrom(c plan.Check) (any, error) {
 		return v, nil
 	}
 	if w.loop.Attempted != nil && c.At != plan.AtEnter && w.Node.Artifact != nil {
-		own, err := w.own()
+		own, err := w.ownArtifact()
 		if err != nil {
 			return nil, err
 		}
@@ -68,33 +68,33 @@ func (w *work) filesFrom(c plan.Check) (any, error) {
 			return v, nil
 		}
 	}
-	return nil, failure.New(failure.ResultMissing, "no artifact has the field %s, which the check %s takes its files from", c.FilesFrom, c.ID).
-		WithHint("files_from names a field of the artifact that the node is given (inputs.from, else the node before), or of its own")
+	return nil, failure.New(failure.ResultMissing, "no artifact has the field %s, which files_from of check %s names", c.FilesFrom, c.ID).
+		WithHint("name a field of the input artifact (inputs.from, else the node before) or of the node's own artifact in files_from")
 }
 
-// own is the artifact that the attempt left, nil if there is none that can be read.
-func (w *work) own() (map[string]any, error) {
+// ownArtifact returns the data of the attempt's artifact, nil without a readable one.
+func (w *evaluation) ownArtifact() (map[string]any, error) {
 	it, err := w.iteration()
 	if err != nil {
 		return nil, err
 	}
-	r, err := w.reading()
+	r, err := w.readResult()
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.left(it, r).Find(w.Node.Artifact)
+	found, err := w.artifactSources(it, r).Find(w.Node.Artifact)
 	if err != nil || found.Data == nil {
 		return nil, err
 	}
-	data, err := w.mapped(found.Data)
+	data, err := w.mapOutputs(found.Data)
 	if err != nil {
 		return nil, err
 	}
-	return data, w.complete(data)
+	return data, w.completeArtifact(data)
 }
 
-// complete takes the secrets out of what the agent left, and puts in what is carried over. data is changed.
-func (w *work) complete(data map[string]any) error {
+// completeArtifact redacts the agent's data and adds the carried fields. It changes data.
+func (w *evaluation) completeArtifact(data map[string]any) error {
 	redaction.Data(w.Redactor.Agent(), data)
 	if len(w.Node.Artifact.Carry) == 0 {
 		return nil
@@ -106,25 +106,26 @@ func (w *work) complete(data map[string]any) error {
 	return err
 }
 
-// checked are the paths as a command may be given them: of files of the project, none of which looks like an option.
-func (w *work) checked(field string, v any) (files []string, wrong string) {
-	list, ok := pathsOf(v)
+// checkPaths returns the paths as arguments of a command: existing paths inside the project, none of which looks like
+// an option. wrong says which one is invalid.
+func (w *evaluation) checkPaths(field string, v any) (files []string, wrong string) {
+	list, ok := pathList(v)
 	if !ok || len(list) == 0 {
-		return nil, field + " names no files: it is " + short60(result.Lines(v))
+		return nil, field + " names no files: it is " + shortenLine(result.Lines(v))
 	}
 	if len(list) > maxFiles {
-		return nil, fmt.Sprintf("%s names %d files, at most %d are taken", field, len(list), maxFiles)
+		return nil, fmt.Sprintf("%s names %d files, more than the limit of %d", field, len(list), maxFiles)
 	}
 	for _, name := range list {
 		clean := path.Clean(name)
 		if name == "" || len(name) > maxPath || strings.ContainsRune(name, 0) || path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, short60(name))
+			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, shortenLine(name))
 		}
 		switch _, err := w.Project.Stat(clean); {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Sprintf("%s names %q, which does not exist", field, short60(name))
-		case err != nil: // a link that leads out of the project
-			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, short60(name), err)
+			return nil, fmt.Sprintf("%s names %q, which does not exist", field, shortenLine(name))
+		case err != nil: // a link that leaves the project
+			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, shortenLine(name), err)
 		}
 		if strings.HasPrefix(clean, "-") {
 			clean = "./" + clean
@@ -134,24 +135,25 @@ func (w *work) checked(field string, v any) (files []string, wrong string) {
 	return files, ""
 }
 
-// pathsOf is a list of paths, each a text or an object with the member path, or one text; false for anything else.
-func pathsOf(v any) ([]string, bool) {
+// pathList returns the paths in a list of strings or of objects with the member path, or a single path; false for
+// anything else.
+func pathList(v any) ([]string, bool) {
 	items, isList := v.([]any)
 	if !isList {
 		return artifact.Texts(v)
 	}
-	named := make([]any, len(items))
+	paths := make([]any, len(items))
 	for i, item := range items {
-		named[i] = item
-		if of, isMap := item.(map[string]any); isMap {
-			named[i] = of["path"]
+		paths[i] = item
+		if object, isMap := item.(map[string]any); isMap {
+			paths[i] = object["path"]
 		}
 	}
-	return artifact.Texts(named)
+	return artifact.Texts(paths)
 }
 
-// short60 is a text for one line of a message.
-func short60(s string) string {
+// shortenLine returns the first 60 bytes of a text, in one line.
+func shortenLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) <= 60 {
 		return s
@@ -159,28 +161,28 @@ func short60(s string) string {
 	return strings.ToValidUTF8(s[:60], "") + "…"
 }
 
-// nameArtifacts says where the artifacts lie that a check may look at: what the agent has just left, what the node works
-// from, what its pipeline began with.
-func (w *work) nameArtifacts(c plan.Check, req *sdk.HookRequest) error {
+// addArtifactPaths adds the paths of the artifacts that a check may read: the agent's own, the node's input, and the
+// start artifact of its pipeline.
+func (w *evaluation) addArtifactPaths(c plan.Check, req *sdk.HookRequest) error {
 	if in, has := artifact.InputOf(w.Plan, w.State, w.Node, w.at); has {
 		req.InputArtifactFile = w.Dir.Abs(in.Ref.Path)
 	}
 	req.StageDir = w.Project.StageDir(w.Node)
-	if ref, began := artifact.StartOf(w.Plan, w.State, w.at.Outer()); began {
+	if ref, began := artifact.StartArtifact(w.Plan, w.State, w.at.Outer()); began {
 		req.StartArtifactFile = w.Dir.Abs(ref.Path)
 	}
 	if w.Node.Artifact == nil || w.loop.Attempted == nil || c.At == plan.AtEnter {
 		return nil
 	}
-	left, err := w.keepLeft()
-	req.ArtifactFile = left
+	file, err := w.writeAgentArtifact()
+	req.ArtifactFile = file
 	return err
 }
 
-// keepLeft writes what the agent left as a file that checks can read, with what is carried over and in the form of a kept
-// artifact, and returns its path; "" where nothing can be read.
-func (w *work) keepLeft() (string, error) {
-	data, err := w.own()
+// writeAgentArtifact writes the agent's artifact, with its carried fields and in the stored form, to a file for
+// checks. It returns the path, "" without a readable artifact.
+func (w *evaluation) writeAgentArtifact() (string, error) {
+	data, err := w.ownArtifact()
 	if err != nil || data == nil {
 		return "", err
 	}

@@ -11,60 +11,60 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Inspect looks at the input artifact of the node that the job is about, and returns input_checked, with the command's
-// key: the node can begin with it, is skipped because of it, or cannot begin, and why.
+// Inspect checks the input artifact of the job's node and returns input_checked, with the command's key: the node can
+// begin, is skipped, or cannot begin, and why.
 func (s *Evaluator) Inspect(j Job) event.Event {
-	in := &inspection{work: s.work(j)}
+	in := &inspection{evaluation: s.newEvaluation(j)}
 	if err := in.inspect(); err != nil {
-		in.data.Failure = in.failureOf(err)
-		in.data.Failure.Escalate = true // its input would be the same
+		in.data.Failure = in.failureData(err)
+		in.data.Failure.Escalate = true // a retry would get the same input
 	}
-	in.data.Warnings = in.told()
+	in.data.Warnings = in.warningTexts()
 	return event.New(event.InputChecked, in.at.Cursor(), j.Command.Key, in.data)
 }
 
-// inspection is one look at an input artifact.
+// inspection is the check of one input artifact.
 type inspection struct {
-	*work
-	given    artifact.Effective
+	*evaluation
+	input    artifact.Effective
 	warnings []string
 	data     event.InputCheckedData
 }
 
-// inspect is first whether the node can begin, then whether it need not, then what it begins with.
+// inspect checks whether the node can begin, then whether it is skipped, then writes its input.
 func (in *inspection) inspect() error {
 	var err error
-	if in.given, err = artifact.EffectiveInput(in.Dir, in.Plan, in.State, in.Node, in.at); err != nil {
+	if in.input, err = artifact.EffectiveInput(in.Dir, in.Plan, in.State, in.Node, in.at); err != nil {
 		return err
 	}
-	in.data.From = in.given.From
-	if err := in.require(); err != nil {
+	in.data.From = in.input.From
+	if err := in.checkRequired(); err != nil {
 		return err
 	}
-	if in.holds() {
+	if in.skipHolds() {
 		if err := in.skip(); err != nil || in.data.Skip {
 			return err
 		}
 	}
-	in.data.Input, err = in.handIn(in.given)
+	in.data.Input, err = in.writeInput(in.input)
 	return err
 }
 
-// require holds the input against requires of the node.
-func (in *inspection) require() error {
+// checkRequired checks the input against the node's requires.
+func (in *inspection) checkRequired() error {
 	began := in.State.Nodes[in.at.Outer()].From == ""
-	missing, null := in.given.Lacks(in.given.Demanded(in.Node.Requires, began))
+	missing, null := in.input.Lacks(in.input.Demanded(in.Node.Requires, began))
 	for _, field := range null {
-		in.warnf("%s of %s, which %s requires, is null", field, in.given.Name(), in.Node.ID)
+		in.warnf("%s of %s, which %s requires, is null", field, in.input.Name(), in.Node.ID)
 	}
 	if len(missing) > 0 {
-		return in.given.Unfit(in.Node.ID, missing)
+		return in.input.Unfit(in.Node.ID, missing)
 	}
 	return nil
 }
 
-// holds evaluates skip_when. What cannot be evaluated does not hold.
-func (in *inspection) holds() bool {
+// skipHolds evaluates skip_when. An expression that cannot be evaluated does not hold.
+func (in *inspection) skipHolds() bool {
 	if in.Node.SkipWhen == "" {
 		return false
 	}
@@ -73,18 +73,17 @@ func (in *inspection) holds() bool {
 		in.warnf("skip_when of %s cannot be read, so that the node is not skipped: %v", in.Node.ID, err)
 		return false
 	}
-	holds, err := c.Eval(in.given.Data)
+	holds, err := c.Eval(in.input.Data)
 	if err != nil {
 		in.warnf("skip_when of %s cannot be evaluated, so that the node is not skipped: %v", in.Node.ID, err)
 	}
 	return holds
 }
 
-// skip passes the node over. Where it has a contract, there has to be an artifact that fits it: if what the input has
-// does not come to one, the node works after all.
+// skip skips the node. A node with a contract needs a valid artifact from its input; without one it is not skipped.
 func (in *inspection) skip() error {
 	if contract := in.Node.Artifact; contract != nil {
-		data, err := in.passed(contract)
+		data, err := in.skippedArtifact(contract)
 		if err != nil {
 			return err
 		}
@@ -93,12 +92,12 @@ func (in *inspection) skip() error {
 			return err
 		}
 		if len(faults) > 0 {
-			in.warnf("skip_when of %s holds, but what %s has is not what the contract says, so that the node is not skipped: %s", in.Node.ID, in.given.Name(), faults[0])
+			in.warnf("skip_when of %s holds, but what %s has is not what the contract says, so that the node is not skipped: %s", in.Node.ID, in.input.Name(), faults[0])
 			return nil
 		}
 		ref, err := artifact.Write(in.Dir, in.Plan, in.at, artifact.Artifact{
 			Meta: artifact.MetaOf(in.Node, time.Now()), Data: data,
-			Metadata: artifact.Metadata{PipelineID: in.State.RunID, Warnings: in.told()},
+			Metadata: artifact.Metadata{PipelineID: in.State.RunID, Warnings: in.warningTexts()},
 		})
 		if err != nil {
 			return err
@@ -109,19 +108,19 @@ func (in *inspection) skip() error {
 	return nil
 }
 
-// passed is the artifact of a node that is skipped. That of one that wraps something has all that it was given, as if what
-// it wraps had handed out nothing.
-func (in *inspection) passed(contract *plan.Artifact) (map[string]any, error) {
-	data := in.given.Passed(contract)
+// skippedArtifact returns the artifact of a skipped node. For a node that wraps something it contains the whole
+// input, as if the output were empty.
+func (in *inspection) skippedArtifact(contract *plan.Artifact) (map[string]any, error) {
+	data := in.input.SkippedArtifact(contract)
 	if in.Node.Wraps == nil {
 		return data, nil
 	}
-	given, err := in.mapped(nil)
+	all, err := in.mapOutputs(nil)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(given, data)
-	return given, nil
+	maps.Copy(all, data)
+	return all, nil
 }
 
 func (in *inspection) warnf(format string, args ...any) {
@@ -134,8 +133,8 @@ const (
 	maxWarning  = 300 // bytes
 )
 
-// told are the warnings as an event and an artifact have them.
-func (in *inspection) told() []string {
+// warningTexts returns the warnings as written to the event and the artifact.
+func (in *inspection) warningTexts() []string {
 	var all []string
 	for i, text := range in.warnings {
 		if i == maxWarnings {

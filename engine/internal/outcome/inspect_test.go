@@ -16,11 +16,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// entered is a bench whose node was entered from the first one, which made an artifact of the data, on top of what the
-// run began with; nil for none.
-func entered(t *testing.T, began, made map[string]any) *bench {
+// newInputFixture returns a fixture whose node was entered from the first one. The start artifact has the data began,
+// the first node's artifact has made; nil for none.
+func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	t.Helper()
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.at.Iteration = 0
 	n := b.state.Nodes["1"]
 	n.Inspect = true
@@ -44,7 +44,7 @@ func entered(t *testing.T, began, made map[string]any) *bench {
 	return b
 }
 
-func (b *bench) inspected() event.InputCheckedData {
+func (b *fixture) inspect() event.InputCheckedData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyInput, 1)
 	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Location: b.at, Key: key}, Node: b.node, State: b.state})
@@ -55,7 +55,8 @@ func (b *bench) inspected() event.InputCheckedData {
 	return d
 }
 
-// U140, U141: by the node that the run came from; missing is an error, null is a warning, an unknown pair passes.
+// U140, U141: the node that the run came from decides. A missing field is an error, null is a warning, an unknown
+// pair passes.
 func TestRequires(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "spec": nil}
 	made := map[string]any{"goal": "ship", "tasks": nil, "scope": map[string]any{"files": 2, "area": nil}}
@@ -83,14 +84,14 @@ func TestRequires(t *testing.T) {
 		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, made: made},
 		{
 			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
-			warnings: []string{"spec of what the run began with, which verify requires, is null"},
+			warnings: []string{"spec of the run's input, which verify requires, is null"},
 		},
 		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := entered(t, tt.began, tt.made)
+			b := newInputFixture(t, tt.began, tt.made)
 			b.node.Requires = tt.requires
-			d := b.inspected()
+			d := b.inspect()
 			if diff := cmp.Diff(tt.warnings, d.Warnings); diff != "" || d.Skip || d.Artifact != nil {
 				t.Errorf("%s %+v", diff, d)
 			}
@@ -114,36 +115,36 @@ func TestRequires(t *testing.T) {
 	}
 }
 
-// What the run began with counts as the start of a node that it began with, and not of one that it came to.
+// The start artifact satisfies requires of the start only for the node that the run began with.
 func TestRequiresOfTheStartOnly(t *testing.T) {
-	b := entered(t, map[string]any{"a": 1}, nil)
+	b := newInputFixture(t, map[string]any{"a": 1}, nil)
 	b.node.Requires = map[string][]string{"$input": {"x"}}
 	n := b.state.Nodes["1"]
 	n.From = "0"
 	b.state.Nodes["1"] = n
-	if d := b.inspected(); d.Failure != nil || d.From != "$input" {
+	if d := b.inspect(); d.Failure != nil || d.From != "$input" {
 		t.Errorf("%+v", d)
 	}
 }
 
-// An artifact that is not what was recorded, or of another version than is known, keeps the node from beginning.
+// An artifact that was changed, or has another major version, keeps the node from beginning.
 func TestInspectUnreadable(t *testing.T) {
-	b := entered(t, nil, map[string]any{"goal": "ship"})
+	b := newInputFixture(t, nil, map[string]any{"goal": "ship"})
 	b.node.SkipWhen = "goal == nil"
 	b.settler.Plan.Nodes[0].Artifact = &plan.Artifact{Version: "2.0"}
-	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || !strings.Contains(d.Failure.Message, "version 1.0, which is not known here") {
+	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || !strings.Contains(d.Failure.Message, "version 1.0, but its contract") {
 		t.Errorf("%+v", d.Failure)
 	}
 	b.settler.Plan.Nodes[0].Artifact = nil
 	if err := os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
+	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
 		t.Errorf("%+v", d.Failure)
 	}
 }
 
-// B4: a node that its input makes needless passes on what its contract carries over, with defaults where that lacks.
+// B4: a skipped node passes on the fields that its contract carries, with defaults for missing ones.
 func TestSkipWhen(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "original_request": "do it"}
 	made := map[string]any{"priority": "low", "questions": []any{map[string]any{"priority": "optional"}}, "notes": nil}
@@ -173,9 +174,9 @@ func TestSkipWhen(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := entered(t, began, made)
+			b := newInputFixture(t, began, made)
 			b.node.SkipWhen, b.node.Artifact = tt.when, tt.contract
-			d := b.inspected()
+			d := b.inspect()
 			if d.Skip != tt.skip || d.Failure != nil || (d.Reason == "skip_when holds: "+tt.when) != tt.skip || d.From != "plan" {
 				t.Errorf("%+v", d)
 			}
@@ -199,16 +200,16 @@ func TestSkipWhen(t *testing.T) {
 	}
 }
 
-// What a node requires comes first: one that lacks it is not skipped, and says so.
+// Required fields are checked first: a node that lacks one is not skipped, and fails.
 func TestRequiresBeforeSkip(t *testing.T) {
-	b := entered(t, nil, map[string]any{"a": nil})
+	b := newInputFixture(t, nil, map[string]any{"a": nil})
 	b.node.Requires, b.node.SkipWhen = map[string][]string{"plan": {"a", "b"}}, "true"
-	if d := b.inspected(); d.Failure == nil || d.Skip || len(d.Warnings) != 1 {
+	if d := b.inspect(); d.Failure == nil || d.Skip || len(d.Warnings) != 1 {
 		t.Errorf("%+v", d)
 	}
 	b.node.Requires = map[string][]string{"plan": {"a"}}
 	b.node.Artifact = &plan.Artifact{}
-	d := b.inspected()
+	d := b.inspect()
 	if !d.Skip || d.Artifact == nil {
 		t.Fatalf("%+v", d)
 	}
@@ -217,7 +218,7 @@ func TestRequiresBeforeSkip(t *testing.T) {
 	}
 }
 
-// The event stays small, whatever is wrong.
+// The event stays small for any number of warnings.
 func TestManyWarnings(t *testing.T) {
 	made := map[string]any{}
 	var fields []string
@@ -225,19 +226,19 @@ func TestManyWarnings(t *testing.T) {
 		name := strings.Repeat("f", 200) + string(rune('a'+i%26)) + strings.Repeat("x", i)
 		made[name], fields = nil, append(fields, name, "no"+name)
 	}
-	b := entered(t, nil, made)
+	b := newInputFixture(t, nil, made)
 	b.node.Requires = map[string][]string{"plan": fields}
-	d := b.inspected()
+	d := b.inspect()
 	if len(d.Warnings) != 21 || d.Warnings[20] != "and 480 more" || d.Failure == nil || len(d.Failure.Faults) > event.MaxFaults {
 		t.Errorf("%d warnings, %+v", len(d.Warnings), d.Failure)
 	}
 }
 
-// A pipeline that a node embeds begins with the effective input of the node, in a file of its own.
+// An embedded pipeline begins with the effective input of its node, in a file of its own.
 func TestEmbeddedInput(t *testing.T) {
-	b := entered(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
+	b := newInputFixture(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
 	b.node.Kind, b.node.Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "in", Kind: plan.KindStage, Artifact: &plan.Artifact{}}}}
-	d := b.inspected()
+	d := b.inspect()
 	if d.Input == nil || d.Input.Path != "artifacts/01-verify.input.v1.yaml" || d.Failure != nil {
 		t.Fatalf("%+v", d)
 	}
@@ -249,17 +250,17 @@ func TestEmbeddedInput(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 	b.node.SkipWhen = "true"
-	if d := b.inspected(); !d.Skip || d.Input != nil {
+	if d := b.inspect(); !d.Skip || d.Input != nil {
 		t.Errorf("a skipped one begins with something: %+v", d)
 	}
 }
 
-// U152: a node that wraps something and is skipped passes on all that it was given.
+// U152: a skipped node that wraps something passes on its whole input.
 func TestSkippedWrapPassesOn(t *testing.T) {
-	b := entered(t, nil, map[string]any{"goal": "ship", "notes": "none"})
+	b := newInputFixture(t, nil, map[string]any{"goal": "ship", "notes": "none"})
 	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
 	b.node.Wraps = &plan.Wraps{Run: "true"}
-	d := b.inspected()
+	d := b.inspect()
 	if !d.Skip || d.Artifact == nil {
 		t.Fatalf("%+v", d)
 	}
@@ -272,13 +273,13 @@ func TestSkippedWrapPassesOn(t *testing.T) {
 	}
 }
 
-// What is told of a failure is bounded, whatever was printed, and does not end within a character.
+// The feedback of a failure is bounded for any output, and does not end within a character.
 func TestFeedbackIsBounded(t *testing.T) {
-	text := joined([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
+	text := joinParts([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
 	if len(text) > maxFeedback || !strings.HasSuffix(text, "ä…\n") {
 		t.Errorf("%d bytes, which end in %q", len(text), text[len(text)-8:])
 	}
-	if joined([]string{"", ""}) != "" {
+	if joinParts([]string{"", ""}) != "" {
 		t.Error("nothing to say is said")
 	}
 }

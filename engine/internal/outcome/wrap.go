@@ -9,13 +9,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// What a node that wraps or embeds something hands in and out (REQUIREMENTS U027).
-
-// handIn keeps what the node hands to the pipeline that it embeds, or to what it wraps, nil for other nodes: its effective
-// input, or what is mapped of that.
-func (w *work) handIn(input artifact.Effective) (*event.Ref, error) {
+// writeInput writes the input of the pipeline that the node embeds, or of the thing it wraps (REQUIREMENTS U027): the
+// effective input or its mapped fields. It returns nil for other nodes.
+func (w *evaluation) writeInput(input artifact.Effective) (*event.Ref, error) {
 	if w.Node.Wraps == nil && w.Node.Plan == nil {
-		return nil, nil //nolint:nilnil // nothing to hand in is no error
+		return nil, nil //nolint:nilnil // no input is no error
 	}
 	data := input.Data
 	if w.Node.Wraps != nil {
@@ -31,16 +29,16 @@ func (w *work) handIn(input artifact.Effective) (*event.Ref, error) {
 	return &ref, err
 }
 
-// userRequest is what whoever started the run said, "" for nothing.
-func (w *work) userRequest() string {
+// userRequest returns the run's context override, "" for none.
+func (w *evaluation) userRequest() string {
 	if o := w.Plan.Pipeline.Overrides; o != nil {
 		return o.Context
 	}
 	return ""
 }
 
-// mapped is the artifact that comes of what was handed out; of a node that wraps nothing it is just that.
-func (w *work) mapped(outputs map[string]any) (map[string]any, error) {
+// mapOutputs returns the artifact for the outputs of what the node wraps; without wraps the outputs themselves.
+func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) {
 	if w.Node.Wraps == nil {
 		return outputs, nil
 	}
@@ -48,32 +46,32 @@ func (w *work) mapped(outputs map[string]any) (map[string]any, error) {
 	if !has {
 		return artifact.Outputs(w.Node.Wraps, nil, outputs), nil
 	}
-	given, err := in.Load(w.Dir)
+	input, err := in.Load(w.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return artifact.Outputs(w.Node.Wraps, given.Data, outputs), nil
+	return artifact.Outputs(w.Node.Wraps, input.Data, outputs), nil
 }
 
-// handOut makes what the wrapped pipeline came to the artifact of the node: artifact_written, or error.
-func (w *work) handOut() event.Event {
-	ref, err := w.keepHanded()
+// completePipelineNode writes the artifact of a node that wraps a pipeline: it returns artifact_written, or error.
+func (w *evaluation) completePipelineNode() event.Event {
+	ref, err := w.writePipelineArtifact()
 	if err != nil {
-		return event.New(event.Error, w.at.Cursor(), w.Command.Key, w.failureOf(err))
+		return event.New(event.Error, w.at.Cursor(), w.Command.Key, w.failureData(err))
 	}
 	return event.New(event.ArtifactWritten, w.at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: ref})
 }
 
-func (w *work) keepHanded() (event.Ref, error) {
-	outputs, err := w.delivered()
+func (w *evaluation) writePipelineArtifact() (event.Ref, error) {
+	outputs, err := w.pipelineOutput()
 	if err != nil {
 		return event.Ref{}, err
 	}
-	data, err := w.mapped(outputs)
+	data, err := w.mapOutputs(outputs)
 	if err != nil {
 		return event.Ref{}, err
 	}
-	if err := w.promised(data); err != nil {
+	if err := w.validateArtifact(data); err != nil {
 		return event.Ref{}, err
 	}
 	ns := w.State.Nodes[w.at.Outer()]
@@ -83,8 +81,8 @@ func (w *work) keepHanded() (event.Ref, error) {
 	})
 }
 
-// delivered are the fields of what the pipeline came to, none where it came to nothing.
-func (w *work) delivered() (map[string]any, error) {
+// pipelineOutput returns the fields of the pipeline's last artifact, none without one.
+func (w *evaluation) pipelineOutput() (map[string]any, error) {
 	_, ref, has := schedule.Deliverable(w.Plan, w.State, w.at.Outer())
 	if !has {
 		return map[string]any{}, nil
@@ -93,17 +91,17 @@ func (w *work) delivered() (map[string]any, error) {
 	return a.Data, err
 }
 
-// promised completes data by the contract of the node, and says what is wrong with it.
-func (w *work) promised(data map[string]any) error {
+// validateArtifact completes data by the node's contract and returns its faults as an error.
+func (w *evaluation) validateArtifact(data map[string]any) error {
 	if w.Node.Artifact == nil {
 		return nil
 	}
-	if err := w.complete(data); err != nil {
+	if err := w.completeArtifact(data); err != nil {
 		return err
 	}
 	faults, err := artifact.Faults(data, w.Node.Artifact)
 	if err == nil && len(faults) > 0 {
-		err = artifact.InvalidError("what pipeline "+w.Node.Ref+" came to", faults)
+		err = artifact.InvalidError("the output of pipeline "+w.Node.Ref, faults)
 	}
 	return err
 }

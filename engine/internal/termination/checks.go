@@ -30,7 +30,7 @@ func (Checks) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, er
 	for _, raw := range req.Checks {
 		var c Measured
 		if err := json.Unmarshal(raw, &c); err != nil {
-			return sdk.Decision{}, fmt.Errorf("read what a check measured: %w", err)
+			return sdk.Decision{}, fmt.Errorf("read the facts of a check: %w", err)
 		}
 		if c.At != plan.AtExit || c.LeftOut {
 			continue

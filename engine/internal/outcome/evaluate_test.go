@@ -25,27 +25,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// act is a check action that answers what a test says.
-type act func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
+// checkFunc is a check action that returns a test's answer.
+type checkFunc func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
-func (a act) Describe() sdk.Component { return sdk.Component{Name: plan.ActionCheck} }
+func (a checkFunc) Describe() sdk.Component { return sdk.Component{Name: plan.ActionCheck} }
 
-func (a act) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+func (a checkFunc) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	return a(ctx, req)
 }
 
-func (a act) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAction, error) {
+func (a checkFunc) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAction, error) {
 	return a, nil
 }
 
-// facts answers with what was measured.
-func facts(f string) act {
+// factsCheck returns a check that answers with the facts.
+func factsCheck(f string) checkFunc {
 	return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{Facts: json.RawMessage(f)}, nil
 	}
 }
 
-// agent is a provider that writes its result, and files beside it.
+// agent is a provider that writes its result and further files.
 type agent struct {
 	result, output string
 	files          map[string]string
@@ -64,8 +64,8 @@ func (a agent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded, Output: a.output, Usage: &sdk.Usage{InputTokens: &in, OutputTokens: &out}}, err
 }
 
-// bench is a session whose second node has a contract.
-type bench struct {
+// fixture is a session whose second node has a contract.
+type fixture struct {
 	t       *testing.T
 	settler *Evaluator
 	node    *plan.Node
@@ -73,7 +73,7 @@ type bench struct {
 	at      event.Location
 }
 
-func newBench(t *testing.T, checks act) *bench {
+func newFixture(t *testing.T, checks checkFunc) *fixture {
 	t.Helper()
 	project, err := store.OpenProject(t.TempDir())
 	if err != nil {
@@ -88,7 +88,7 @@ func newBench(t *testing.T, checks act) *bench {
 		{Path: "0", ID: "plan", Kind: plan.KindStage},
 		{Path: "1", ID: "verify", Kind: plan.KindStage, Ref: "verifier", Prompt: "look", Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "fixed", "max": 2}},
 	}}
-	return &bench{
+	return &fixture{
 		t: t, node: &p.Nodes[1], at: event.Location{Node: "1", Visit: 1, Run: 1, Iteration: 1},
 		settler: &Evaluator{Plan: p, Project: project, Dir: dir, Actions: checks, Log: hclog.NewNullLogger()},
 		state: state.State{Session: "demo", RunID: "PL-1", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "1", Nodes: map[string]state.Node{
@@ -97,14 +97,14 @@ func newBench(t *testing.T, checks act) *bench {
 	}
 }
 
-func (b *bench) loop(change func(*state.Loop)) {
+func (b *fixture) loop(change func(*state.Loop)) {
 	n := b.state.Nodes["1"]
 	change(&n.Loop)
 	b.state.Nodes["1"] = n
 }
 
-// attempt makes the attempt.
-func (b *bench) attempt(a agent) {
+// attempt performs the attempt.
+func (b *fixture) attempt(a agent) {
 	b.t.Helper()
 	s := b.settler
 	m := attempt.Runner{Plan: s.Plan, Project: s.Project, Dir: s.Dir, Inputs: inputs.NewReader(s.Dir, s.Plan), Providers: a, Log: s.Log}
@@ -119,7 +119,7 @@ func (b *bench) attempt(a agent) {
 	b.loop(func(l *state.Loop) { l.Attempted = &d })
 }
 
-func (b *bench) check(id string) event.CheckResultData {
+func (b *fixture) check(id string) event.CheckResultData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyCheck, 1)
 	e := b.settler.Check(b.t.Context(), Job{Command: schedule.Command{Kind: schedule.Check, Key: key, Location: b.at, Check: id}, Node: b.node, State: b.state})
@@ -134,7 +134,7 @@ func (b *bench) check(id string) event.CheckResultData {
 	return d
 }
 
-func (b *bench) settle() event.Event {
+func (b *fixture) evaluate() event.Event {
 	key := b.at.Key(event.KeySettle, 1)
 	e := b.settler.Evaluate(Job{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
 	if e.Key != key || e.Attempt != 1 {
@@ -143,9 +143,9 @@ func (b *bench) settle() event.Event {
 	return e
 }
 
-func (b *bench) settled() event.IterationCompleteData {
+func (b *fixture) evaluateComplete() event.IterationCompleteData {
 	b.t.Helper()
-	e := b.settle()
+	e := b.evaluate()
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil || e.Type != event.IterationComplete {
 		b.t.Fatalf("%s %s %v", e.Type, e.Data, err)
@@ -153,7 +153,7 @@ func (b *bench) settled() event.IterationCompleteData {
 	return d
 }
 
-func (b *bench) text(ref *event.Ref) string {
+func (b *fixture) text(ref *event.Ref) string {
 	b.t.Helper()
 	if ref == nil {
 		return ""
@@ -167,7 +167,7 @@ func (b *bench) text(ref *event.Ref) string {
 
 const report = `{"type":"object","required":["status"],"properties":{"status":{"enum":["pass","fail"]}}}`
 
-// verdict is the contract of a verifier.
+// verdict returns the contract of a verifier.
 func verdict() *plan.Artifact {
 	return &plan.Artifact{
 		Type: "verification_report", Schema: json.RawMessage(report), KernelFields: map[string]string{"test_results": "checks.tests.counts"},
@@ -180,8 +180,8 @@ const (
 	good = `{"type":"tests","passed":true,"exit_code":0,"counts":{"passed":3,"failed":0},"passed_tests":["A","B","C"]}`
 )
 
-// D6: what an agent claims of tests counts for nothing where they are measured, and only makes worse what passes. The
-// numbers in the artifact are the measured ones.
+// D6: measured tests overrule the agent's claims, which can only make a passing outcome worse. The artifact has the
+// measured numbers.
 func TestOutcomes(t *testing.T) {
 	for _, tt := range []struct {
 		name, facts, result, file, output string
@@ -216,7 +216,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "the agent reports an error", facts: good, result: `{"summary":"no disk","decision":"error"}`, file: "status: pass", outcome: "error", message: "no disk", counts: `{"failed":0,"passed":3}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, facts(tt.facts))
+			b := newFixture(t, factsCheck(tt.facts))
 			b.node.Artifact = verdict()
 			b.node.Checks = []plan.Check{{ID: "tests", Config: json.RawMessage(`{"type":"tests"}`)}}
 			b.node.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeFail: {To: "plan", Feedback: "notes"}}
@@ -226,7 +226,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			b.attempt(a)
 			b.check("tests")
-			d := b.settled()
+			d := b.evaluateComplete()
 			got := []string{d.Outcome, d.Message, b.text(d.Feedback)}
 			if diff := cmp.Diff([]string{tt.outcome, tt.message, tt.feedback}, got); diff != "" {
 				t.Error(diff)
@@ -247,15 +247,15 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// DIALECT B3: the artifact in its envelope; iteration_complete repeats what readers want of the attempt.
+// DIALECT B3: the artifact has its envelope, and iteration_complete repeats the attempt's data for readers.
 func TestSettleKeeps(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "2.1"}
 	b.attempt(agent{
 		result: `{"summary":"done","work":{"files_touched":["a.go"],"items_completed":["x"]},"decision":"stop","signals":{"notes":"n","risk":"high"},"steps":{"s2":"failed","s1":"failed","s3":"done"}}`,
 		files:  map[string]string{"artifact.json": `{"b":{"c":[1,"yes"]},"a":12345678901,"_artifact_meta":{"version":"2.9"}}`},
 	})
-	d := b.settled()
+	d := b.evaluateComplete()
 	want := event.IterationCompleteData{
 		Decision: "continue", Reason: "n", Ask: "stop", Stage: "verify", Summary: "done", FilesTouched: []string{"a.go"}, ItemsCompleted: []string{"x"},
 		Signals: event.Signals{Risk: "high", Notes: "n"}, Result: d.Result, Output: d.Output, Usage: d.Usage, DurationMS: b.state.Nodes["1"].Loop.Attempted.DurationMS,
@@ -286,7 +286,7 @@ func TestSettleKeeps(t *testing.T) {
 	}
 }
 
-// ACODE-ORCH-001: a bad artifact is an error with everything that is wrong, and the attempt may be made again.
+// ACODE-ORCH-001: an invalid artifact is a retryable error with all its faults.
 func TestBadArtifacts(t *testing.T) {
 	for _, tt := range []struct{ name, file, kind, message string }{
 		{"none", "", "result_missing", "the agent left no artifact"},
@@ -295,14 +295,14 @@ func TestBadArtifacts(t *testing.T) {
 		{"two faults", "{status: maybe}", "result_invalid", "the artifact in artifact.yaml is not what the contract says: $.test_results: VAL-001: is checks.tests.counts, which was not measured; $.status: VAL-008"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newFixture(t, nil)
 			b.node.Artifact = verdict()
 			a := agent{result: `{"summary":"s"}`, output: "Note: I am done"}
 			if tt.file != "" {
 				a.files = map[string]string{"artifact.yaml": tt.file}
 			}
 			b.attempt(a)
-			e := b.settle()
+			e := b.evaluate()
 			d, err := event.Decode[event.FailureData](e)
 			if err != nil || e.Type != event.Error {
 				t.Fatalf("%s %s %v", e.Type, e.Data, err)
@@ -321,7 +321,7 @@ func TestBadArtifacts(t *testing.T) {
 	}
 }
 
-// Checks say more than their own pass: one that did not pass counts, whatever becomes of those that could not be made.
+// A failed check counts, whatever the result of those that could not run.
 func TestMeasured(t *testing.T) {
 	passed := state.Measurement{ID: "a", Passed: true}
 	failed := state.Measurement{ID: "b", Reason: "exit 1"}
@@ -337,15 +337,15 @@ func TestMeasured(t *testing.T) {
 		{[]state.Measurement{unknown, passed}, plan.OutcomeError, "check c could not be made: no such program"},
 		{[]state.Measurement{unknown, failed}, plan.OutcomeFail, "check b did not pass: exit 1; check c could not be made: no such program"},
 	} {
-		if o, m := measured(tt.checks); o != tt.outcome || m != tt.message {
+		if o, m := checksOutcome(tt.checks); o != tt.outcome || m != tt.message {
 			t.Errorf("%v: %q %q", tt.checks, o, m)
 		}
 	}
 }
 
-// A pass over steps has no agent of its own: its result and output are made of theirs.
+// An iteration of steps has no agent of its own: its result and output are made of theirs.
 func TestSettleAPassOverSteps(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 	b.node.Artifact = &plan.Artifact{KernelFields: map[string]string{"ok": "checks.build.passed"}}
 	ref, err := b.settler.Dir.Write("stage-01-verify/iterations/001/checks/build.json", []byte(`{"type":"command","passed":true}`))
@@ -363,7 +363,7 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	}
 	n.Loop.Measured = []state.Measurement{{ID: "build", At: plan.AtExit, Passed: true, Facts: &ref}}
 	b.state.Nodes["1"] = n
-	d := b.settled()
+	d := b.evaluateComplete()
 	if d.Outcome != "success" || d.Summary != "3 of 3 steps are done" || !cmp.Equal(d.FilesTouched, []string{"a", "b"}) || !cmp.Equal(d.ItemsCompleted, []string{"s1", "s2", "s3"}) {
 		t.Errorf("%+v", d)
 	}
@@ -374,13 +374,13 @@ func TestSettleAPassOverSteps(t *testing.T) {
 		t.Errorf("artifact %q", got)
 	}
 	n.Steps["s3"] = state.Step{Status: state.StepFailed, Reason: "no compiler", StepData: event.StepData{ID: "s3"}}
-	d = b.settled()
+	d = b.evaluateComplete()
 	if d.Outcome != "fail" || d.Message != "step s3 failed: no compiler" || b.text(d.Feedback) != "Step s3 failed: no compiler\n" {
 		t.Errorf("%+v %q", d, b.text(d.Feedback))
 	}
 }
 
-// Where more steps failed than a line of the journal holds, none is named, which means all of them.
+// If the failed steps do not fit into a journal line, none is named, which means all of them.
 func TestFailedSteps(t *testing.T) {
 	many := make([]any, 600)
 	for i := range many {
@@ -395,22 +395,22 @@ func TestFailedSteps(t *testing.T) {
 		{[]any{1}, nil},
 		{many, nil},
 	} {
-		k := &settling{found: artifact.Found{Data: map[string]any{"failed_steps": tt.named}}}
+		k := &iterationEvaluation{candidate: artifact.Candidate{Data: map[string]any{"failed_steps": tt.named}}}
 		if diff := cmp.Diff(tt.want, k.failedSteps()); diff != "" {
 			t.Error(diff)
 		}
 	}
 }
 
-// What a session's own file is, is known by its digest: one that was changed settles nothing.
+// A session file whose digest has changed is an error.
 func TestSettleNoticesChangedFiles(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{}
 	b.attempt(agent{result: `{"summary":"s","artifact":{"a":1}}`})
 	if err := os.WriteFile(b.settler.Dir.Abs("stage-01-verify/iterations/001/result.json"), []byte(`{"summary":"other"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e := b.settle()
+	e := b.evaluate()
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil || d.ErrorType != string(failure.StateCorrupt) || d.Retryable {
 		t.Errorf("%s %s %v", e.Type, e.Data, err)

@@ -26,68 +26,68 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// told is what the agent of an attempt is told.
-type told struct {
+// promptData is the prompt of an attempt and the data in it.
+type promptData struct {
 	prompt string
-	// The parts of a contract; zero without one.
-	artifact inputs.Artifact
-	input    string          // path of the artifact that the node works from
-	step     json.RawMessage // the step's item
-	feedback string
-	earlier  briefing.Attempted
-	budget   *inputs.Budget // nil without a limit
-	cuts     []briefing.Cut
+	// The contract's data; zero without a contract.
+	artifact      inputs.Artifact
+	inputArtifact string          // path of the node's input artifact
+	step          json.RawMessage // the step's item
+	feedback      string
+	previousVisit briefing.VisitFiles
+	budget        *inputs.Budget // nil without a limit
+	cuts          []briefing.Cut
 }
 
-// tell puts the prompt together: the template with its variables replaced, what has no place in it, and the brief of
-// policy.context. The error of a prompt that is too long comes with what was told so far.
-func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
-	if a.node.WrapsCommand() { // which reads its inputs, and no prompt
-		return a.contract()
+// buildPrompt builds the prompt: the template with its variables replaced, the data that it does not reference, and
+// the sections of policy.context. If the prompt is too long, the data comes with the error.
+func (a *attempt) buildPrompt(ctx context.Context, paths inputs.Paths) (promptData, error) {
+	if a.node.WrapsCommand() { // a command reads its inputs, not a prompt
+		return a.contractData()
 	}
-	template, err := a.template()
+	template, err := a.readTemplate()
 	if err != nil {
-		return told{}, err
+		return promptData{}, err
 	}
-	said, err := hook.Context(a.Dir, a.state, a.command.Location)
+	userContext, err := hook.InjectedContext(a.Dir, a.state, a.command.Location)
 	if err != nil {
-		return told{}, err
+		return promptData{}, err
 	}
-	t, err := a.contract()
+	t, err := a.contractData()
 	if err == nil {
-		t.earlier, err = briefing.Earlier(a.Dir, a.Plan, a.state, a.command.Location)
+		t.previousVisit, err = briefing.PreviousVisit(a.Dir, a.Plan, a.state, a.command.Location)
 	}
 	if err != nil {
 		return t, err
 	}
-	v := a.vars(paths, said)
-	var homeless []string
+	v := a.promptVars(paths, userContext)
+	var sections []string
 	if a.node.HasContract() {
-		v.Contract = &prompt.Contract{Artifact: t.artifact.Path, InputArtifact: t.input, Feedback: fenced("feedback", t.feedback), Step: briefing.Escape(string(t.step))}
-		homeless = a.homeless(template, t, paths)
+		v.Contract = &prompt.Contract{Artifact: t.artifact.Path, InputArtifact: t.inputArtifact, Feedback: section("feedback", t.feedback), Step: briefing.Escape(string(t.step))}
+		sections = a.unplacedSections(template, t, paths)
 	} else if t.feedback != "" {
-		homeless = []string{fenced("feedback", t.feedback)}
+		sections = []string{section("feedback", t.feedback)}
 	}
-	text := withWord(template, prompt.Resolve(template, v), said)
-	if faults := a.faults(); faults != "" {
-		homeless = append(homeless, fenced("artifact faults", faults))
+	text := appendUserContext(template, prompt.Resolve(template, v), userContext)
+	if faults := a.faultReport(); faults != "" {
+		sections = append(sections, section("artifact faults", faults))
 	}
 	if a.node.HasContract() {
-		homeless = append(homeless, nonEmpty(fenced("superseded attempt", a.unfinished()))...)
+		sections = append(sections, nonEmpty(section("superseded attempt", a.supersededReport()))...)
 	}
-	t.prompt = strings.Join(append([]string{text}, homeless...), "\n\n")
-	return a.addBrief(ctx, t)
+	t.prompt = strings.Join(append([]string{text}, sections...), "\n\n")
+	return a.addContextSections(ctx, t)
 }
 
-// fenced is a text as a section of the prompt, "" for none.
-func fenced(name, text string) string {
+// section returns a text as a section of the prompt, "" for an empty text.
+func section(name, text string) string {
 	if text == "" {
 		return ""
 	}
 	return strings.TrimRight(briefing.Fence(name, text), "\n")
 }
 
-func (a *attempt) template() (string, error) {
+func (a *attempt) readTemplate() (string, error) {
 	if a.node.Prompt != "" {
 		return a.node.Prompt, nil
 	}
@@ -98,31 +98,30 @@ func (a *attempt) template() (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", failure.New(failure.ConfigInvalid, "read prompt of %s: %w", a.node.ID, err).
-			WithHint("the plan names this file; put it back, or start a new session to compile again")
+			WithHint("restore this file, which the plan names, or start a new session to compile again")
 	}
 	return string(b), nil
 }
 
-func (a *attempt) vars(paths inputs.Paths, said string) prompt.Vars {
+func (a *attempt) promptVars(paths inputs.Paths, userContext string) prompt.Vars {
 	at := a.command.Location
 	v := prompt.Vars{
 		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		OutputPath: a.outputName(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), said), "\n"),
+		OutputPath: a.declaredPath(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), userContext), "\n"),
 	}
-	if name := a.mirrored(); name != "" {
+	if name := a.stageOutput(); name != "" {
 		v.Output = a.Dir.Abs(name)
 	}
 	return v
 }
 
-// withWord ends a prompt that has no place for what people and hooks said with it: their word to the agent is not
-// lost.
-func withWord(template, text, said string) string {
-	if said == "" || strings.Contains(template, "${CONTEXT}") {
+// appendUserContext appends the texts of users and hooks to a prompt whose template has no ${CONTEXT}.
+func appendUserContext(template, text, userContext string) string {
+	if userContext == "" || strings.Contains(template, "${CONTEXT}") {
 		return text
 	}
-	return text + "\n\n" + said
+	return text + "\n\n" + userContext
 }
 
 func nonEmpty(texts ...string) []string {
@@ -135,9 +134,9 @@ func nonEmpty(texts ...string) []string {
 	return out
 }
 
-// contract gathers what a contract adds to what the agent is told; feedback, without one too, where an edge brought it.
-func (a *attempt) contract() (told, error) {
-	var t told
+// contractData returns the data of the node's contract; without a contract only feedback.
+func (a *attempt) contractData() (promptData, error) {
+	var t promptData
 	var err error
 	at := a.command.Location
 	ns := a.state.Nodes[at.Outer()]
@@ -152,7 +151,7 @@ func (a *attempt) contract() (told, error) {
 		t.artifact = inputs.Artifact{Path: a.Dir.Abs(file), Schema: c.Schema}
 	}
 	if in, has := artifact.InputOf(a.Plan, a.state, a.node, at); has {
-		t.input = a.Dir.Abs(in.Ref.Path)
+		t.inputArtifact = a.Dir.Abs(in.Ref.Path)
 	}
 	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
 		t.step, err = a.Dir.ReadRef(step.Item)
@@ -161,20 +160,20 @@ func (a *attempt) contract() (told, error) {
 	return t, err
 }
 
-// artifactFile is where the artifact goes: the steps of a node make one together.
+// artifactFile returns the artifact's file; all steps of a node share one.
 func (a *attempt) artifactFile(ns state.Node) (string, error) {
 	at := a.command.Location
 	if at.Step == "" {
-		return a.reports.Artifact(), nil
+		return a.outputDir.Artifact(), nil
 	}
 	at.Step = ""
 	dir, err := store.At(a.Plan, at)
 	return dir.Iteration(max(1, ns.Loop.Iteration)).Artifact(), err
 }
 
-// refused is what was wrong with the result that the last attempt here left, "" where it failed for another reason or
-// did not. What was wrong with its artifact is a section of its own.
-func (a *attempt) refused() string {
+// resultFailure returns why the previous attempt's result was rejected, "" for any other failure or none. Faults of
+// its artifact have their own section.
+func (a *attempt) resultFailure() string {
 	f := a.loop().Failure
 	if f == nil || len(f.Faults) > 0 || !a.node.HasContract() {
 		return ""
@@ -187,10 +186,11 @@ func (a *attempt) refused() string {
 	}
 }
 
-// feedback is what was wrong with what the last attempt left, else what the last iteration here came to, else the last one of the node, else why the node was entered
-// again; "" where all of that was a success. Under the strategy focused a step is told what concerns it.
+// feedback returns the first of: the previous attempt's result failure, the feedback of this loop's last iteration,
+// that of the node's last one, the reason of the re-entry. Under the strategy focused a step gets only the lines that
+// concern it.
 func (a *attempt) feedback(ns state.Node) (string, error) {
-	if said := a.refused(); said != "" {
+	if said := a.resultFailure(); said != "" {
 		return said, nil
 	}
 	for _, ref := range []*event.Ref{a.loop().Feedback, ns.Loop.Feedback, ns.Feedback} {
@@ -200,30 +200,30 @@ func (a *attempt) feedback(ns state.Node) (string, error) {
 		text, err := a.Dir.ReadRef(*ref)
 		said := strings.TrimRight(string(text), "\n")
 		if step := a.command.Location.Step; step != "" && ref != a.loop().Feedback && a.Plan.PolicyOf(a.node).Context == briefing.Focused {
-			said = briefing.Naming(said, step, ns.Order)
+			said = briefing.FeedbackForStep(said, step, ns.Order)
 		}
 		return said, err
 	}
 	return ns.Cause, nil
 }
 
-// homeless is what a template with a contract has no place for, each as a section.
-func (a *attempt) homeless(template string, t told, paths inputs.Paths) []string {
+// unplacedSections returns the contract data that the template does not reference, one section each.
+func (a *attempt) unplacedSections(template string, t promptData, paths inputs.Paths) []string {
 	var sections []string
 	add := func(variable, name, text string) {
 		if text != "" && !strings.Contains(template, variable) {
-			sections = append(sections, fenced(name, text))
+			sections = append(sections, section(name, text))
 		}
 	}
-	add("${ARTIFACT}", "artifact", a.artifactWanted(t.artifact, paths))
+	add("${ARTIFACT}", "artifact", a.artifactInstructions(t.artifact, paths))
 	add("${STEP}", "step "+a.command.Location.Step, string(t.step))
 	add("${FEEDBACK}", "feedback", t.feedback)
 	return sections
 }
 
-// artifactWanted says what artifact the node is to make, and where it goes; "" if none is wanted, or by all steps
-// together: then the prompt has to say which one writes it.
-func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string {
+// artifactInstructions tells the agent which artifact to make and where to put it; "" without an artifact. For steps
+// the prompt has to say which one writes it.
+func (a *attempt) artifactInstructions(to inputs.Artifact, paths inputs.Paths) string {
 	c := a.node.Artifact
 	if c == nil || a.command.Location.Step != "" {
 		return ""
@@ -258,11 +258,11 @@ func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string 
 	return b.String()
 }
 
-// addBrief ends the prompt with what an earlier attempt came to that is to be made better, and with the sections of
-// policy.context: as much of them as the node's share of policy.budget leaves room for.
-func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
+// addContextSections appends the previous visit's files and the sections of policy.context, cut to the node's share
+// of policy.budget.
+func (a *attempt) addContextSections(ctx context.Context, t promptData) (promptData, error) {
 	policy, count := a.Plan.PolicyOf(a.node), tokens.For(a.node.Provider.Model)
-	share, limited, err := a.share(ctx, policy.Budget)
+	share, limited, err := a.promptLimit(ctx, policy.Budget)
 	if err != nil {
 		return t, err
 	}
@@ -277,7 +277,7 @@ func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
 		Plan: a.Plan, Project: a.Project, Dir: a.Dir, Inputs: a.Inputs, Redactor: a.Redactor,
 		State: a.state, Node: a.node, Location: a.command.Location, Prompt: t.prompt,
 	}
-	earlier, err := source.EarlierSections(t.earlier)
+	earlier, err := source.PreviousVisitSections(t.previousVisit)
 	if err != nil {
 		return t, err
 	}
@@ -300,40 +300,65 @@ func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
 	return t, nil
 }
 
-// share is how many tokens the prompt may have.
-func (a *attempt) share(ctx context.Context, b *plan.Budget) (limit int, limited bool, err error) {
-	var takesIn int64
+// promptLimit returns the prompt's limit in tokens.
+func (a *attempt) promptLimit(ctx context.Context, b *plan.Budget) (limit int, limited bool, err error) {
+	var contextTokens int64
 	if b.NeedsContext(a.node.ID) {
 		provider, err := a.Providers.Provider(ctx, a.node.Provider.Type)
 		if err != nil {
 			return 0, false, err
 		}
-		if takesIn, err = ContextOf(provider, a.node); err != nil {
+		if contextTokens, err = ContextOf(provider, a.node); err != nil {
 			return 0, false, err
 		}
 	}
-	limit, limited = b.Share(a.node.ID, takesIn)
+	limit, limited = b.Share(a.node.ID, contextTokens)
 	return limit, limited, nil
 }
 
-// recordBudget tells what was left out of a prompt that has a limit, and how long it is.
-func (a *attempt) recordBudget(ctx context.Context, t told) {
+// recordPromptBudget records the cuts of a limited prompt, and its length.
+func (a *attempt) recordPromptBudget(ctx context.Context, t promptData) {
 	for _, c := range t.cuts {
-		a.inform(ctx, event.ContextTrimmed, event.ContextTrimmedData{
+		a.recordInfo(ctx, event.ContextTrimmed, event.ContextTrimmedData{
 			Kind: string(c.Kind), Name: event.Truncate(c.Name, event.MaxName),
 			OriginalTokens: c.OriginalTokens, OriginalBytes: c.OriginalBytes, KeptTokens: c.KeptTokens, KeptBytes: c.KeptBytes,
 		})
 	}
 	if t.budget != nil {
-		a.inform(ctx, event.ContextBuilt, event.ContextBuiltData{Tokens: t.budget.Used, Limit: t.budget.Limit})
+		a.recordInfo(ctx, event.ContextBuilt, event.ContextBuiltData{Tokens: t.budget.Used, Limit: t.budget.Limit})
 	}
 }
 
-// inform records an event that no fold reads.
-func (a *attempt) inform(ctx context.Context, t event.Type, data any) {
+// recordInfo records an event that no fold reads.
+func (a *attempt) recordInfo(ctx context.Context, t event.Type, data any) {
 	e := event.New(t, a.command.Location.Cursor(), a.command.Key, data)
 	e.Attempt = a.command.Attempt
 	if err := a.record(ctx, e); err != nil {
 		a.log.Debug("event not recorded", "type", e.Type, "error", err)
 	}
+}
+
+// faultReport describes the faults of the previous artifact for the agent, one JSON object per line; "" without
+// faults.
+func (a *attempt) faultReport() string {
+	faults := a.loop().Faults
+	if len(faults) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("The artifact of the last attempt is not what the contract says. Make all of it again, without these faults:\n")
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for _, f := range faults {
+		if err := e.Encode(f); err != nil { // three strings always encode
+			panic(fmt.Sprintf("render a fault: %v", err))
+		}
+	}
+	for _, name := range []string{a.iteration.ArtifactCall(), a.iteration.Artifact(), a.iteration.ArtifactJSON()} {
+		if info, err := a.Dir.Stat(a.supersededPath(name)); err == nil && info.Mode().IsRegular() {
+			fmt.Fprintf(&b, "What it left is in %s\n", a.Dir.Abs(a.supersededPath(name)))
+			break
+		}
+	}
+	return b.String()
 }

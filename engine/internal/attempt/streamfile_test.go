@@ -9,21 +9,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-func newSpool(t *testing.T) (s *spool, path string) {
+func newStreamFile(t *testing.T) (s *streamFile, path string) {
 	t.Helper()
-	b := newBench(t, nil)
-	return &spool{store: b.maker.Dir, name: "stream.jsonl", clean: redact.New(nil).Agent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
+	b := newFixture(t, nil)
+	return &streamFile{store: b.maker.Dir, name: "stream.jsonl", redactor: redact.New(nil).Agent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
 }
 
-// What came is in the file at once: a crash keeps it.
+// A chunk is in the file immediately, so that it survives a crash.
 func TestSpoolWritesAtOnce(t *testing.T) {
-	s, path := newSpool(t)
+	s, path := newStreamFile(t)
 	s.add("one\n")
 	s.add("two\n")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "one\ntwo\n" {
 		t.Errorf("file %q, error %v", text, err)
 	}
-	if got := s.end(5); got != "\ntwo\n" {
+	if got := s.readTail(5); got != "\ntwo\n" {
 		t.Errorf("end %q", got)
 	}
 	if err := s.close(); err != nil {
@@ -32,25 +32,25 @@ func TestSpoolWritesAtOnce(t *testing.T) {
 }
 
 func TestSpoolWithoutAStreamMakesNoFile(t *testing.T) {
-	s, path := newSpool(t)
+	s, path := newStreamFile(t)
 	s.add("")
-	if err := s.close(); err != nil || s.end(9) != "" {
-		t.Errorf("close %v, end %q", err, s.end(9))
+	if err := s.close(); err != nil || s.readTail(9) != "" {
+		t.Errorf("close %v, end %q", err, s.readTail(9))
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("stat: %v", err)
 	}
 }
 
-// Of an endless stream the beginning and the end are kept, and how much is missing is said.
+// The file of a long stream has its beginning, its end and the number of missing bytes.
 func TestSpoolIsBounded(t *testing.T) {
-	s, path := newSpool(t)
+	s, path := newStreamFile(t)
 	chunk := strings.Repeat("x", 1<<20-1) + "\n"
-	for range spoolHead/len(chunk) + 3 {
+	for range maxStreamHead/len(chunk) + 3 {
 		s.add(chunk)
 	}
 	s.add("last\n")
-	if got := s.end(5); got != "last\n" {
+	if got := s.readTail(5); got != "last\n" {
 		t.Errorf("end %q", got)
 	}
 	if err := s.close(); err != nil {
@@ -61,7 +61,7 @@ func TestSpoolIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	const notice = "\n[2097157 bytes dropped]\n"
-	if len(text) != spoolHead+len(notice)+spoolTail || !strings.HasSuffix(string(text), "last\n") || !strings.Contains(string(text), notice) {
+	if len(text) != maxStreamHead+len(notice)+maxStreamTail || !strings.HasSuffix(string(text), "last\n") || !strings.Contains(string(text), notice) {
 		t.Errorf("%d bytes, ending %q", len(text), text[len(text)-20:])
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// late are the late deliveries that were recorded.
-func (b *bench) late() []event.LateDeliveryData {
+// lateDeliveries returns the recorded late deliveries.
+func (b *fixture) lateDeliveries() []event.LateDeliveryData {
 	b.t.Helper()
 	b.records.mu.Lock()
 	defer b.records.mu.Unlock()
@@ -34,14 +34,14 @@ func (b *bench) late() []event.LateDeliveryData {
 	return all
 }
 
-// U048, U056: from the moment on in which an attempt is given up nothing that its provider delivers counts, and once it has
-// returned nothing is taken at all. What it used is charged.
+// U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. Its
+// usage is charged.
 func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	stop := failure.New(failure.IterationTimeout, "enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var kept sdk.Exchange
 	used := int64(7)
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		kept = x
 		x.Output(sdk.OutputChunk{Text: "in time\n"})
 		cancel(stop)
@@ -56,7 +56,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		x.Usage(sdk.Usage{InputTokens: &used})
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"late"}`), 0o644)
 	})
-	e := b.make(ctx, 1, 1)
+	e := b.run(ctx, 1, 1)
 	if d := b.failure(e); d.ErrorType != string(failure.IterationTimeout) || d.Usage == nil || *d.Usage.InputTokens != used {
 		t.Errorf("failure %+v", d)
 	}
@@ -66,7 +66,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		{What: event.LateToolCall, Of: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
 		{What: event.LateResult, Of: 1, GivenUp: why, Count: 1},
 	}
-	if diff := cmp.Diff(want, b.late()); diff != "" {
+	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range b.records.events {
@@ -82,7 +82,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Error("a checkpoint was saved after the end")
 	}
 	want = append(want, event.LateDeliveryData{What: event.LateOutput, Of: 1, GivenUp: why, Count: 1, Bytes: 13})
-	if diff := cmp.Diff(want, b.late()); diff != "" {
+	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
 		t.Error(diff)
 	}
 	if got := b.read("iterations/001/attempts/01/output.md"); got != "in time\nlate\n" {
@@ -90,11 +90,11 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// U048, U069: what comes at the path of an attempt that was given up is no other attempt's: while a later one is at work it
-// goes aside, and over what that came to it does not last.
+// U048, U069: files that an abandoned attempt writes do not count for another one. They are archived during a later
+// attempt, and its published files are restored.
 func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	var first string
-	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {
 			first = req.Paths.Result
 			return sdk.ExecuteResult{}, failure.New(failure.ProviderFailed, "busy")
@@ -105,8 +105,8 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
 	})
 	b.maker.Accepted = &PublishedFiles{}
-	b.failure(b.make(t.Context(), 1, 1))
-	e := b.make(t.Context(), 1, 2)
+	b.failure(b.run(t.Context(), 1, 1))
+	e := b.run(t.Context(), 1, 2)
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil || d.Summary != "mine" || d.Result.Path != "stage-00-build/iterations/001/result.json" {
 		t.Fatalf("%s %s", e.Type, e.Data)
@@ -118,7 +118,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err := writeAll(map[string]string{first: `{"summary":"later still"}`}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing to be done
+	for range 2 { // a second call changes nothing
 		b.maker.Restore(t.Context(), b.records.record)
 	}
 	if got := b.read("iterations/001/result.json"); got != accepted {
@@ -128,7 +128,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Error(err)
 	}
 	var got []string
-	for _, d := range b.late() {
+	for _, d := range b.lateDeliveries() {
 		got = append(got, d.What+" "+d.Path)
 	}
 	path := "stage-00-build/iterations/001/result.json"
@@ -137,18 +137,18 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// U047: what an attempt of an earlier kernel wrote before the session was taken is put aside; what it wrote later is told
-// of, too. While that kernel may still be at work, the paths are others.
+// U047: files that an earlier kernel's attempt wrote before the session was opened are archived; later ones are
+// recorded as well. While that kernel may still run, the paths are private.
 func TestFilesOfAnEarlierKernel(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		written   time.Duration // after the session was taken
+		written   time.Duration // after the session was opened
 		contested bool
 		late      int
 	}{{"before", -time.Hour, false, 0}, {"later", time.Hour, false, 1}, {"still at work", -time.Hour, true, 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var path string
-			b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+			b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 				path = req.Paths.Result
 				return sdk.ExecuteResult{}, writeAll(map[string]string{path: `{"summary":"mine"}`})
 			})
@@ -166,15 +166,15 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 			if err := os.Chtimes(it+"/result.json", at, at); err != nil {
 				t.Fatal(err)
 			}
-			d, err := event.Decode[event.IterationCompleteData](b.make(t.Context(), 1, 1))
+			d, err := event.Decode[event.IterationCompleteData](b.run(t.Context(), 1, 1))
 			if err != nil || d.Summary != "mine" {
 				t.Errorf("%+v, %v", d, err)
 			}
 			if got := b.read("iterations/001/attempts/01/superseded-result.json"); got != `{"summary":"theirs"}` {
 				t.Errorf("put aside %q", got)
 			}
-			if len(b.late()) != tt.late {
-				t.Errorf("late deliveries %+v, want %d", b.late(), tt.late)
+			if len(b.lateDeliveries()) != tt.late {
+				t.Errorf("late deliveries %+v, want %d", b.lateDeliveries(), tt.late)
 			}
 			if apart := path != it+"/result.json"; apart != tt.contested {
 				t.Errorf("the agent was told %s", path)

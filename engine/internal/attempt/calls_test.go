@@ -8,7 +8,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U153: the last call of the tool that was not refused hands the artifact over. Calls end in any order.
+// U153: the last call of the tool that was not refused delivers the artifact. Calls end in any order.
 func TestHandover(t *testing.T) {
 	for _, tt := range []struct{ name, tool, calls, want string }{
 		{"one", "s", "a! a+", "a"},
@@ -25,15 +25,15 @@ func TestHandover(t *testing.T) {
 		{"another tool", "other", "a! a+", ""},
 		{"no tool", "", "a! a+", ""},
 	} {
-		h := &handover{tool: tt.tool}
+		h := &artifactCalls{tool: tt.tool}
 		for word := range strings.FieldsSeq(tt.calls) {
 			switch id := word[:1]; word[1] {
 			case '!':
-				h.made(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
+				h.add(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
 			case '+':
-				h.ended(id, sdk.ToolSuccess)
+				h.finish(id, sdk.ToolSuccess)
 			default:
-				h.ended(id, sdk.ToolDenied)
+				h.finish(id, sdk.ToolDenied)
 			}
 		}
 		got := ""

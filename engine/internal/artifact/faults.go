@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-// Faults holds data against the schema and the verdict of its contract. The error is about the schema.
+// Faults validates data by the schema and the verdict of its contract. The error is about the schema.
 func Faults(data map[string]any, contract *plan.Artifact) ([]schema.Fault, error) {
 	var faults []schema.Fault
 	if len(contract.Schema) > 0 {
@@ -21,20 +21,20 @@ func Faults(data map[string]any, contract *plan.Artifact) ([]schema.Fault, error
 		}
 		faults = s.Validate(data)
 	}
-	if _, fault := VerdictOf(data, contract.Verdict); fault != nil && !named(faults, fault.Path) {
+	if _, fault := VerdictOutcome(data, contract.Verdict); fault != nil && !hasFaultAt(faults, fault.Path) {
 		faults = append(faults, *fault)
 	}
 	return faults, nil
 }
 
-// named reports whether a fault is about the place.
-func named(faults []schema.Fault, path string) bool {
+// hasFaultAt reports whether a fault is about the path.
+func hasFaultAt(faults []schema.Fault, path string) bool {
 	return slices.ContainsFunc(faults, func(f schema.Fault) bool { return f.Path == path })
 }
 
-// VerdictOf is the outcome that a field of the artifact stands for, "" where the contract has no verdict. A value
-// that stands for none is a fault.
-func VerdictOf(data map[string]any, v *plan.Verdict) (plan.Outcome, *schema.Fault) {
+// VerdictOutcome returns the outcome that the verdict field's value maps to, "" for a contract without a verdict. An
+// unmapped value is a fault.
+func VerdictOutcome(data map[string]any, v *plan.Verdict) (plan.Outcome, *schema.Fault) {
 	if v == nil {
 		return "", nil
 	}
@@ -42,17 +42,17 @@ func VerdictOf(data map[string]any, v *plan.Verdict) (plan.Outcome, *schema.Faul
 	if value == nil {
 		return "", &schema.Fault{Path: path, Code: schema.CodeMissing, Message: "is missing: it says the outcome"}
 	}
-	word, isText := value.(string)
+	text, isText := value.(string)
 	if !isText {
 		raw, err := json.Marshal(value)
 		if err != nil { // it was read from YAML or JSON
 			panic(fmt.Sprintf("render a verdict: %v", err))
 		}
-		word = string(raw)
+		text = string(raw)
 	}
-	if o, known := v.Map[word]; known {
+	if o, known := v.Map[text]; known {
 		return o, nil
 	}
-	words := strings.Join(slices.Sorted(maps.Keys(v.Map)), ", ")
-	return "", &schema.Fault{Path: path, Code: schema.CodeEnum, Message: fmt.Sprintf("must be one of %s, not %.100q", words, word)}
+	choices := strings.Join(slices.Sorted(maps.Keys(v.Map)), ", ")
+	return "", &schema.Fault{Path: path, Code: schema.CodeEnum, Message: fmt.Sprintf("must be one of %s, not %.100q", choices, text)}
 }

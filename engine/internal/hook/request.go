@@ -20,13 +20,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// previewRunes is how much of what is shown a question repeats (REQUIREMENTS U251).
-const previewRunes = 500
+// maxPreviewRunes limits the preview of a file in a question (REQUIREMENTS U251).
+const maxPreviewRunes = 500
 
-// maxPreviewed is the largest part of a file that is read for its preview.
-const maxPreviewed = 64 << 10
+// maxPreviewBytes limits the part of a file that is read for its preview.
+const maxPreviewBytes = 64 << 10
 
-func (k *call) vars() condition.Vars {
+func (k *call) conditionVars() condition.Vars {
 	v := condition.Vars{
 		Iteration: k.at.Iteration, Session: k.State.Session, Provider: k.provider(), Status: k.status(), Event: string(k.point),
 	}
@@ -47,8 +47,8 @@ func (k *call) provider() string {
 	}
 }
 
-// status is running at a start, and at an end how that ended: completed or failed for the session, success or
-// another outcome for the rest.
+// status returns running at a start, and at an end its result: completed or failed for the session, otherwise success
+// or another outcome.
 func (k *call) status() string {
 	st, success := k.State, string(plan.OutcomeSuccess)
 	n := st.Nodes[k.at.Outer()]
@@ -63,7 +63,7 @@ func (k *call) status() string {
 	case plan.PointParallelProviderEnd:
 		return cmp.Or(n.Branches[k.at.Branch].Loop.Outcome, success)
 	case plan.PointIterationEnd:
-		return success // one that failed has not ended
+		return success // a failed iteration has no end point
 	default:
 		return string(state.Running)
 	}
@@ -81,9 +81,9 @@ func stageStatus(n state.Node) string {
 	return cmp.Or(n.Loop.Outcome, string(plan.OutcomeSuccess))
 }
 
-// request is the moment as an action is told it.
+// request returns the request of an action.
 func (k *call) request() (sdk.HookRequest, error) {
-	v := k.vars()
+	v := k.conditionVars()
 	req := sdk.HookRequest{
 		Key: string(k.Command.Key), Point: sdk.HookPoint(k.point), Session: v.Session, Node: v.Stage,
 		Iteration: v.Iteration, Provider: v.Provider, Status: v.Status, WorkDir: k.Project.Path(),
@@ -94,9 +94,9 @@ func (k *call) request() (sdk.HookRequest, error) {
 	if k.hook != nil {
 		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
 	}
-	k.nameArtifacts(&req)
+	k.addArtifactPaths(&req)
 	var err error
-	req.Context, err = Context(k.Dir, k.State, k.at)
+	req.Context, err = InjectedContext(k.Dir, k.State, k.at)
 	req.Context = k.Redactor.Text(req.Context)
 	if err != nil || !k.isEnd() {
 		return req, err
@@ -105,18 +105,17 @@ func (k *call) request() (sdk.HookRequest, error) {
 		if req.Result, err = k.Dir.Read(ref.Path, result.MaxBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return req, err
 		}
-		var said struct{ Summary string }
-		if json.Unmarshal(req.Result, &said) == nil {
-			req.Summary = said.Summary
+		var doc struct{ Summary string }
+		if json.Unmarshal(req.Result, &doc) == nil {
+			req.Summary = doc.Summary
 		}
 	}
-	req.Artifact = k.preview(k.files())
+	req.Artifact = k.preview(k.shownFiles())
 	return req, nil
 }
 
-// nameArtifacts says where the artifacts of the node lie: what it has made, what it works from, what its pipeline began
-// with.
-func (k *call) nameArtifacts(req *sdk.HookRequest) {
+// addArtifactPaths adds the paths of the node's artifact, its input artifact and the start artifact of its pipeline.
+func (k *call) addArtifactPaths(req *sdk.HookRequest) {
 	if k.node != nil {
 		req.StageDir = k.Project.StageDir(k.node)
 	}
@@ -132,14 +131,14 @@ func (k *call) nameArtifacts(req *sdk.HookRequest) {
 	if in, has := artifact.InputOf(k.Plan, k.State, k.node, k.at); has {
 		req.InputArtifactFile = k.Dir.Abs(in.Ref.Path)
 	}
-	if ref, began := artifact.StartOf(k.Plan, k.State, k.at.Outer()); began {
+	if ref, began := artifact.StartArtifact(k.Plan, k.State, k.at.Outer()); began {
 		req.StartArtifactFile = k.Dir.Abs(ref.Path)
 	}
 }
 
 func (k *call) isEnd() bool { return strings.HasSuffix(string(k.point), "_end") }
 
-// loop is the iteration loop that the moment is about, the zero one where there is none.
+// loop returns the iteration loop of the point, the zero one without a node.
 func (k *call) loop() state.Loop {
 	if k.node == nil {
 		return state.Loop{}
@@ -147,8 +146,8 @@ func (k *call) loop() state.Loop {
 	return k.State.LoopAt(k.at)
 }
 
-// Context is what people and hooks have said for the prompts at the place.
-func Context(d *store.Dir, st state.State, at event.Location) (string, error) {
+// InjectedContext returns the texts of users and hooks for the prompts at a location.
+func InjectedContext(d *store.Dir, st state.State, at event.Location) (string, error) {
 	texts := []string{}
 	for _, ref := range schedule.Injected(st, at) {
 		text, err := d.ReadRef(ref)
@@ -163,19 +162,19 @@ func Context(d *store.Dir, st state.State, at event.Location) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// files are what a person who is asked should look at: the node's declared output, then what its agent said.
-func (k *call) files() []event.Ref {
+// shownFiles returns the files that a question shows: the node's declared output, then the agent's last output.
+func (k *call) shownFiles() []event.Ref {
 	if k.node == nil || !k.isEnd() {
 		return nil
 	}
 	var refs []event.Ref
 	if name := store.DeclaredOutput(k.Plan, k.node, k.State.Session, k.at); name != "" {
-		if ref, err := k.Project.Ref(name); err == nil { // one that is not there is not shown
+		if ref, err := k.Project.Ref(name); err == nil { // a missing file is not shown
 			ref.Path = k.Project.Abs(name)
 			refs = append(refs, ref)
 		}
 	}
-	if name := k.said(); name != "" {
+	if name := k.outputFile(); name != "" {
 		if ref, err := k.Dir.Ref(name); err == nil {
 			refs = append(refs, ref)
 		}
@@ -183,13 +182,12 @@ func (k *call) files() []event.Ref {
 	return refs
 }
 
-// said is the file with what the agent said last: at the end of a block the manifest, which tells of all of them, "" if
-// there is none.
-func (k *call) said() string {
+// outputFile returns the file with the agent's last output; at the end of a block its manifest; "" without one.
+func (k *call) outputFile() string {
 	n := k.State.Nodes[k.at.Outer()]
 	ref, written := n.Artifacts[event.Manifest]
 	switch {
-	case k.at.Branch != "": // the node's output is that of whichever provider was last
+	case k.at.Branch != "": // the node's own output is that of the provider that ended last
 		if node, err := store.At(k.Plan, k.at); err == nil {
 			return node.Iteration(k.at.Iteration).Output()
 		}
@@ -203,7 +201,7 @@ func (k *call) said() string {
 	}
 }
 
-// preview is the beginning of the first file.
+// preview returns the beginning of the first file.
 func (k *call) preview(files []event.Ref) string {
 	if len(files) == 0 {
 		return ""
@@ -213,11 +211,11 @@ func (k *call) preview(files []event.Ref) string {
 		return ""
 	}
 	defer f.Close()
-	head := make([]byte, maxPreviewed)
+	head := make([]byte, maxPreviewBytes)
 	n, _ := f.Read(head) // an empty file has no preview
 	text := []rune(k.Redactor.Text(strings.ToValidUTF8(strings.TrimSpace(string(head[:n])), string(utf8.RuneError))))
-	if len(text) > previewRunes {
-		return string(text[:previewRunes]) + "…"
+	if len(text) > maxPreviewRunes {
+		return string(text[:maxPreviewRunes]) + "…"
 	}
 	return string(text)
 }

@@ -18,29 +18,29 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Settler makes the checks of one run and settles its iterations. All fields but those with a default are needed. It is
-// safe for concurrent use.
+// Evaluator runs the checks of one run and evaluates its iterations. Plan, Project, Dir, Actions and Log are
+// required. It is safe for concurrent use.
 type Evaluator struct {
 	Plan    *plan.Plan
 	Project *store.Project
 	Dir     *store.Dir
 	Actions hook.Actions
 	Log     hclog.Logger
-	// Redactor takes the secrets out of what checks say and out of artifacts. Default: one that knows no values.
+	// Redactor removes secrets from the answers of checks and from artifacts. Default: a redactor without values.
 	Redactor *redact.Redactor
-	// Spared reports whether an error means that a check fell with another call's process. Default: never.
+	// Uncharged reports whether an error means that the process of another call took a check down. Default: never.
 	Uncharged func(error) bool
 }
 
-// Job is a check to be made, or an iteration to be settled.
+// Job is a check to run or an iteration to evaluate.
 type Job struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
 }
 
-// work is one job.
-type work struct {
+// evaluation performs one job.
+type evaluation struct {
 	*Evaluator
 	Job
 	at   event.Location
@@ -48,22 +48,22 @@ type work struct {
 	log  hclog.Logger
 }
 
-func (s *Evaluator) work(j Job) *work {
+func (s *Evaluator) newEvaluation(j Job) *evaluation {
 	at := j.Command.Location
-	return &work{
+	return &evaluation{
 		Evaluator: s, Job: j, at: at, loop: j.State.LoopAt(at),
 		log: s.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", at.Iteration),
 	}
 }
 
-// iteration is the folder of the iteration that the job is about.
-func (w *work) iteration() (store.Iteration, error) {
+// iteration returns the directory of the job's iteration.
+func (w *evaluation) iteration() (store.Iteration, error) {
 	n, err := store.At(w.Plan, w.at)
 	return n.Iteration(w.at.Iteration), err
 }
 
-// reading is the result of the attempt, as it was normalized.
-func (w *work) reading() (result.Reading, error) {
+// readResult reads the attempt's normalized result.
+func (w *evaluation) readResult() (result.Reading, error) {
 	text, err := w.Dir.ReadRef(w.loop.Attempted.Result)
 	if err != nil {
 		return result.Reading{}, err
@@ -71,29 +71,29 @@ func (w *work) reading() (result.Reading, error) {
 	return result.Normalize(text, nil, true)
 }
 
-// left is what the attempt left behind.
-func (w *work) left(it store.Iteration, r result.Reading) artifact.Left {
-	l := artifact.Left{Dir: w.Dir, Iteration: it, Written: r.Result.Artifact}
+// artifactSources returns the sources of the attempt's artifact.
+func (w *evaluation) artifactSources(it store.Iteration, r result.Reading) artifact.Sources {
+	l := artifact.Sources{Dir: w.Dir, Iteration: it, ResultMember: r.Result.Artifact}
 	if w.loop.Attempted != nil {
 		l.Output = w.loop.Attempted.Output
 	}
 	return l
 }
 
-// failureOf is a failure of the job as events carry it.
-func (w *work) failureOf(err error) *event.FailureData {
+// failureData returns an error of the job as event data.
+func (w *evaluation) failureData(err error) *event.FailureData {
 	d := event.FailureOf(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
-	if bad := (*artifact.Bad)(nil); errors.As(err, &bad) {
+	if bad := (*artifact.ContractError)(nil); errors.As(err, &bad) {
 		d.Faults = artifact.FaultData(bad.Faults)
 	}
 	d = redaction.Failure(w.Redactor, d)
 	return &d
 }
 
-// keep writes what is worth reading beside the iteration; what fails of it is only told.
-func (w *work) keep(name string, v any) {
+// writeJSON writes a value to a file of the iteration. An error is only logged.
+func (w *evaluation) writeJSON(name string, v any) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
 		err = w.Dir.Replace(name, append(text, '\n'))

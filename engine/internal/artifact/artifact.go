@@ -14,14 +14,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Artifact is an artifact as it is kept.
+// Artifact is a stored artifact.
 type Artifact struct {
 	Meta     Meta
-	Data     map[string]any // as the node made it, with what was measured
+	Data     map[string]any // of the node, with its measured fields
 	Metadata Metadata
 }
 
-// Meta says what the artifact is.
+// Meta identifies the artifact.
 type Meta struct {
 	StageName    string    `json:"stage_name"` // the node's id
 	ArtifactType string    `json:"artifact_type"`
@@ -29,20 +29,20 @@ type Meta struct {
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// Metadata says how it was made.
+// Metadata says how the artifact was made.
 type Metadata struct {
 	PipelineID      string  `json:"pipeline_id"` // the run
 	Iteration       int     `json:"iteration"`
-	TokensUsed      int64   `json:"tokens_used"` // in and out, 0 where nobody said
+	TokensUsed      int64   `json:"tokens_used"` // input and output, 0 if unknown
 	DurationSeconds float64 `json:"duration_seconds"`
-	// Warnings are about the artifact that the node worked from.
+	// Warnings are about the node's input artifact.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// firstVersion is that of an artifact whose contract says none, and of one without an envelope.
+// firstVersion is the version of an artifact without a version, in its contract or its envelope.
 const firstVersion = "1.0"
 
-// MetaOf is the envelope's head for an artifact that a node makes.
+// MetaOf returns the envelope's head for a node's artifact.
 func MetaOf(n *plan.Node, created time.Time) Meta {
 	m := Meta{StageName: n.ID, ArtifactType: "generic", Version: firstVersion, CreatedAt: created.UTC().Truncate(time.Second)}
 	if n.Artifact != nil && n.Artifact.Type != "" {
@@ -54,18 +54,18 @@ func MetaOf(n *plan.Node, created time.Time) Meta {
 	return m
 }
 
-// Write keeps an artifact that the node at the place made: as that of the visit, which the reference names, and as the
-// newest of the node, for people.
+// Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
+// node's newest, for people.
 func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	visit, newest, err := store.Artifact(p, at)
 	if err != nil {
 		return event.Ref{}, err
 	}
-	return a.keep(d, visit, newest)
+	return a.write(d, visit, newest)
 }
 
-// tree is one of our own structs as plain data.
-func tree(v any) any {
+// toPlain converts a struct of ours to plain data.
+func toPlain(v any) any {
 	var plain any
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -77,14 +77,15 @@ func tree(v any) any {
 	return plain
 }
 
-// maxKept bounds an artifact that is kept: rendered, with its envelope and what is carried over, it is larger than it was.
-const maxKept = 4 * plan.MaxMaxBytes
+// maxStored bounds a stored artifact in bytes: the envelope, carried fields and rendering make it larger than the
+// agent's.
+const maxStored = 4 * plan.MaxMaxBytes
 
-// Load reads the artifact that a reference names. The error is of kind state_corrupt if the file is not what was
-// referred to, or is no artifact.
+// Load reads the artifact of a reference. The error has kind state_corrupt if the file differs from the reference or
+// is no artifact.
 func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
-	if ref.Size > maxKept {
-		return Artifact{}, failure.New(failure.StateCorrupt, "%s has %d bytes, at most %d are read", d.Abs(ref.Path), ref.Size, maxKept)
+	if ref.Size > maxStored {
+		return Artifact{}, failure.New(failure.StateCorrupt, "%s has %d bytes, more than the limit of %d", d.Abs(ref.Path), ref.Size, maxStored)
 	}
 	text, err := d.ReadRef(ref)
 	if err != nil {
@@ -97,32 +98,32 @@ func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
 	return a, nil
 }
 
-// Parse reads an artifact with its envelope; one without is version 1.0 of nobody's. A version that is none, or whose
-// first number is 0, is an error. The text is not kept.
+// Parse decodes an artifact with its envelope; without one its version is 1.0. A malformed version, or one with the
+// first number 0, is an error. The text is not retained.
 func Parse(text []byte) (Artifact, error) {
-	v, faults := value(text)
+	v, faults := decodeText(text)
 	if len(faults) > 0 {
-		return Artifact{}, fmt.Errorf("%s", strings.TrimSpace(lines(faults)))
+		return Artifact{}, fmt.Errorf("%s", strings.TrimSpace(faultLines(faults)))
 	}
 	data, isMap := v.(map[string]any)
 	if !isMap {
-		return Artifact{}, fmt.Errorf("it is %s, not an object", word(v))
+		return Artifact{}, fmt.Errorf("it is %s, not an object", kindName(v))
 	}
 	a := Artifact{Meta: Meta{Version: firstVersion}}
-	if err := into(data[metaKey], &a.Meta); err != nil {
+	if err := decodeInto(data[metaKey], &a.Meta); err != nil {
 		return Artifact{}, fmt.Errorf("read %s: %w", metaKey, err)
 	}
-	if err := into(data[metadataKey], &a.Metadata); err != nil {
+	if err := decodeInto(data[metadataKey], &a.Metadata); err != nil {
 		return Artifact{}, fmt.Errorf("read %s: %w", metadataKey, err)
 	}
 	if major(a.Meta.Version) == "" {
-		return Artifact{}, fmt.Errorf("its version %.40q is none: want a number, or two with a dot", a.Meta.Version)
+		return Artifact{}, fmt.Errorf("invalid version %.40q: want a number, or two with a dot", a.Meta.Version)
 	}
-	a.Data = stripped(data)
+	a.Data = stripEnvelope(data)
 	return a, nil
 }
 
-func into(v, target any) error {
+func decodeInto(v, target any) error {
 	if v == nil {
 		return nil
 	}
@@ -135,7 +136,7 @@ func into(v, target any) error {
 
 var version = regexp.MustCompile(`^([1-9][0-9]{0,8})(\.[0-9]{1,9}){0,2}$`)
 
-// major is the first number of a version, "" for what is no version.
+// major returns the first number of a version, "" for a malformed one.
 func major(v string) string {
 	m := version.FindStringSubmatch(v)
 	if m == nil {
@@ -144,31 +145,31 @@ func major(v string) string {
 	return m[1]
 }
 
-// wanted is the version of a contract, nil for one that says nothing.
-func wanted(contract *plan.Artifact) string {
+// contractVersion returns the version of a contract, [firstVersion] by default.
+func contractVersion(contract *plan.Artifact) string {
 	if contract == nil || contract.Version == "" {
 		return firstVersion
 	}
 	return contract.Version
 }
 
-// versionFaults holds the version that an agent wrote against that of the contract.
-func versionFaults(said any, contract *plan.Artifact) []schema.Fault {
-	want := wanted(contract)
-	if text := fmt.Sprint(said); major(text) == major(want) {
+// versionFaults compares an agent's version with the contract's.
+func versionFaults(version any, contract *plan.Artifact) []schema.Fault {
+	want := contractVersion(contract)
+	if text := fmt.Sprint(version); major(text) == major(want) {
 		return nil
 	}
 	return []schema.Fault{{
 		Path: "$." + metaKey + ".version", Code: schema.CodeConstraint,
-		Message: fmt.Sprintf("must be of the major version of %s, which is the contract's, not %.40q", want, fmt.Sprint(said)),
+		Message: fmt.Sprintf("must be of the major version of %s, which is the contract's, not %.40q", want, fmt.Sprint(version)),
 	}}
 }
 
-// Of refuses an artifact of another major version than a contract has.
+// Of refuses an artifact of another major version than the contract's.
 func (a Artifact) Of(contract *plan.Artifact) error {
-	want := wanted(contract)
+	want := contractVersion(contract)
 	if major(a.Meta.Version) != major(want) {
-		return failure.New(failure.ResultInvalid, "the artifact of %s has version %s, which is not known here: its contract says %s", a.Meta.StageName, a.Meta.Version, want)
+		return failure.New(failure.ResultInvalid, "the artifact of %s has version %s, but its contract has %s", a.Meta.StageName, a.Meta.Version, want)
 	}
 	return nil
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of what an action answers, in bytes.
+// Bounds of an action's answer, in bytes.
 const (
 	maxContext = 1 << 20  // text for the agent
 	maxFacts   = 16 << 10 // in the journal
 )
 
-var answers = []sdk.Action{sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext}
+var validActions = []sdk.Action{sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext}
 
-// complete is the end of a hook that answered.
+// complete returns the event of a hook that answered.
 func (k *call) complete(a sdk.HookAnswer) event.Event {
 	a.Action = cmp.Or(a.Action, sdk.ActionContinue)
-	if err := k.legal(a); err != nil {
-		return k.failed(err)
+	if err := k.validateAnswer(a); err != nil {
+		return k.failureEvent(err)
 	}
-	a = k.telling(a)
-	d := k.data(string(a.Action), a.Reason)
-	k.possible(&d)
+	a = k.withCheckFeedback(a)
+	d := k.completeData(string(a.Action), a.Reason)
+	k.restrictAnswer(&d)
 	if a.Context != "" && (a.Action == sdk.ActionModifyContext || a.Action == sdk.ActionRestartStage) {
 		ref, err := k.Dir.Write(store.HookText(k.Command.Key, string(k.point)), []byte(k.Redactor.Agent().Text(a.Context)))
 		if err != nil {
-			return k.failed(err)
+			return k.failureEvent(err)
 		}
 		d.Context = &ref
 	}
@@ -45,17 +45,17 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 		d.Question = event.QuestionID(k.Command.Key)
 	}
 	if d.Facts, d.Outcome = a.Facts, a.Outcome; d.Outcome != "" {
-		d.Failure = k.notPassed(a)
+		d.Failure = k.checkFailure(a)
 	}
 	return k.event(event.HookComplete, d)
 }
 
-// telling is the answer of a check that did not pass where that fails no stage: the agents that come next are told.
-func (k *call) telling(a sdk.HookAnswer) sdk.HookAnswer {
+// withCheckFeedback turns the answer of a failed check into text for the next agents, if the check fails no stage.
+func (k *call) withCheckFeedback(a sdk.HookAnswer) sdk.HookAnswer {
 	if a.Outcome == "" || a.Action != sdk.ActionContinue || k.point == plan.PointStageEnd || k.point == plan.PointSessionEnd {
 		return a
 	}
-	a.Action, a.Context = sdk.ActionModifyContext, k.name()+" did not pass"
+	a.Action, a.Context = sdk.ActionModifyContext, k.description()+" did not pass"
 	if why := cmp.Or(a.Reason, measuredReason(a.Facts)); why != "" {
 		a.Context += ": " + why
 	}
@@ -65,58 +65,59 @@ func (k *call) telling(a sdk.HookAnswer) sdk.HookAnswer {
 	return a
 }
 
-// legal refuses what no action may answer.
-func (k *call) legal(a sdk.HookAnswer) error {
+// validateAnswer refuses an answer that no action may give.
+func (k *call) validateAnswer(a sdk.HookAnswer) error {
 	switch {
-	case !slices.Contains(answers, a.Action):
+	case !slices.Contains(validActions, a.Action):
 		return failure.New(failure.HookFailed, "it answered %q", event.Truncate(string(a.Action), event.MaxName))
 	case a.Outcome != "" && a.Outcome != string(plan.OutcomeFail):
-		return failure.New(failure.HookFailed, "it answered the outcome %q, and can only say %s", event.Truncate(a.Outcome, event.MaxName), plan.OutcomeFail)
+		return failure.New(failure.HookFailed, "it answered the outcome %q; want %s", event.Truncate(a.Outcome, event.MaxName), plan.OutcomeFail)
 	case len(a.Context) > maxContext:
-		return failure.New(failure.HookFailed, "its text has %d bytes, at most %d are taken", len(a.Context), maxContext)
+		return failure.New(failure.HookFailed, "its text has %d bytes, more than the limit of %d", len(a.Context), maxContext)
 	case len(a.Facts) > maxFacts:
-		return failure.New(failure.HookFailed, "its facts have %d bytes, at most %d are taken", len(a.Facts), maxFacts)
+		return failure.New(failure.HookFailed, "its facts have %d bytes, more than the limit of %d", len(a.Facts), maxFacts)
 	default:
 		return nil
 	}
 }
 
-// possible makes of an answer what the point allows.
-func (k *call) possible(d *event.HookCompleteData) {
-	was := d.Answer
+// restrictAnswer replaces an answer that the point does not allow.
+func (k *call) restrictAnswer(d *event.HookCompleteData) {
+	answer := d.Answer
 	switch {
-	case k.point == plan.PointSessionEnd && was != event.HookContinue:
+	case k.point == plan.PointSessionEnd && answer != event.HookContinue:
 		d.Answer = event.HookContinue
-	case was == event.HookRestartStage && !canRestart(k.point): // its text still counts
+	case answer == event.HookRestartStage && !canRestart(k.point): // the answer's text stays
 		d.Answer = event.HookModifyContext
 	}
-	if d.Answer != was {
-		k.log.Warn("a hook answered what is not possible here", "answer", was, "taken_as", d.Answer)
-		d.Reason = fmt.Sprintf("%s is not possible at %s: %s", was, k.point, cmp.Or(d.Reason, "no reason given"))
+	if d.Answer != answer {
+		k.log.Warn("hook answer is not possible at this point", "answer", answer, "used", d.Answer)
+		d.Reason = fmt.Sprintf("%s is not possible at %s: %s", answer, k.point, cmp.Or(d.Reason, "no reason given"))
 	}
 	if d.Answer == event.HookPause && d.Reason == "" {
-		d.Reason = "paused by " + k.name()
+		d.Reason = "paused by " + k.description()
 	}
 }
 
-// name is the hook in messages.
-func (k *call) name() string {
-	name := fmt.Sprintf("the hook %s at %s", k.action(), k.point)
+// description returns the hook's name for messages.
+func (k *call) description() string {
+	name := fmt.Sprintf("the hook %s at %s", k.actionName(), k.point)
 	if k.node != nil {
 		name += " of " + k.node.ID
 	}
 	return name
 }
 
-func (k *call) data(answer, reason string) event.HookCompleteData {
+func (k *call) completeData(answer, reason string) event.HookCompleteData {
 	return event.HookCompleteData{
-		Hook: k.Command.Hook, Point: string(k.point), Action: k.action(), Answer: answer,
+		Hook: k.Command.Hook, Point: string(k.point), Action: k.actionName(), Answer: answer,
 		Reason: event.Truncate(reason, event.MaxReason), DurationMS: time.Since(k.started).Milliseconds(),
 	}
 }
 
-// failed is the end of a hook that has no answer: the run goes on as on_timeout or on_error says. It injects nothing.
-func (k *call) failed(err error) event.Event {
+// failureEvent returns the event of a hook without an answer: the run continues as on_timeout or on_error says,
+// without injected text.
+func (k *call) failureEvent(err error) event.Event {
 	f := failure.From(err)
 	kind, to, t := f.Kind, k.onError(), event.HookComplete
 	switch {
@@ -127,14 +128,14 @@ func (k *call) failed(err error) event.Event {
 		kind = failure.HookFailed
 	}
 	message := event.Truncate(f.Message, event.MaxText)
-	d := k.data(string(to), fmt.Sprintf("%s: %s", k.name(), message))
+	d := k.completeData(string(to), fmt.Sprintf("%s: %s", k.description(), message))
 	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint, Cause: err})
 	failed.Iteration = k.at.Iteration
 	d.Failure = &failed
 	if k.node != nil {
 		d.Failure.Node, d.Failure.Stage = k.node.ID, k.node.ID
 	}
-	k.possible(&d)
+	k.restrictAnswer(&d)
 	k.log.Warn("hook failed", "error", err, "answer", d.Answer)
 	return k.event(t, d)
 }
@@ -153,9 +154,9 @@ func (k *call) onTimeout() plan.Fallback {
 	return cmp.Or(k.hook.OnTimeout, plan.FallbackPause)
 }
 
-// notPassed is the failure of a stage at whose end a check did not pass.
-func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
-	message := k.name() + " did not pass"
+// checkFailure returns the failure of a check that did not pass; it fails a stage only at the stage's end.
+func (k *call) checkFailure(a sdk.HookAnswer) *event.FailureData {
+	message := k.description() + " did not pass"
 	if measured := measuredReason(a.Facts); measured != "" {
 		message += ": " + measured
 	}
@@ -166,26 +167,26 @@ func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
 	if k.node != nil {
 		d.Node, d.Stage = k.node.ID, k.node.ID
 	}
-	if k.point != plan.PointStageEnd { // it fails nothing
+	if k.point != plan.PointStageEnd { // no stage fails
 		return d
 	}
 	d.ResumeCommand = "agent-pipelines resume " + k.State.Session
-	d.Remedy = "mend it, then " + d.ResumeCommand + ", which measures again"
+	d.Remedy = "fix the cause, then run " + d.ResumeCommand + " to repeat the check"
 	return d
 }
 
-// measuredReason is the reason in a check's facts, "" where they have none. Which members facts have is the action's own.
+// measuredReason returns the reason in a check's facts, "" without one. The action defines the members of its facts.
 func measuredReason(facts json.RawMessage) string {
-	var of struct {
+	var decoded struct {
 		Reason string `json:"reason"`
 	}
-	if json.Unmarshal(facts, &of) != nil {
+	if json.Unmarshal(facts, &decoded) != nil {
 		return ""
 	}
-	return of.Reason
+	return decoded.Reason
 }
 
-func panicked(p any) error {
+func panicError(p any) error {
 	err, ok := p.(error)
 	if !ok {
 		err = errors.New(fmt.Sprint(p))
@@ -195,8 +196,8 @@ func panicked(p any) error {
 	return f
 }
 
-// progress is the name of the progress file that the moment's agents share.
-func (k *call) progress() string {
+// progressFile returns the name of the progress file that the agents at the point share.
+func (k *call) progressFile() string {
 	if k.node == nil {
 		return ""
 	}

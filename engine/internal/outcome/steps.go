@@ -15,49 +15,49 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// pass is what a pass over the steps of the node says: a result and an output that are made of theirs.
-func (k *settling) pass() (event.AttemptCompleteData, result.Reading, error) {
+// stepsResult writes a result and an output for an iteration of a node with steps, made of those of its steps.
+func (k *iterationEvaluation) stepsResult() (event.AttemptCompleteData, result.Reading, error) {
 	n := k.State.Nodes[k.at.Outer()]
 	r := result.Result{
 		Work:      result.Work{ItemsCompleted: []string{}, FilesTouched: []string{}},
 		Artifacts: result.Artifacts{Outputs: []json.RawMessage{}, Paths: []json.RawMessage{}},
 		Signals:   result.Signals{Risk: "low"},
 	}
-	var said strings.Builder
+	var output strings.Builder
 	for _, id := range n.Order {
 		step := n.Steps[id]
 		if step.Status.Done() {
 			r.Work.ItemsCompleted = append(r.Work.ItemsCompleted, id)
 		}
-		of, err := k.resultOf(step)
+		stepResult, err := k.stepResult(step)
 		if err != nil {
 			return event.AttemptCompleteData{}, result.Reading{}, err
 		}
-		for _, f := range of.Work.FilesTouched {
+		for _, f := range stepResult.Work.FilesTouched {
 			if !slices.Contains(r.Work.FilesTouched, f) {
 				r.Work.FilesTouched = append(r.Work.FilesTouched, f)
 			}
 		}
-		said.WriteString(told(step, of.Summary))
+		output.WriteString(stepText(step, stepResult.Summary))
 	}
 	r.Summary = fmt.Sprintf("%d of %d steps are done", len(r.Work.ItemsCompleted), len(n.Order))
-	made := event.AttemptCompleteData{Decision: "continue"}
+	data := event.AttemptCompleteData{Decision: "continue"}
 	var err error
-	if made.Result, err = k.Dir.Write(k.it.Result(), r.JSON()); err != nil {
-		return made, result.Reading{}, err
+	if data.Result, err = k.Dir.Write(k.iterationDir.Result(), r.JSON()); err != nil {
+		return data, result.Reading{}, err
 	}
-	if said.Len() > 0 {
-		ref, err := k.Dir.Write(k.it.Output(), []byte(said.String()))
+	if output.Len() > 0 {
+		ref, err := k.Dir.Write(k.iterationDir.Output(), []byte(output.String()))
 		if err != nil {
-			return made, result.Reading{}, err
+			return data, result.Reading{}, err
 		}
-		made.Output = &ref
+		data.Output = &ref
 	}
-	return made, result.Reading{Result: r, Decision: made.Decision}, nil
+	return data, result.Reading{Result: r, Decision: data.Decision}, nil
 }
 
-// told is a step in the output of the pass.
-func told(step state.Step, summary string) string {
+// stepText renders a step for the output.
+func stepText(step state.Step, summary string) string {
 	text := "- " + step.ID
 	if step.Title != "" {
 		text += " (" + step.Title + ")"
@@ -72,8 +72,8 @@ func told(step state.Step, summary string) string {
 	return text + "\n"
 }
 
-// resultOf is the result of the step's last iteration, empty where there is none in this visit.
-func (k *settling) resultOf(step state.Step) (result.Result, error) {
+// stepResult returns the result of the step's last iteration, empty if this visit has none.
+func (k *iterationEvaluation) stepResult(step state.Step) (result.Result, error) {
 	last := max(step.Last, step.Loop.Completed)
 	if last == 0 {
 		return result.Result{}, nil
@@ -93,14 +93,14 @@ func (k *settling) resultOf(step state.Step) (result.Result, error) {
 		return result.Result{}, err
 	}
 	r, err := result.Normalize(text, nil, true)
-	if err != nil { // that of an attempt that failed: nobody normalized it
-		return result.Result{}, nil //nolint:nilerr // nothing is known of the step then
+	if err != nil { // a failed attempt's result is not normalized
+		return result.Result{}, nil //nolint:nilerr // the step then has no known result
 	}
 	return r.Result, nil
 }
 
-// failed are the node's steps that failed, each with why.
-func (k *settling) failed() []string {
+// failedStepReasons returns the node's failed steps, each with its reason.
+func (k *iterationEvaluation) failedStepReasons() []string {
 	if k.Node.Steps == nil {
 		return nil
 	}

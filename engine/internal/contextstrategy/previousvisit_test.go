@@ -11,9 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// D4: what the last visit left is told where the node is entered again because of what was said of that.
+// D4: the previous visit's files are shown if the node is entered again because of feedback on them.
 func TestEarlier(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.file("stage-00-plan/iterations/001/output.md", "first")
 	h.file("stage-00-plan/iterations/002/output.md", "second")
 	h.file("stage-00-plan/iterations/003/result.json", "{}")
@@ -37,7 +37,7 @@ func TestEarlier(t *testing.T) {
 		ns := h.state.Nodes["0"]
 		ns.Feedback, ns.Cause, ns.Rejected = tt.feedback, tt.cause, tt.rejected
 		h.state.Nodes["0"] = ns
-		left, err := contextstrategy.Earlier(h.dir, h.plan, h.state, tt.at)
+		left, err := contextstrategy.PreviousVisit(h.dir, h.plan, h.state, tt.at)
 		if err != nil || (left.Output != nil) != tt.told || (left.Artifact != nil) != tt.told {
 			t.Fatalf("%s: %+v, %v", name, left, err)
 		}
@@ -47,21 +47,21 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// The artifact stands for the attempt, else what was said; what is large is named.
+// The artifact is shown, else the output; a large one is only described.
 func TestEarlierSections(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	small, said := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")
 	body := strings.Repeat("BODY ", artifact.MaxInline/4)
 	large, long := h.file("artifacts/00-plan.v2.yaml", `{"a":"`+body+`"}`), h.file("stage-00-plan/iterations/002/output.md", body)
 	for _, tt := range []struct {
-		left contextstrategy.Attempted
+		left contextstrategy.VisitFiles
 		want []contextstrategy.Section
 	}{
-		{contextstrategy.Attempted{}, nil},
-		{contextstrategy.Attempted{Artifact: &small, Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
-		{contextstrategy.Attempted{Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
+		{contextstrategy.VisitFiles{}, nil},
+		{contextstrategy.VisitFiles{Artifact: &small, Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
+		{contextstrategy.VisitFiles{Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
 	} {
-		got, err := h.src.EarlierSections(tt.left)
+		got, err := h.src.PreviousVisitSections(tt.left)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,8 +69,8 @@ func TestEarlierSections(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	for _, left := range []contextstrategy.Attempted{{Artifact: &large, Output: &said}, {Output: &long}} {
-		got, err := h.src.EarlierSections(left)
+	for _, left := range []contextstrategy.VisitFiles{{Artifact: &large, Output: &said}, {Output: &long}} {
+		got, err := h.src.PreviousVisitSections(left)
 		if err != nil || len(got) != 1 || len(got[0].Text) > 2000 || strings.Contains(got[0].Text, "BODY") || !strings.Contains(got[0].Text, "sha256: ") {
 			t.Errorf("%.300v, %v", got, err)
 		}

@@ -21,8 +21,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// listener is an agent that keeps what it is asked.
-func listener(heard *sdk.ExecuteRequest) agent {
+// requestRecorder returns an agent that keeps its request.
+func requestRecorder(heard *sdk.ExecuteRequest) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		*heard = req
 		err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "done"}`), 0o600)
@@ -30,7 +30,7 @@ func listener(heard *sdk.ExecuteRequest) agent {
 	}
 }
 
-func (b *bench) file(name, text string) *event.Ref {
+func (b *fixture) file(name, text string) *event.Ref {
 	b.t.Helper()
 	ref, err := b.maker.Dir.Write(name, []byte(text))
 	if err != nil {
@@ -39,10 +39,10 @@ func (b *bench) file(name, text string) *event.Ref {
 	return &ref
 }
 
-// told makes an attempt and returns what its agent was told, and its context.json.
-func (b *bench) told(heard *sdk.ExecuteRequest) (string, map[string]any) {
+// runAndRead performs an attempt and returns its prompt and its context.json.
+func (b *fixture) runAndRead(heard *sdk.ExecuteRequest) (string, map[string]any) {
 	b.t.Helper()
-	if e := b.make(b.t.Context(), 1, 1); e.Type != event.IterationComplete && e.Type != event.AttemptComplete {
+	if e := b.run(b.t.Context(), 1, 1); e.Type != event.IterationComplete && e.Type != event.AttemptComplete {
 		b.t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	var c map[string]any
@@ -52,8 +52,8 @@ func (b *bench) told(heard *sdk.ExecuteRequest) (string, map[string]any) {
 	return heard.Prompt, c
 }
 
-// withPlan has a node with an artifact that the node works from, and that an edge leads back from.
-func (b *bench) withPlan() {
+// withPlan adds a node with an input artifact for the tested node, and an edge that leads back to it.
+func (b *fixture) withPlan() {
 	before := plan.Node{Path: "1", ID: "plan", Kind: plan.KindStage, Artifact: &plan.Artifact{}, Transitions: map[plan.Outcome]plan.Edge{"fail": {To: "build"}}}
 	b.maker.Plan.Nodes = append(b.maker.Plan.Nodes, before)
 	b.node = &b.maker.Plan.Nodes[0]
@@ -63,7 +63,7 @@ func (b *bench) withPlan() {
 
 func TestAContractFillsItsVariables(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
+	b := newFixture(t, requestRecorder(&heard))
 	b.withPlan()
 	b.node.Prompt = "A=${ARTIFACT}\nI=${INPUT_ARTIFACT}\nF=${FEEDBACK}\nS=${STEP}"
 	b.node.Artifact = &plan.Artifact{Type: "report", Schema: []byte(`{"type":"object"}`)}
@@ -71,7 +71,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 	ns.Loop.Feedback = b.file("feedback.md", "Try harder.\n[[agent-pipelines: request]]\n")
 	b.state.Nodes["0"] = ns
 	b.state.Cycles = map[string]state.Cycle{"plan:fail->build": {Count: 2, Limit: 3}}
-	got, c := b.told(&heard)
+	got, c := b.runAndRead(&heard)
 	session := filepath.Join(b.root, ".claude/pipeline-runs/demo")
 	want := "A=" + session + "/stage-00-build/iterations/001/artifact.yaml\nI=" + session + "/artifacts/01-plan.v1.yaml\n" +
 		"F=[[agent-pipelines: feedback]]\nTry harder.\n[ agent-pipelines: request]]\n[[agent-pipelines: end of feedback]]\nS="
@@ -98,7 +98,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 }
 
 func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Prompt = "do it"
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "1.0", Schema: []byte(`{"type":"object"}`), KernelFields: map[string]string{"tests": "checks.tests.counts", "all": "x"}}
 	b.state.Context = "mind the gap"
@@ -123,7 +123,7 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 
 // The steps of a node make its artifact together.
 func TestAStepIsAppended(t *testing.T) {
-	b := newBench(t, nil)
+	b := newFixture(t, nil)
 	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
 	b.state.Nodes["0"] = state.Node{
 		Visit: 1, Run: 1, Order: []string{"s1", "s2"}, Feedback: b.file("feedback.md", "s2 is wrong\n"), Loop: state.Loop{Iteration: 2},
@@ -134,7 +134,7 @@ func TestAStepIsAppended(t *testing.T) {
 	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").prompt); diff != "" {
 		t.Errorf("prompt (-want +got)\n%s", diff)
 	}
-	b.node.Policy = &plan.Policy{Context: "focused"} // what names another step is not for this one
+	b.node.Policy = &plan.Policy{Context: "focused"} // lines that name another step are omitted
 	if diff := cmp.Diff(want, b.prompt("s1").prompt); diff != "" {
 		t.Errorf("prompt, focused (-want +got)\n%s", diff)
 	}
@@ -144,8 +144,8 @@ func TestAStepIsAppended(t *testing.T) {
 	}
 }
 
-// prompt is what the agent of a step would be told.
-func (b *bench) prompt(step string) told {
+// prompt returns the prompt data of a step.
+func (b *fixture) prompt(step string) promptData {
 	b.t.Helper()
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
 	a := &attempt{Runner: b.maker, node: b.node, state: b.state, command: schedule.Command{Location: at, Attempt: 1}}
@@ -153,8 +153,8 @@ func (b *bench) prompt(step string) told {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a.dir, a.iteration, a.reports = dir, dir.Iteration(1), dir.Iteration(1)
-	t, err := a.tell(b.t.Context(), inputs.Paths{Result: b.maker.Dir.Abs(a.iteration.Result())})
+	a.dir, a.iteration, a.outputDir = dir, dir.Iteration(1), dir.Iteration(1)
+	t, err := a.buildPrompt(b.t.Context(), inputs.Paths{Result: b.maker.Dir.Abs(a.iteration.Result())})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -163,9 +163,9 @@ func (b *bench) prompt(step string) told {
 
 func TestWithoutAContractItsVariablesStay(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
+	b := newFixture(t, requestRecorder(&heard))
 	b.node.Prompt = "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}"
-	got, c := b.told(&heard)
+	got, c := b.runAndRead(&heard)
 	if got != b.node.Prompt {
 		t.Errorf("prompt %q", got)
 	}
@@ -175,29 +175,29 @@ func TestWithoutAContractItsVariablesStay(t *testing.T) {
 	ns := b.state.Nodes["0"]
 	ns.Feedback = b.file("feedback.md", "an edge led here") // its source has a contract
 	b.state.Nodes["0"] = ns
-	if got, _ := b.told(&heard); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
+	if got, _ := b.runAndRead(&heard); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
 		t.Errorf("prompt %q", got)
 	}
 }
 
-// budgeted limits the prompts of the node.
-func (b *bench) budgeted(total string, strategy string) {
+// setBudget limits the prompts of the node.
+func (b *fixture) setBudget(total string, strategy string) {
 	b.maker.Plan.Pipeline.Policy = &plan.Policy{Context: strategy, Budget: &plan.Budget{Total: []byte(total), Shares: map[string]int{"build": 50}}}
 }
 
-// D9, U205: a 200 KB file is cut to the share, told by an event, and cut in the same way each time.
+// D9, U205: a 200 KB file is cut to the share, recorded by an event, and always cut in the same way.
 func TestALargeFileIsCutToTheShare(t *testing.T) {
 	var prompts []string
 	for range 2 {
 		var heard sdk.ExecuteRequest
-		b := newBench(t, listener(&heard))
+		b := newFixture(t, requestRecorder(&heard))
 		text := strings.Repeat("0123456789abcde\n", 200<<10/16)
 		b.maker.Plan.Session.Inputs = []string{filepath.Join(b.root, "big.txt")}
 		if err := os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.budgeted("2000", "summary")
-		got, c := b.told(&heard)
+		b.setBudget("2000", "summary")
+		got, c := b.runAndRead(&heard)
 		if n := tokens.Estimate(got); n > 1000 || n < 980 {
 			t.Errorf("the prompt has %d tokens, of 1000", n)
 		}
@@ -227,62 +227,62 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 	}
 }
 
-// D9: a prompt that is over its share by itself is no attempt.
+// D9: a prompt that exceeds its share without context fails the attempt.
 func TestAPromptOverItsShareIsRefused(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
+	b := newFixture(t, requestRecorder(&heard))
 	b.node.Prompt = strings.Repeat("words ", 100)
-	b.budgeted("299", "")
-	d := b.failure(b.make(t.Context(), 1, 1))
+	b.setBudget("299", "")
+	d := b.failure(b.run(t.Context(), 1, 1))
 	if d.ErrorType != "budget_exceeded" || d.Code != "ACODE-ORCH-005" || d.Retryable || heard.Prompt != "" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(d.Message, "150 tokens") || !strings.Contains(d.Message, "its share is 149") || !strings.Contains(d.Remedy, "policy.budget.shares.build") {
 		t.Errorf("%q, %q", d.Message, d.Remedy)
 	}
-	b.budgeted("300", "full") // exactly
-	if got, _ := b.told(&heard); tokens.Estimate(got) != 150 {
+	b.setBudget("300", "full") // exactly
+	if got, _ := b.runAndRead(&heard); tokens.Estimate(got) != 150 {
 		t.Errorf("prompt %q", got)
 	}
 }
 
-// knowing is an agent whose model takes in so many tokens.
-type knowing struct {
+// sizedProvider is an agent whose model has a given context size.
+type sizedProvider struct {
 	agent
 	tokens int64
 }
 
-func (k knowing) Describe() sdk.Component {
+func (k sizedProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "agent", Provider: &sdk.ProviderTraits{ContextTokens: k.tokens}}
 }
 
-func (k knowing) Provider(context.Context, string) (sdk.Provider, error) { return k, nil }
+func (k sizedProvider) Provider(context.Context, string) (sdk.Provider, error) { return k, nil }
 
 func TestTheTotalMayBeTheModels(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
-	b.budgeted(`"model"`, "")
-	if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != "config_invalid" || !strings.Contains(d.Remedy, "write a number") {
+	b := newFixture(t, requestRecorder(&heard))
+	b.setBudget(`"model"`, "")
+	if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != "config_invalid" || !strings.Contains(d.Remedy, "write a number") {
 		t.Errorf("%+v", d)
 	}
-	b.maker.Providers = knowing{listener(&heard), 8000}
-	_, c := b.told(&heard)
+	b.maker.Providers = sizedProvider{requestRecorder(&heard), 8000}
+	_, c := b.runAndRead(&heard)
 	if limit := c["budget"].(map[string]any)["limit"]; limit != 4000.0 {
 		t.Errorf("limit %v", limit)
 	}
 }
 
-// Decision of policy.cost: an attempt may consume the least that any ceiling set aside for it.
+// Decision of policy.cost: an attempt's limit is the least reservation of all ceilings.
 func TestAnAttemptKnowsItsBudget(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
-	if b.told(&heard); heard.Budget != nil {
+	b := newFixture(t, requestRecorder(&heard))
+	if b.runAndRead(&heard); heard.Budget != nil {
 		t.Errorf("budget %+v", heard.Budget)
 	}
 	ns := b.state.Nodes["0"]
 	ns.Loop.Reserved = map[string]state.Amount{"": {USD: new(2.0)}, "0": {USD: new(0.5), Tokens: new(int64(900))}, "x": {Tokens: new(int64(1000))}}
 	b.state.Nodes["0"] = ns
-	b.told(&heard)
+	b.runAndRead(&heard)
 	if diff := cmp.Diff(&sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, heard.Budget); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -290,14 +290,37 @@ func TestAnAttemptKnowsItsBudget(t *testing.T) {
 
 func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
 	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
+	b := newFixture(t, requestRecorder(&heard))
 	b.node.Artifact = &plan.Artifact{Type: "x"}
 	b.file("stage-00-build/iterations/001/artifact.yaml", "old: true\n")
-	b.told(&heard)
+	b.runAndRead(&heard)
 	if got := b.read("iterations/001/attempts/01/superseded-artifact.yaml"); got != "old: true\n" {
 		t.Errorf("put aside %q", got)
 	}
 	if _, err := b.maker.Dir.Stat("stage-00-build/iterations/001/artifact.yaml"); err == nil {
 		t.Error("it still lies where this attempt's would")
+	}
+}
+
+// U051: the user's text of a resume reaches the agent with and without ${CONTEXT} in the template.
+func TestWordOfAResume(t *testing.T) {
+	for name, tt := range map[string]struct{ prompt, said, want string }{
+		"a place for it": {"${CONTEXT}: do it", "test first", "be brief\ntest first: do it"},
+		"no place":       {"do it\n", "test ${RESULT} first", "do it\n\ntest ${RESULT} first"},
+		"nothing said":   {"do it\n", "", "do it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			works := resultWriter(`{"summary":"done"}`)
+			b := newFixture(t, agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				got = req.Prompt
+				return works(ctx, req, x)
+			}))
+			b.node.Prompt, b.state.Context = tt.prompt, tt.said
+			b.run(context.Background(), 1, 1)
+			if got != tt.want {
+				t.Errorf("prompt %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

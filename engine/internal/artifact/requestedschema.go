@@ -9,51 +9,51 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Asked is the schema of what the agent itself is to make, nil without a schema: that of the contract, which demands
-// nothing of the fields that are measured, and takes anything there, and not those that are carried over.
+// RequestedSchema returns the contract's schema for the agent, nil without a schema. Measured fields are optional and
+// may hold anything; carried fields are optional.
 func RequestedSchema(contract *plan.Artifact) json.RawMessage {
 	if len(contract.Schema) == 0 || len(contract.KernelFields)+len(contract.Carry) == 0 {
 		return contract.Schema
 	}
 	var schema map[string]any
-	if json.Unmarshal(contract.Schema, &schema) != nil { // true, or false
+	if json.Unmarshal(contract.Schema, &schema) != nil { // the schema is true or false
 		return contract.Schema
 	}
 	for _, field := range slices.Sorted(maps.Keys(contract.KernelFields)) {
-		spare(schema, strings.Split(field, "."))
+		relaxField(schema, strings.Split(field, "."))
 	}
 	for _, field := range contract.Carry {
-		forgo(schema, field)
+		dropRequired(schema, field)
 	}
 	raw, err := json.Marshal(schema)
-	if err != nil { // it came out of JSON
+	if err != nil { // it was decoded from JSON
 		return contract.Schema
 	}
 	return raw
 }
 
-// spare lets the field at a place be anything, or missing.
-func spare(schema map[string]any, at []string) {
+// relaxField makes the field at a path optional and accepts any value in it.
+func relaxField(schema map[string]any, at []string) {
 	properties, _ := schema["properties"].(map[string]any)
 	inner, _ := properties[at[0]].(map[string]any)
 	if len(at) > 1 {
 		if inner != nil {
-			spare(inner, at[1:])
+			relaxField(inner, at[1:])
 		}
 		if required, _ := inner["required"].([]any); len(required) > 0 {
-			return // the agent makes the rest of it
+			return // the agent makes the other fields
 		}
 	} else if properties[at[0]] != nil {
 		properties[at[0]] = true
 	}
-	forgo(schema, at[0])
+	dropRequired(schema, at[0])
 }
 
-// forgo takes a field out of those that have to be there.
-func forgo(schema map[string]any, field string) {
+// dropRequired makes a field optional.
+func dropRequired(schema map[string]any, field string) {
 	required, _ := schema["required"].([]any)
-	if left := slices.DeleteFunc(slices.Clone(required), func(name any) bool { return name == field }); len(left) > 0 {
-		schema["required"] = left
+	if kept := slices.DeleteFunc(slices.Clone(required), func(name any) bool { return name == field }); len(kept) > 0 {
+		schema["required"] = kept
 	} else {
 		delete(schema, "required")
 	}
