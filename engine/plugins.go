@@ -46,10 +46,10 @@ type Installed = pluginhost.Installed
 // Removed is the result of [Engine.RemovePlugin].
 type Removed = pluginhost.Removed
 
-// ErrNoPlugin: no such plugin exists, or the user may not change it.
+// ErrNoPlugin means that no such plugin exists, or that the user may not change it.
 var ErrNoPlugin = pluginhost.ErrNoPlugin
 
-// ErrInstalled: another plugin or version of the name is installed, and would be replaced.
+// ErrInstalled means that another plugin or version of the name is installed and would be replaced.
 var ErrInstalled = pluginhost.ErrInstalled
 
 // Plugins describes all plugins, and the files that were ignored with the reasons. Plugins without a cached

@@ -40,7 +40,7 @@ func newEscalation(q state.Question, dir *store.Dir) *Escalation {
 	return e
 }
 
-// ErrNoQuestion: the session has no such open question.
+// ErrNoQuestion means that the session has no such open question.
 var ErrNoQuestion = errors.New("no such question")
 
 // Question is a question of a session to the user.

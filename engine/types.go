@@ -196,5 +196,5 @@ type Deliverable struct {
 // contains faults.
 type Diagnostics = yamldoc.Diagnostics
 
-// NotFoundError: a pipeline or stage is in none of the searched places.
+// NotFoundError means that a pipeline or stage is in none of the searched places.
 type NotFoundError = compile.NotFoundError

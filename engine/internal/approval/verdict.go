@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Ruling is what becomes of a call.
+// Decision is the result of a policy for one call.
 type Decision struct {
 	// Approval is auto, deny or skip, which a provider is told; prompt, before a person has been asked; or what
 	// ends the attempt: escalate and fail.
@@ -30,7 +30,7 @@ const (
 	RuleReport    = "report"    // the attempt's own files
 )
 
-// Scene is where a call is made.
+// Context describes where a call is made.
 type Context struct {
 	// Project is the absolute path of the working directory, to which the paths of calls are relative.
 	Project string
@@ -41,7 +41,7 @@ type Context struct {
 	Person bool
 }
 
-// Of rules on a call: of all its paths the strictest word counts. What is protected is
+// Decide applies the policy to a call: of all its paths the strictest decision counts. What is protected is
 // denied whatever the policy says, also without one, and so is under a policy what leads out of the workspace; otherwise
 // a nil policy lets everything pass. A provider that
 // does not say what a call is about is ruled on by the policy's default.
@@ -84,7 +84,7 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// Asks reports whether there may be calls that a person is asked about.
+// MayAsk reports whether the user may be asked about calls.
 func MayAsk(p *plan.Approvals, person bool) bool {
 	if p == nil || !person {
 		return false

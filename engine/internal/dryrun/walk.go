@@ -75,7 +75,7 @@ type Step struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Way is the way through a plan.
+// Path lists the steps through a plan.
 type Path struct {
 	Steps  []Step       `json:"steps"`
 	Status state.Status `json:"status"` // how the run would stand at its end
@@ -86,8 +86,8 @@ type Path struct {
 	End state.State `json:"-"`
 }
 
-// Walk drives the scheduler through the plan, from the given start. assumed is by the ids of nodes; what it
-// does not name succeeds.
+// Simulate drives the scheduler through the plan from the given start. assumed has the outcomes by node id; other
+// nodes succeed.
 func Simulate(p *plan.Plan, session string, start event.SessionStartData, assumed map[string]Outcome) (Path, error) {
 	w := walker{plan: p, session: session, assumed: assumed}
 	if err := w.walk(start); err != nil {

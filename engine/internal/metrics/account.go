@@ -87,7 +87,7 @@ type Check struct {
 	Counts map[string]int `json:"counts,omitempty"`
 }
 
-// Account holds the newest run of a session. It is used from one goroutine at a time.
+// Collector holds the metrics of a session's newest run. It is not safe for concurrent use.
 type Collector struct {
 	plan   *plan.Plan
 	visits []*Visit
@@ -134,7 +134,7 @@ func New(p *plan.Plan) *Collector {
 	return a
 }
 
-// Take takes the next event up. What cannot be read, and what an overtaken kernel wrote, does not count.
+// Apply adds the next event. Unreadable events, and those of a fenced kernel, do not count.
 func (a *Collector) Apply(e event.Event) {
 	if e.Epoch != 0 && e.Epoch < a.epoch {
 		return

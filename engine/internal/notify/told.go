@@ -34,8 +34,8 @@ type Moment struct {
 	Code string
 }
 
-// Told are the moments that an event brings, in order; st is the state after it. A question is told when it is asked,
-// and once more when a session is resumed that nobody has answered yet.
+// Moments returns the notifications of an event, in order; st is the state after it. A question is sent when it is
+// asked, and once more when a session is resumed before it is answered.
 func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	switch e.Type {
 	case event.QuestionAsked:

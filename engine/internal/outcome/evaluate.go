@@ -95,7 +95,7 @@ func (k *iterationEvaluation) readAttempt() error {
 		return fmt.Errorf("evaluate iteration %d of %s: it has no attempt", k.at.Iteration, k.Node.ID)
 	}
 	k.attemptData = *k.loop.Attempted
-	k.reading, err = k.evaluation.readResult()
+	k.reading, err = k.readResult()
 	return err
 }
 

@@ -27,7 +27,7 @@ const (
 	Ours                 // this engine
 )
 
-// Found is what lies in a session's directory.
+// SessionFiles are the contents of a session's directory.
 type SessionFiles struct {
 	Dir *store.Dir
 	// Lines are those of the journal, readable or not.

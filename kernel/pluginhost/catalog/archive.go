@@ -117,7 +117,7 @@ func (a archive) unpack(path string, to io.Writer) error {
 
 var errStopWalk = errors.New("done")
 
-// copyLimited copies at most most bytes; more is an error.
+// copyLimited copies bytes; more than the limit most are an error.
 func copyLimited(to io.Writer, from io.Reader, most int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, most+1))
 	if err == nil && n > most {

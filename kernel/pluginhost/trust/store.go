@@ -103,26 +103,26 @@ func (s Store) Trusted() ([]string, error) {
 
 // Trust records that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	real, err := RealPath(dir)
+	resolved, err := RealPath(dir)
 	if err != nil {
 		return err
 	}
-	return s.changeTrusted(func(dirs []string) []string { return append(dirs, real) })
+	return s.changeTrusted(func(dirs []string) []string { return append(dirs, resolved) })
 }
 
 // Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
 // directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
-	real, err := RealPath(dir)
+	resolved, err := RealPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		real, err = filepath.Abs(dir)
+		resolved, err = filepath.Abs(dir)
 	}
 	if err != nil {
 		return false, err
 	}
 	err = s.changeTrusted(func(dirs []string) []string {
-		was = slices.Contains(dirs, real)
-		return slices.DeleteFunc(dirs, func(d string) bool { return d == real })
+		was = slices.Contains(dirs, resolved)
+		return slices.DeleteFunc(dirs, func(d string) bool { return d == resolved })
 	})
 	return was, err
 }
@@ -133,11 +133,11 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	real, err := RealPath(dir)
+	resolved, err := RealPath(dir)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(dirs, func(d string) bool { return Within(real, d) }), nil
+	return slices.ContainsFunc(dirs, func(d string) bool { return Within(resolved, d) }), nil
 }
 
 func (s Store) changeTrusted(change func(dirs []string) []string) error {

@@ -100,7 +100,7 @@ func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trial
 	if err := v.checkNumbers(); err != nil {
 		return nil, err
 	}
-	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	flags := run.Flags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
 	if err := flags.Check(); err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ const mockFile = ".claude/mock.json"
 // repeatCommand returns the command that repeats a trial, without the trial's number at its end.
 func (v *CrashTest) repeatCommand(a *cli.App) string {
 	words := []string{cli.Program, "crashtest", v.Name, fmt.Sprintf("--kills=%d", v.Kills), fmt.Sprintf("--seed=%d", v.Seed)}
-	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	flags := run.Flags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
 	if o, err := flags.Options(a); err == nil && v.EntryFlags.Apply(&o) == nil {
 		words = append(words, flags.Arguments(o)...)
 	}

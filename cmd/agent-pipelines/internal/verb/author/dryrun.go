@@ -69,7 +69,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
 	given := run.InputFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
-	flags := run.RunFlags{InputFlags: given, FlowFlags: v.FlowFlags}
+	flags := run.Flags{InputFlags: given, FlowFlags: v.FlowFlags}
 	o, err := flags.Options(a)
 	if err != nil {
 		return o, err
@@ -83,8 +83,8 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 		err = v.Resolve(ctx, a, &o)
 	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
 		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
-	case len(v.EntryFlags.Given()) > 0:
-		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.EntryFlags.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
+	case len(v.Given()) > 0:
+		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
 	case v.Runs > 1:
 		return o, cli.UsageError("a stage has no --runs", "limit its iterations with --max")
 	case v.Max < 1:

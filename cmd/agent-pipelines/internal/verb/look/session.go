@@ -46,7 +46,7 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 			}
 			chosen = append(chosen, all[i])
 		}
-		return removeSessions(a, ctx, e, chosen, v.Yes)
+		return removeSessions(ctx, a, e, chosen, v.Yes)
 	})
 }
 
@@ -76,7 +76,7 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 			reportRemoved(a, nil, chosen)
 			return nil
 		}
-		return removeSessions(a, ctx, e, chosen, v.Yes)
+		return removeSessions(ctx, a, e, chosen, v.Yes)
 	})
 }
 
@@ -87,7 +87,7 @@ func isHeld(e *engine.Engine, session string) bool {
 }
 
 // removeSessions removes sessions after a confirmation by the user.
-func removeSessions(a *cli.App, ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
+func removeSessions(ctx context.Context, a *cli.App, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
 	if len(chosen) > 0 && !yes {
 		agreed, err := confirmRemoval(a, chosen)
 		if err != nil || !agreed {

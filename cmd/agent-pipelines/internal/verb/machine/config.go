@@ -35,7 +35,7 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if v.Origin {
-			return showOrigins(a, ctx, e, s)
+			return showOrigins(ctx, a, e, s)
 		}
 		if a.JSON {
 			a.Document(s)
@@ -68,7 +68,7 @@ func writeNoConfig(to io.Writer, s *engine.Settings) error {
 }
 
 // showOrigins prints the settings of every file.
-func showOrigins(a *cli.App, ctx context.Context, e *engine.Engine, s *engine.Settings) error {
+func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *engine.Settings) error {
 	all, err := e.Origins(ctx)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	return mcpserve.Serve(ctx, a.Stdin, a.Stdout, mcpserve.Options{
 		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
 		Use:     here.WithEngine,
-		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(a, ctx, root, words) },
+		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(ctx, a, root, words) },
 		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
 		Fault: func(err error) json.RawMessage { return faultJSON(cli.FaultOf(err).WithoutSecrets(secrets)) },
 		Clean: secrets.Agent().Text,
@@ -117,7 +117,7 @@ func forProject(a *cli.App, root string) *cli.App {
 const selfKillDelay = 5 * time.Second
 
 // runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts it.
-func runSelf(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
+func runSelf(ctx context.Context, a *cli.App, root string, words []string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)

@@ -18,7 +18,7 @@ type Loop struct {
 	Session string `arg:"" optional:"" help:"Session name (default the stage's)."`
 	Max     *int   `arg:"" optional:"" help:"Maximum iterations (default 25)."`
 
-	RunFlags
+	Flags
 }
 
 // Run implements [cli.Verb].

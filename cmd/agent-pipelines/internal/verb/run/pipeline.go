@@ -16,7 +16,7 @@ type Pipeline struct {
 	Session  string `arg:"" optional:"" help:"Session name (default the file's name, or pipeline for a pipeline's name, with the time)."`
 	Runs     Runs   `arg:"" optional:"" help:"Number of runs of the whole pipeline (default 1)."`
 
-	RunFlags
+	Flags
 	EntryFlags
 }
 

@@ -53,12 +53,12 @@ func (v *Resume) Run(ctx context.Context, a *cli.App) error {
 
 // resume implements --resume of the verbs that start a session. o names the session; further lists flags of the verb that
 // a resume ignores.
-func (f *RunFlags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, further ...string) error {
+func (f *Flags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, further ...string) error {
 	place, err := f.background(ctx, a)
 	if err != nil {
 		return err
 	}
-	if o.Sandbox, err = f.SandboxFlags.policy(); err != nil {
+	if o.Sandbox, err = f.policy(); err != nil {
 		return err
 	}
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait

@@ -22,8 +22,8 @@ type InputFlags struct {
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'; repeatable."`
 }
 
-// RunFlags holds the flags of the verbs that start a session.
-type RunFlags struct {
+// Flags holds the flags of the verbs that start a session.
+type Flags struct {
 	InputFlags
 
 	Force     bool `help:"Take the session over from another process; restart a finished one."`
@@ -45,12 +45,12 @@ type ModeFlag struct {
 }
 
 // Check returns an error for invalid flags and for flags that contradict each other.
-func (f *RunFlags) Check() error {
+func (f *Flags) Check() error {
 	if f.Resume && f.Recompile {
 		return cli.UsageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	if _, err := f.SandboxFlags.policy(); err != nil {
+	if _, err := f.policy(); err != nil {
 		return err
 	}
 	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
@@ -59,13 +59,13 @@ func (f *RunFlags) Check() error {
 	if err := f.Apply(&engine.RunOptions{}); err != nil {
 		return err
 	}
-	_, err := f.backgroundFlags.selected()
+	_, err := f.selected()
 	return err
 }
 
 // Options returns the run's options without the stage or pipeline. Flags take precedence over the variables
 // PIPELINE_CLI_* of wrapper scripts.
-func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
+func (f *Flags) Options(a *cli.App) (engine.RunOptions, error) {
 	inputs := f.Input
 	if len(inputs) == 0 {
 		var err error
@@ -73,7 +73,7 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 			return engine.RunOptions{}, err
 		}
 	}
-	sandbox, err := f.SandboxFlags.policy()
+	sandbox, err := f.policy()
 	if err != nil {
 		return engine.RunOptions{}, err
 	}
@@ -93,7 +93,7 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 }
 
 // Arguments returns the flags that give the same options in another process, independent of its environment.
-func (f *RunFlags) Arguments(o engine.RunOptions) []string {
+func (f *Flags) Arguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context}, {"--mode", o.Mode},
@@ -121,7 +121,7 @@ func (f *RunFlags) Arguments(o engine.RunOptions) []string {
 }
 
 // ignoredOnResume returns a message on flags that a resume ignores, including the flags further; "" for none.
-func (f *RunFlags) ignoredOnResume(further []string) string {
+func (f *Flags) ignoredOnResume(further []string) string {
 	ignored := givenNames([]flagState{
 		{"--provider", f.Provider != ""},
 		{"--model", f.Model != ""},

@@ -35,11 +35,11 @@ func TestRunOptions(t *testing.T) {
 	flagged.Force, flagged.Commands = true, map[string]string{"test": "make"}
 	for _, tt := range []struct {
 		name  string
-		flags RunFlags
+		flags Flags
 		want  engine.RunOptions
 	}{
-		{"wrapper script", RunFlags{}, wrapped},
-		{"flags", RunFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
+		{"wrapper script", Flags{}, wrapped},
+		{"flags", Flags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.flags.Options(&cli.App{Console: environmentOf(env)})
@@ -112,18 +112,18 @@ func TestPlace(t *testing.T) {
 		})
 	}
 	for _, contradiction := range []backgroundFlags{{Foreground: true, Tmux: true}, {Foreground: true, Detach: true}, {Detach: true, Tmux: true}} {
-		if err := (&RunFlags{backgroundFlags: contradiction}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+		if err := (&Flags{backgroundFlags: contradiction}).Check(); cli.ExitOf(err) != cli.ExitUsage {
 			t.Errorf("%+v: %v", contradiction, err)
 		}
 	}
-	if err := (&RunFlags{Resume: true, Recompile: true}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+	if err := (&Flags{Resume: true, Recompile: true}).Check(); cli.ExitOf(err) != cli.ExitUsage {
 		t.Errorf("resume and recompile: %v", err)
 	}
 }
 
 // D34: the arguments for another process give the same options, even for values that look like flags.
 func TestArguments(t *testing.T) {
-	want := RunFlags{
+	want := Flags{
 		InputFlags: InputFlags{
 			Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
 			Command: map[string]string{"test": "make a=b", "lint": "x; y"},
@@ -155,7 +155,7 @@ func TestArguments(t *testing.T) {
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err, args)
 	}
-	if diff := cmp.Diff(want, l.Loop.RunFlags, cmp.AllowUnexported(RunFlags{})); diff != "" {
+	if diff := cmp.Diff(want, l.Loop.Flags, cmp.AllowUnexported(Flags{})); diff != "" {
 		t.Error(diff)
 	}
 	a.Verb = true // set by Foreground
@@ -168,15 +168,15 @@ func TestArguments(t *testing.T) {
 }
 
 func TestIgnoredOnResume(t *testing.T) {
-	f := RunFlags{InputFlags: InputFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
+	f := Flags{InputFlags: InputFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
 	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume(nil)); diff != "" {
 		t.Error(diff)
 	}
-	flow := RunFlags{FlowFlags: FlowFlags{Skip: []string{"x"}, SkipVerify: true, Timeout: []string{"x=1"}, MaxCycles: 1}}
+	flow := Flags{FlowFlags: FlowFlags{Skip: []string{"x"}, SkipVerify: true, Timeout: []string{"x=1"}, MaxCycles: 1}}
 	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles, --start; a resumed session keeps its plan.", flow.ignoredOnResume([]string{"--start"})); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&RunFlags{InputFlags: InputFlags{Context: "c"}}).ignoredOnResume(nil); got != "" {
+	if got := (&Flags{InputFlags: InputFlags{Context: "c"}}).ignoredOnResume(nil); got != "" {
 		t.Errorf("got %q, but the context is used", got)
 	}
 }

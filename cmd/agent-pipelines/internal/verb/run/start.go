@@ -97,7 +97,7 @@ type requestFlags struct {
 // start runs a pipeline with the request.
 func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) error {
 	place := backgroundFlags(v.foregroundFlags)
-	f := RunFlags{
+	f := Flags{
 		InputFlags: v.InputFlags, Force: v.Force, backgroundFlags: place, waitFlags: v.waitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
 		SandboxFlags: v.SandboxFlags,
 	}
