@@ -34,7 +34,7 @@ func (v *Approve) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.resumeFlags)
+	return submitAnswer(ctx, a, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.resumeFlags)
 }
 
 // Reject is the verb `reject <session> [question]`.
@@ -50,7 +50,7 @@ func (v *Reject) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return submitAnswer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.resumeFlags)
+	return submitAnswer(ctx, a, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.resumeFlags)
 }
 
 // Answer is the verb `answer <session> [question] <answer>`.
@@ -80,7 +80,7 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 	o := engine.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
 	switch {
 	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
-	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && acceptsSkip(a, ctx, v.Session, question):
+	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && acceptsSkip(ctx, a, v.Session, question):
 		if word == look.Deny {
 			o.Answer = event.AnswerReject
 		}
@@ -93,14 +93,14 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 		}
 		o.Answer, o.Text = "", word // the kind of the question determines the answer
 	}
-	return submitAnswer(a, ctx, o, v.resumeFlags)
+	return submitAnswer(ctx, a, o, v.resumeFlags)
 }
 
 // questionID matches a question's id, which cannot be an answer.
 var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
 
 // acceptsSkip reports whether a question accepts skip, as one about a tool call. For others deny and skip are feedback.
-func acceptsSkip(a *cli.App, ctx context.Context, session, question string) bool {
+func acceptsSkip(ctx context.Context, a *cli.App, session, question string) bool {
 	accepts := false
 	err := a.WithEngine(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(session)
@@ -151,7 +151,7 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 }
 
 // submitAnswer answers a question, and resumes the session if then.Resume is set.
-func submitAnswer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then resumeFlags) error {
+func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then resumeFlags) error {
 	o.By = a.User()
 	var s *engine.Status
 	var q engine.Question

@@ -70,7 +70,7 @@ func startHost(a *cli.App, ctx context.Context, e *engine.Engine, job startReque
 	if job.at == engine.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
-	return startInTmux(a, ctx, e, job, session)
+	return startInTmux(ctx, a, e, job, session)
 }
 
 // startPoll is the interval at which settle polls the started process.

@@ -48,7 +48,7 @@ func findTmux() (*tmux.Client, error) {
 }
 
 // startInTmux starts the session in a new tmux session, or inside tmux in a new window.
-func startInTmux(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (*tmuxHost, error) {
+func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, job startRequest, session string) (*tmuxHost, error) {
 	client, err := findTmux()
 	if err != nil {
 		return nil, err
