@@ -38,6 +38,7 @@ var rules = []rule{
 	{regexp.MustCompile(`"(trace_id|span_id|parent_span_id)":("[0-9a-f]*")`), `"$1":"X"`},
 	{regexp.MustCompile(`"start_time":\s*"[^"]*/\d+"`), `"start_time":"BOOT"`},
 	{regexp.MustCompile(`("pid":\s*|\bpid[= ]|\bPID )\d+`), `${1}PID`},
+	{regexp.MustCompile(`(commit |"commit": ?")[0-9a-f]{40}`), `${1}COMMIT`},
 	{regexp.MustCompile(`\b0\.0\.0-dev(\+g?[0-9a-f.]+(dirty)?)?`), `VERSION`},
 	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), `GOVERSION`},
 	{regexp.MustCompile(`\b(linux|darwin)/(amd64|arm64)\b`), `OS/ARCH`},
