@@ -38,7 +38,7 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt imports tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
+CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
@@ -46,7 +46,7 @@ TAGS = $(CRASH_TAG),dist,e2ereal,python,parity
 
 .DEFAULT_GOAL := help
 .PHONY: help build share demo test characterise characterise-record race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
-	fmt check size words $(CHECKS) FORCE
+	fmt check words $(CHECKS) FORCE
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
