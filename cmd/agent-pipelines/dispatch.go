@@ -16,7 +16,7 @@ func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 	out := &cli.Output{Writer: c.Stdout}
 	c.Stdout = out
 	a := &cli.App{Console: c, Parser: newParser(&l, c), Bundled: bundled}
-	err := dispatch(a, ctx, &l, args)
+	err := dispatch(ctx, a, &l, args)
 	if err != nil && !errors.Is(out.Fault(), err) {
 		a.PrintError(err)
 		if a.JSON && out.Fault() != nil { // standard output is lost: repeat on standard error
@@ -37,7 +37,7 @@ func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 }
 
 // dispatch parses the command line and runs its verb.
-func dispatch(a *cli.App, ctx context.Context, l *Commands, args []string) error {
+func dispatch(ctx context.Context, a *cli.App, l *Commands, args []string) error {
 	arranged := arrange(a.Parser.Model, args)
 	a.GlobalFlags = early(args)
 	if arranged.help {

@@ -81,7 +81,7 @@ func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, ma
 	if err != nil {
 		return document.Project{}, nil, cli.UsageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
 	}
-	if err := checkProvider(a, ctx, v.Provider); err != nil {
+	if err := checkProvider(ctx, a, v.Provider); err != nil {
 		return document.Project{}, nil, err
 	}
 	done := document.Project{Pipeline: p.Name, Next: []document.Step{
@@ -132,7 +132,7 @@ func exampleProject(name string) (document.Project, map[string][]byte, error) {
 }
 
 // checkProvider returns an error for the name of an unknown provider.
-func checkProvider(a *cli.App, ctx context.Context, name string) error {
+func checkProvider(ctx context.Context, a *cli.App, name string) error {
 	if name == "" {
 		return nil
 	}

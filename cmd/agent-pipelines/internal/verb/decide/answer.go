@@ -181,7 +181,7 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 		if !a.JSON { // standard output holds only the result
 			fmt.Fprintln(a.Stderr, answerText(q, o, s))
 		}
-		return run.ResumeSession(a, ctx, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
+		return run.ResumeSession(ctx, a, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
 	if a.JSON {
 		a.Document(document.Taken{

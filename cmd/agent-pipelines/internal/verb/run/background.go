@@ -44,7 +44,7 @@ type backgroundHost interface {
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process;
 // for a later error it prints the output of the process and returns its exit code.
-func inBackground(a *cli.App, ctx context.Context, job startRequest) error {
+func inBackground(ctx context.Context, a *cli.App, job startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
@@ -57,16 +57,16 @@ func inBackground(a *cli.App, ctx context.Context, job startRequest) error {
 		if err != nil {
 			return err
 		}
-		h, err := startHost(a, ctx, e, job, prospect.Session)
+		h, err := startHost(ctx, a, e, job, prospect.Session)
 		if err != nil {
 			return err
 		}
-		err = awaitStart(a, ctx, e, prospect.Session, last, h)
+		err = awaitStart(ctx, a, e, prospect.Session, last, h)
 		return errors.Join(err, h.close(context.WithoutCancel(ctx)))
 	})
 }
 
-func startHost(a *cli.App, ctx context.Context, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
+func startHost(ctx context.Context, a *cli.App, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
 	if job.at == engine.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
@@ -77,7 +77,7 @@ func startHost(a *cli.App, ctx context.Context, e *engine.Engine, job startReque
 const startPoll = 20 * time.Millisecond
 
 // awaitStart waits until the session has started or its process has ended, and prints the result.
-func awaitStart(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost) error {
+func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session string, last int64, h backgroundHost) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
@@ -86,7 +86,7 @@ func awaitStart(a *cli.App, ctx context.Context, e *engine.Engine, session strin
 		case err != nil && ctx.Err() == nil:
 			return err
 		case over:
-			return reportEnd(a, ctx, e, session, last, h, code)
+			return reportEnd(ctx, a, e, session, last, h, code)
 		}
 		begun, err := hasBegun(ctx, e, session, last, h.pid())
 		switch {
@@ -95,7 +95,7 @@ func awaitStart(a *cli.App, ctx context.Context, e *engine.Engine, session strin
 		case err != nil:
 			return err
 		case begun:
-			return reportStart(a, ctx, session, h)
+			return reportStart(ctx, a, session, h)
 		}
 		select {
 		case <-ctx.Done():
@@ -138,12 +138,12 @@ func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64,
 }
 
 // reportStart prints where the session runs and how to watch it.
-func reportStart(a *cli.App, ctx context.Context, session string, h backgroundHost) error {
+func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHost) error {
 	if err := h.keepRunning(ctx); err != nil {
 		return err
 	}
 	if code, over, err := h.poll(ctx); over || err != nil { // it ended between the last poll and keep
-		return errors.Join(err, reportCode(a, ctx, session, h, code))
+		return errors.Join(err, reportCode(ctx, a, session, h, code))
 	}
 	if a.JSON {
 		a.DocumentLine(document.Started{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
@@ -156,7 +156,7 @@ func reportStart(a *cli.App, ctx context.Context, session string, h backgroundHo
 }
 
 // reportEnd prints the output of a process that ended before its start was seen.
-func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string, last int64, h backgroundHost, code int) error {
+func reportEnd(ctx context.Context, a *cli.App, e *engine.Engine, session string, last int64, h backgroundHost, code int) error {
 	begun, err := hasBegun(ctx, e, session, last, h.pid())
 	if err != nil {
 		return err
@@ -166,11 +166,11 @@ func reportEnd(a *cli.App, ctx context.Context, e *engine.Engine, session string
 			return err
 		}
 	}
-	return reportCode(a, ctx, session, h, code)
+	return reportCode(ctx, a, session, h, code)
 }
 
 // reportCode prints the output of an ended process and sets its exit code.
-func reportCode(a *cli.App, ctx context.Context, session string, h backgroundHost, code int) error {
+func reportCode(ctx context.Context, a *cli.App, session string, h backgroundHost, code int) error {
 	text, err := h.output(ctx)
 	if err != nil {
 		return err

@@ -44,27 +44,27 @@ func (v *Loop) Run(ctx context.Context, a *cli.App) error {
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
-	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+	return start(ctx, a, v.backgroundFlags, o, func(session string, more ...string) []string {
 		words := append([]string{v.Stage, session}, maxArgument(v.Max)...)
 		return a.ForegroundArguments("loop", slices.Concat(v.Arguments(o), more), words)
 	})
 }
 
 // start runs a new session in this process, or starts another process for it with a command.
-func start(a *cli.App, ctx context.Context, at backgroundFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
+func start(ctx context.Context, a *cli.App, at backgroundFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
 	place, err := at.background(ctx, a)
 	if err != nil {
 		return err
 	}
 	if place != engine.BackgroundOff {
-		return inBackground(a, ctx, startRequest{
+		return inBackground(ctx, a, startRequest{
 			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
 			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 				return e.Preflight(ctx, o)
 			},
 		})
 	}
-	return perform(a, ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
+	return perform(ctx, a, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
 		o.Wait, o.Observe = wait, observe
 		return e.Run(ctx, o)
 	}, say...)
@@ -78,13 +78,13 @@ func (v *Stage) Run(ctx context.Context, a *cli.App) error {
 	err := v.Loop.Run(ctx, a)
 	var missing *engine.NotFoundError
 	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
-		return unknownWord(a, ctx, missing)
+		return unknownWord(ctx, a, missing)
 	}
 	return err
 }
 
 // unknownWord returns the error for a first word that is neither a verb nor a stage.
-func unknownWord(a *cli.App, ctx context.Context, missing *engine.NotFoundError) error {
+func unknownWord(ctx context.Context, a *cli.App, missing *engine.NotFoundError) error {
 	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser.Model.Node))}
 	_ = a.WithEngine(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
 		pipelines, err := e.Pipelines(ctx)

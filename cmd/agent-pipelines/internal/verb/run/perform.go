@@ -35,7 +35,7 @@ type runFunc func(ctx context.Context, e *engine.Engine, wait bool, observe func
 // terminal, and prints the result. wait waits for answers even without a user. The view shows the lines say first.
 //
 // The output during the run never waits for a reader; the result does, after everything else has ended.
-func perform(a *cli.App, ctx context.Context, wait bool, do runFunc, say ...string) error {
+func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...string) error {
 	out := screen.NewRelay(a.Stderr)
 	defer out.Close()
 	v := newView(a, out)
@@ -54,7 +54,7 @@ func perform(a *cli.App, ctx context.Context, wait bool, do runFunc, say ...stri
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
 		v.Say(line)
 	}
-	ask, summary, lines := newPrompter(a, ctx, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
+	ask, summary, lines := newPrompter(ctx, a, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
 	sent, logged := a.Telemetry(ctx, eng, v.Say), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
 	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
 		w.SetSession(u.Session)

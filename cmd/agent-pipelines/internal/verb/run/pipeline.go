@@ -43,7 +43,7 @@ func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
 	a.Unattended = v.Unattended
-	return start(a, ctx, v.backgroundFlags, o, func(session string, more ...string) []string {
+	return start(ctx, a, v.backgroundFlags, o, func(session string, more ...string) []string {
 		return a.ForegroundArguments("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Arguments()...))
 	}, "Compiling plan.json...")
 }

@@ -53,7 +53,7 @@ var (
 )
 
 // newPrompter starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
-func newPrompter(a *cli.App, ctx context.Context, e *engine.Engine, out *screen.Relay, v view, w *cli.SignalWatcher, wait bool) *prompter {
+func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.Relay, v view, w *cli.SignalWatcher, wait bool) *prompter {
 	in := userKeyboard(a)
 	if in == nil || a.Quiet || a.Unattended && !wait {
 		return nil

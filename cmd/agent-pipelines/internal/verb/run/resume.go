@@ -48,7 +48,7 @@ func (v *Resume) Run(ctx context.Context, a *cli.App) error {
 		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(a, ctx, cmp.Or(mode, engine.BackgroundOff), o)
+	return ResumeSession(ctx, a, cmp.Or(mode, engine.BackgroundOff), o)
 }
 
 // resume implements --resume of the verbs that start a session. o names the session; further lists flags of the verb that
@@ -64,19 +64,19 @@ func (f *Flags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, 
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
 	a.Unattended = f.Unattended
 	if ignored := f.ignoredOnResume(further); ignored != "" {
-		return ResumeSession(a, ctx, place, o, ignored)
+		return ResumeSession(ctx, a, place, o, ignored)
 	}
-	return ResumeSession(a, ctx, place, o)
+	return ResumeSession(ctx, a, place, o)
 }
 
 // ResumeSession resumes a session in this terminal or in the background. The view shows the lines say first.
-func ResumeSession(a *cli.App, ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
+func ResumeSession(ctx context.Context, a *cli.App, at engine.Background, o engine.ResumeOptions, say ...string) error {
 	o.By = cmp.Or(o.By, a.User())
 	var err error
 	if at == engine.BackgroundOff {
-		err = resumeHere(a, ctx, o, say...)
+		err = resumeHere(ctx, a, o, say...)
 	} else {
-		err = resumeElsewhere(a, ctx, at, o, say...)
+		err = resumeElsewhere(ctx, a, at, o, say...)
 	}
 	if errors.Is(err, engine.ErrNoSession) {
 		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
@@ -89,11 +89,11 @@ func ResumeSession(a *cli.App, ctx context.Context, at engine.Background, o engi
 	return err
 }
 
-func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
+func resumeElsewhere(ctx context.Context, a *cli.App, at engine.Background, o engine.ResumeOptions, say ...string) error {
 	for _, line := range say {
 		fmt.Fprintln(a.Stderr, line)
 	}
-	return inBackground(a, ctx, startRequest{
+	return inBackground(ctx, a, startRequest{
 		at: at, session: o.Session, force: o.Force,
 		check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 			return e.PreflightResume(ctx, o)
@@ -123,8 +123,8 @@ func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o en
 	})
 }
 
-func resumeHere(a *cli.App, ctx context.Context, o engine.ResumeOptions, say ...string) error {
-	return perform(a, ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
+func resumeHere(ctx context.Context, a *cli.App, o engine.ResumeOptions, say ...string) error {
+	return perform(ctx, a, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
 		o.Wait, o.Observe = wait, observe
 		return e.Resume(ctx, o)
 	}, say...)

@@ -32,7 +32,7 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(a, ctx, cmp.Or(mode, engine.BackgroundOff), engine.ResumeOptions{
+	return ResumeSession(ctx, a, cmp.Or(mode, engine.BackgroundOff), engine.ResumeOptions{
 		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(), Again: v.Node, Reopen: v.Force,
 	})
 }

@@ -124,7 +124,7 @@ func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) e
 	if mode, _ := place.selected(); mode == engine.BackgroundUnset { // f.Check reported an error
 		place.Foreground = true
 	}
-	return start(a, ctx, place, o, func(session string, more ...string) []string {
+	return start(ctx, a, place, o, func(session string, more ...string) []string {
 		return a.ForegroundArguments("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
 	}, "Compiling plan.json...")
 }

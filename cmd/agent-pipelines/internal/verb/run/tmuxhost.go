@@ -53,7 +53,7 @@ func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, job startReq
 	if err != nil {
 		return nil, err
 	}
-	cleaned, err := cleanTmux(a, ctx, client, e, session, job.force)
+	cleaned, err := cleanTmux(ctx, a, client, e, session, job.force)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]t
 
 // cleanTmux kills the session's old panes if no process holds the session any more, or if force takes it over. It
 // returns the flags that inform the new process.
-func cleanTmux(a *cli.App, ctx context.Context, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
+func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
 	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {
 		return nil, err
