@@ -195,7 +195,7 @@ func TestCacheDir(t *testing.T) {
 // The releases that the plugins tell people about are those that are installed here.
 func TestMeasured(t *testing.T) {
 	for plugin, cli := range map[string]CLI{"claude": Claude, "codex": Codex} {
-		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "examine.go"))
+		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "plugin.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
