@@ -26,8 +26,8 @@ type ArtifactInfo struct {
 	// pipeline, set from the second on.
 	Visit int `json:"visit"`
 	Run   int `json:"run,omitempty"`
-	// Newest reports that the node has no newer artifact.
-	Newest bool `json:"newest"`
+	// Latest reports that the node has no newer artifact.
+	Latest bool `json:"newest"`
 	// Valid reports that the artifact meets the node's contract, or that there is none. Faults lists the
 	// violations.
 	Valid  bool          `json:"valid"`
@@ -98,7 +98,7 @@ func (a *ArtifactInfo) validate(dir *store.Dir, p *plan.Plan) {
 		a.Valid = true
 		return
 	}
-	if err := read.Of(n.Artifact); err != nil {
+	if err := read.CheckVersion(n.Artifact); err != nil {
 		a.Faults = []event.Fault{{Path: "$._artifact_meta.version", Code: "VAL-003", Message: err.Error()}}
 		return
 	}
@@ -184,7 +184,7 @@ func (c *artifactFold) list(dir *store.Dir, view sessionView) []ArtifactInfo {
 	if view.state.Input != nil {
 		all.add(artifactRef{isInput: true, ref: *view.state.Input})
 	}
-	for path, ref := range view.state.Given {
+	for path, ref := range view.state.SuppliedArtifacts {
 		all.addOutput(event.Location{Node: path}, &ref)
 	}
 	if c.run == view.state.RunID {
@@ -250,7 +250,7 @@ func sortArtifacts(found []ArtifactInfo, p *plan.Plan) []ArtifactInfo {
 	})
 	for i := range found {
 		a := &found[i]
-		a.Newest = i+1 == len(found) || found[i+1].Path != a.Path || found[i+1].Node != a.Node || found[i+1].Provider != a.Provider
+		a.Latest = i+1 == len(found) || found[i+1].Path != a.Path || found[i+1].Node != a.Node || found[i+1].Provider != a.Provider
 	}
 	return found
 }

@@ -74,7 +74,7 @@ func TestArtifacts(t *testing.T) {
 func summary(list []engine.ArtifactInfo) []string {
 	var lines []string
 	for _, a := range list {
-		lines = append(lines, fmt.Sprintf("%s %s %s %s v%d %v %v", a.Node, a.Path, a.Type, a.Version, a.Visit, a.Newest, a.Valid))
+		lines = append(lines, fmt.Sprintf("%s %s %s %s v%d %v %v", a.Node, a.Path, a.Type, a.Version, a.Visit, a.Latest, a.Valid))
 	}
 	return lines
 }

@@ -63,14 +63,14 @@ func (c *catalog) Termination(name string) bool {
 }
 
 // willFail reports whether the run that follows will fail because of the plugin of this name.
-func (c *catalog) willFail(name string) bool { return c.starting && c.host.Broken(name) != nil }
+func (c *catalog) willFail(name string) bool { return c.starting && c.host.LoadError(name) != nil }
 
 // Advice implements compile.Adviser.
 func (c *catalog) Advice(kind sdk.Kind, name string) string {
-	if by, off := c.host.TurnedOff(kind, name); off {
+	if by, off := c.host.DisabledBy(kind, name); off {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
 	}
-	if f := c.host.Broken(name); f != nil {
+	if f := c.host.LoadError(name); f != nil {
 		return fmt.Sprintf("a plugin of this name cannot be used: %s", f.Message)
 	}
 	return ""
@@ -82,7 +82,7 @@ func (c *catalog) Models(provider string) (known []string, only bool) {
 	if err != nil || component.Provider == nil {
 		return nil, false
 	}
-	traits := component.Provider.Complete()
+	traits := component.Provider.WithDefaults()
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
@@ -92,7 +92,7 @@ func (c *catalog) Locality(provider string) sdk.Locality {
 	if err != nil || component.Provider == nil {
 		return ""
 	}
-	return component.Provider.Complete().Locality
+	return component.Provider.WithDefaults().Locality
 }
 
 // Reports implements lint.Catalog.
@@ -101,7 +101,7 @@ func (c *catalog) Reports(provider string) (usd, tokens bool) {
 	if err != nil || component.Provider == nil {
 		return true, true
 	}
-	traits := component.Provider.Complete()
+	traits := component.Provider.WithDefaults()
 	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
 }
 
@@ -111,7 +111,7 @@ func (c *catalog) OffersTools(provider string) bool {
 	if err != nil || component.Provider == nil {
 		return true
 	}
-	traits := component.Provider.Complete()
+	traits := component.Provider.WithDefaults()
 	return traits.GatedTools || traits.ObservedTools
 }
 

@@ -56,8 +56,8 @@ func (c components) provider(ctx context.Context, name string, node *plan.Node) 
 // checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose
 // configuration sets the locality decides by itself.
 func (c components) checkMode(component sdk.Component, node *plan.Node) error {
-	mode := c.plan.PolicyOf(node).Mode
-	if !plan.LocalMode(mode) || component.Provider == nil || component.Provider.Complete().Locality != sdk.LocalityRemote {
+	mode := c.plan.EffectivePolicy(node).Mode
+	if !plan.LocalMode(mode) || component.Provider == nil || component.Provider.WithDefaults().Locality != sdk.LocalityRemote {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "provider %s asks a remote model, which mode %s does not allow", component.Name, mode).
@@ -105,7 +105,7 @@ func (a skippedAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, er
 // use returns the environment and sandbox of a component's process for a node, nil for the session. It fails
 // if the requested isolation is unavailable.
 func (c components) use(ctx context.Context, kind sdk.Kind, name string, node *plan.Node) (pluginhost.Use, error) {
-	policy := c.plan.PolicyOf(node)
+	policy := c.plan.EffectivePolicy(node)
 	env, err := parseEnvPolicy(policy.Env)
 	if err != nil {
 		return pluginhost.Use{}, err
@@ -223,7 +223,7 @@ func (s sandboxSettings) narrow(by *plan.Sandbox) sandboxSettings {
 	if by == nil {
 		return s
 	}
-	run := s.run.Within(by)
+	run := s.run.Restrict(by)
 	run.Read, run.Write = slices.Concat(run.Read, by.Read), slices.Concat(run.Write, by.Write)
 	s.run = run
 	return s
@@ -241,10 +241,10 @@ func (s sandboxSettings) resolve(ctx context.Context, host *pluginhost.Host, kin
 			"component", name, "paths", strings.Join(ignored, ", "))
 	}
 	var err error
-	if d.Read, err = s.paths.Grants("read", d.Read, d.Write); err != nil {
+	if d.Read, err = s.paths.ResolveGrants("read", d.Read, d.Write); err != nil {
 		return d, err
 	}
-	d.Write, err = s.paths.Grants("write", d.Write, d.Write)
+	d.Write, err = s.paths.ResolveGrants("write", d.Write, d.Write)
 	return d, err
 }
 
@@ -255,7 +255,7 @@ func (s sandboxSettings) demand(ctx context.Context, host *pluginhost.Host, kind
 	if kind == sdk.KindProvider {
 		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }
 	}
-	return sandboxpolicy.Requests{User: s.run.Over(requested(s.user)), Author: author.Over(requested(s.project)), Trusted: s.trusted}.Demand()
+	return sandboxpolicy.Requests{User: s.run.WithDefaults(requested(s.user)), Author: author.WithDefaults(requested(s.project)), Trusted: s.trusted}.Resolve()
 }
 
 // providerSandbox returns a settings file's sandbox for a provider.
@@ -266,7 +266,7 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 	}
 	for _, p := range s.Providers {
 		if other, err := host.Component(ctx, sdk.KindProvider, p.Name); err == nil && other.Name == component.Name {
-			return p.Sandbox.Over(s.Sandbox)
+			return p.Sandbox.WithDefaults(s.Sandbox)
 		}
 	}
 	return s.Sandbox
@@ -279,9 +279,9 @@ func sandboxData(n pluginhost.Notice) *event.SandboxData {
 	}
 	got := n.Sandbox
 	return &event.SandboxData{
-		Asked: string(n.Asked.Mode), AskedNetwork: string(n.Asked.Network), Unasked: n.Asked.Best,
+		Asked: string(n.Asked.Mode), AskedNetwork: string(n.Asked.Network), Unasked: n.Asked.BestEffort,
 		Mode: string(got.Mode), Network: string(got.Network), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
-		Read: n.Asked.Read, Write: n.Asked.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Lacks,
+		Read: n.Asked.Read, Write: n.Asked.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }
 

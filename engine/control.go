@@ -60,7 +60,7 @@ func (s *session) controlLoop(ctx context.Context, local <-chan event.Event, mer
 		case <-resolve:
 			resolve = pollResolutions(open)
 		case <-fence.C:
-			if err := s.journal.Check(ctx); err != nil {
+			if err := s.journal.CheckEpoch(ctx); err != nil {
 				fence.Stop()
 				onFenced(err)
 			}
@@ -201,14 +201,14 @@ func (s *session) ack(id string) {
 // openEscalations returns the unanswered escalations of a state, ordered by question id.
 func openEscalations(p *plan.Plan, st state.State) []question.Open {
 	var open []question.Open
-	for _, id := range st.Awaited() {
+	for _, id := range st.UnansweredQuestions() {
 		q := st.Questions[id]
 		if q.Escalation == "" {
 			continue
 		}
 		poll := float64(plan.DefaultEscalationPoll)
 		_, at, _, _ := q.Key.Parse()
-		if e := p.PolicyOf(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
+		if e := p.EffectivePolicy(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
 			poll = e.Poll
 		}
 		open = append(open, question.Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: time.Duration(poll * float64(time.Second))})

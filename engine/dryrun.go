@@ -42,10 +42,10 @@ type DryRun struct {
 	// Stages holds, in plan order, the stages with the prompts of their first iterations in the first run;
 	// stages of blocks once per provider.
 	Stages []DryRunStage `json:"stages"`
-	// Way is the scheduler's path through the plan under the assumptions.
-	Way DryRunPath `json:"way"`
-	// LeftOut maps paths of unreachable nodes to the reason: the run starts after the node or ends before it.
-	LeftOut map[string]string `json:"left_out,omitempty"`
+	// Path is the scheduler's path through the plan under the assumptions.
+	Path DryRunPath `json:"way"`
+	// Unreached maps paths of unreachable nodes to the reason: the run starts after the node or ends before it.
+	Unreached map[string]string `json:"left_out,omitempty"`
 	// Warnings holds the compiler's warnings.
 	Warnings Diagnostics `json:"warnings"`
 }
@@ -98,15 +98,15 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	sandboxes := e.sandboxSettings(src.plan)
 	for i := range stages {
 		s := &stages[i]
-		s.Prompt, s.Wraps = e.redactor.Agent().Text(s.Prompt), e.redactor.Agent().Text(s.Wraps)
-		if d, _ := sandboxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
+		s.Prompt, s.Wraps = e.redactor.ForAgent().Text(s.Prompt), e.redactor.ForAgent().Text(s.Wraps)
+		if d, _ := sandboxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.EffectivePolicy(src.plan.Find(s.Node)).Sandbox); d.IsRequested() {
 			s.Sandbox = &d
 		}
 	}
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
 		Runs: o.Run.runCount(), Session: src.session, Dir: store.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Way: path, LeftOut: unreachedNodes(src.plan, path.End), Warnings: e.redactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
+		Plan: src.plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.plan, path.End), Warnings: e.redactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
 	}, nil
 }
 
@@ -114,7 +114,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 func unreachedNodes(p *plan.Plan, end state.State) map[string]string {
 	reasons := map[string]string{}
 	for n := range p.All() {
-		if why := schedule.PassedOver(p, end, n.Path); why != "" {
+		if why := schedule.UnreachableReason(p, end, n.Path); why != "" {
 			reasons[n.Path] = why
 		}
 	}

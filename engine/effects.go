@@ -30,7 +30,7 @@ type effects struct {
 }
 
 // Attempt implements kernel.Effects.
-func (f *effects) Attempt(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Attempt(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	m := *f.runner
 	m.Providers = f.forNode(w.Node)
@@ -38,7 +38,7 @@ func (f *effects) Attempt(ctx context.Context, w kernel.Work) event.Event {
 }
 
 // Strategy implements kernel.Effects.
-func (f *effects) Strategy(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Strategy(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.runner.Restore(ctx, w.Record) // the strategy reads these files
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
@@ -48,18 +48,18 @@ func (f *effects) Strategy(ctx context.Context, w kernel.Work) event.Event {
 }
 
 // Hook implements kernel.Effects.
-func (f *effects) Hook(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Hook(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.awaitStateFile()
 	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
 }
 
-func terminationJob(w kernel.Work) termination.Job {
+func terminationJob(w kernel.EffectRequest) termination.Job {
 	return termination.Job{Command: w.Command, Node: w.Node, State: w.State, Record: w.Record}
 }
 
 // Question implements kernel.Effects.
-func (f *effects) Question(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Question(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.awaitStateFile()
 	return f.askerFor(w.Node).Put(ctx, terminationJob(w), f.forNode(w.Node))
@@ -73,7 +73,7 @@ func (f *effects) askerFor(n *plan.Node) *termination.Asker {
 }
 
 // Manifest implements kernel.Effects.
-func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
+func (f *effects) Manifest(w kernel.EffectRequest) (event.Event, error) {
 	at := w.Command.Location
 	ref, err := f.runner.Inputs.WriteManifest(w.State, at, time.Now())
 	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
@@ -82,7 +82,7 @@ func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
 func (f *effects) forNode(n *plan.Node) nodeComponents { return nodeComponents{f.sessionComponents, n} }
 
 // Check implements kernel.Effects.
-func (f *effects) Check(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Check(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.runner.Restore(ctx, w.Record)
 	f.awaitStateFile()
@@ -90,26 +90,26 @@ func (f *effects) Check(ctx context.Context, w kernel.Work) event.Event {
 }
 
 // Settle implements kernel.Effects.
-func (f *effects) Settle(ctx context.Context, w kernel.Work) event.Event {
+func (f *effects) Settle(ctx context.Context, w kernel.EffectRequest) event.Event {
 	f.runner.Restore(ctx, w.Record)
 	return f.evaluator.Evaluate(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // Inspect implements kernel.Effects.
-func (f *effects) Inspect(_ context.Context, w kernel.Work) event.Event {
+func (f *effects) Inspect(_ context.Context, w kernel.EffectRequest) event.Event {
 	return f.evaluator.Inspect(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // PlanSteps implements kernel.Effects.
-func (f *effects) PlanSteps(_ context.Context, w kernel.Work) event.Event {
+func (f *effects) PlanSteps(_ context.Context, w kernel.EffectRequest) event.Event {
 	return f.planner.Steps(steps.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // withTrace adds the trace context of an effect's call to ctx.
-func (f *effects) withTrace(ctx context.Context, w kernel.Work) context.Context {
-	flags, run := 0, event.TraceOf(w.State.RunID)
+func (f *effects) withTrace(ctx context.Context, w kernel.EffectRequest) context.Context {
+	flags, run := 0, event.RunTraceID(w.State.RunID)
 	if f.traces != nil && f.traces(run) {
 		flags = 1
 	}
-	return sdk.WithTraceParent(ctx, fmt.Sprintf("00-%s-%s-%02d", run, event.SpanOf(w.State.RunID, w.Command.Key.Call(), w.State.Epoch), flags))
+	return sdk.WithTraceParent(ctx, fmt.Sprintf("00-%s-%s-%02d", run, event.KeySpanID(w.State.RunID, w.Command.Key.CallKey(), w.State.Epoch), flags))
 }

@@ -56,7 +56,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, redactor: c.newRedactor(loaded).Sparing(dir, project.Path()), project: project, settings: loaded, active: map[string]chan<- event.Event{}}
+	e := &Engine{config: c, log: c.log, redactor: c.newRedactor(loaded).WithoutPublicValues(dir, project.Path()), project: project, settings: loaded, active: map[string]chan<- event.Event{}}
 	if e.host, err = e.newHost(e.processMarker(), nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}

@@ -104,11 +104,11 @@ func terminalError(name string, status state.Status) error {
 
 // finalError refuses to resume an ended session.
 func finalError(st state.State, o ResumeOptions) error {
-	if o.Again == "" || st.Status != state.Completed {
+	if o.Rerun == "" || st.Status != state.Completed {
 		return terminalError(st.Session, st.Status)
 	}
 	return sessionError(ErrTerminal, "session '%s' %s", st.Session, endedText(st.Status)).
-		WithHint("`agent-pipelines review %s --node=%s --force` runs it again and continues from there", st.Session, o.Again)
+		WithHint("`agent-pipelines review %s --node=%s --force` runs it again and continues from there", st.Session, o.Rerun)
 }
 
 // timeUsedUpError refuses a resume without force after the run's time limit.
@@ -170,19 +170,19 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 
 // checkRerun refuses to rerun a node that cannot be rerun.
 func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
-	if o.Again == "" {
+	if o.Rerun == "" {
 		return nil
 	}
-	path := nodePath(p, o.Again)
+	path := nodePath(p, o.Rerun)
 	if path == "" {
 		ids := make([]string, len(p.Nodes))
 		for i, n := range p.Nodes {
 			ids[i] = n.ID
 		}
-		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Again).WithHint("use one of %s", strings.Join(ids, ", "))
+		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
 	}
-	if err := schedule.CanEnterAgain(p, st, path); err != nil {
-		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Again, st.Session, err).
+	if err := schedule.CheckReentry(p, st, path); err != nil {
+		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
 			WithHint("continue with `agent-pipelines resume %s`; `agent-pipelines status %s` shows the current stage", st.Session, st.Session)
 	}
 	return nil

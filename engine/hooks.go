@@ -177,7 +177,7 @@ func (s *session) hookCaller() *hook.Caller {
 		OnError: s.engine.config.hookErrors,
 	}
 	for _, registered := range s.callbacks {
-		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.Moment) (sdk.HookAnswer, error) {
+		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
 			r := registered.call(s.newHookContext(ctx, m))
 			return sdk.HookAnswer{Action: r.Action, Reason: r.Reason, Context: r.Context}, nil
 		})
@@ -188,7 +188,7 @@ func (s *session) hookCaller() *hook.Caller {
 // maxProgress bounds the progress text passed to a hook, in bytes.
 const maxProgress = 4 << 20
 
-func (s *session) newHookContext(ctx context.Context, m hook.Moment) *HookContext {
+func (s *session) newHookContext(ctx context.Context, m hook.CallbackRequest) *HookContext {
 	st := m.State.Clone()
 	h := &HookContext{
 		Point: plan.HookPoint(m.Request.Point), Session: m.Request.Session, Stage: m.Request.Node, Iteration: m.Request.Iteration,

@@ -80,8 +80,8 @@ const VisitRestarted = metrics.Restarted
 // Work holds counts, durations and consumption.
 type Work = metrics.Work
 
-// CheckFacts is the last result of a check.
-type CheckFacts = metrics.Check
+// CheckResult is the last result of a check.
+type CheckResult = metrics.Check
 
 // StepCounts counts the steps of a node by status.
 type StepCounts = metrics.Steps

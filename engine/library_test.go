@@ -119,7 +119,7 @@ func TestLibraryPipeline(t *testing.T) {
 	library["pipelines/loop.yaml"] = &fstest.MapFile{Data: []byte("{name: loop, nodes: [{id: c, stage: tock}]}")}
 	var prompts []string
 	e := libraryEngine(t, root, library, promptAgent(&prompts, new(bool)))
-	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", NamedAfter: true})
+	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", NameAfterPipeline: true})
 	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "loop-") || !slices.Equal(prompts, []string{"tock of v1"}) {
 		t.Fatalf("%+v, %v, prompts %q", r, err, prompts)
 	}

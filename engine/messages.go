@@ -102,7 +102,7 @@ func (e *Engine) noQuestionError(o AnswerOptions, all []Question) error {
 	}
 	for _, q := range all { // each of them is answered or has another id
 		if o.Question == "" || q.ID == o.Question {
-			return alreadyAnsweredError(o.Session, q.ID, q.Answer.Word, q.Answer.By)
+			return alreadyAnsweredError(o.Session, q.ID, q.Answer.Option, q.Answer.By)
 		}
 	}
 	switch {
@@ -180,7 +180,7 @@ func (e *Engine) postMessage(session string, m inbox.Message) error {
 	}
 	defer dir.Close()
 	// The message stays in the session's directory until the kernel has read it.
-	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.Agent().Text(m.Text)
+	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.ForAgent().Text(m.Text)
 	if m.ID, err = inbox.Post(dir, m); err != nil {
 		return err
 	}

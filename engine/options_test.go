@@ -52,7 +52,7 @@ func TestSecretsOfTheSettings(t *testing.T) {
 	said.user.Providers = []settings.Provider{{Name: "a", Config: []byte(
 		`{"api_key":"k3y-of-mine","auth":"oauth-device","secret_env":"HMAC_OF_MINE","headers":{"Authorization":"Bearer t0ken-of-mine"},"tokens":["list-1-of-mine"],"password":"${PASS_OF_MINE}","endpoint":"http://h1"}`)}}
 	r := (&config{environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(said)
-	got := r.Agent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
+	got := r.ForAgent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
 	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -55,7 +55,7 @@ func probe() sdk.Plugin {
 // withProbe adds the plugin probe to an engine.
 func withProbe() engine.Option {
 	return engine.WithBundled(engine.Bundled{
-		Name: "probe", Args: []string{probeWord}, Describe: func() (sdk.Description, error) { return serve.Describe(probe()) },
+		Name: "probe", Args: []string{probeWord}, Describe: func() (sdk.Description, error) { return serve.Description(probe()) },
 	})
 }
 

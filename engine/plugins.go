@@ -40,11 +40,11 @@ type LockEntry = pluginhost.LockEntry
 // InstallRequest selects the plugin for [Engine.InstallPlugin].
 type InstallRequest = pluginhost.InstallRequest
 
-// Installed is the result of [Engine.InstallPlugin].
-type Installed = pluginhost.Installed
+// InstallResult is the result of [Engine.InstallPlugin].
+type InstallResult = pluginhost.Installation
 
-// Removed is the result of [Engine.RemovePlugin].
-type Removed = pluginhost.Removed
+// RemoveResult is the result of [Engine.RemovePlugin].
+type RemoveResult = pluginhost.Removal
 
 // ErrNoPlugin means that no such plugin exists, or that the user may not change it.
 var ErrNoPlugin = pluginhost.ErrNoPlugin
@@ -63,12 +63,12 @@ func (e *Engine) LockPlugins(req LockRequest) (LockReport, error) { return e.hos
 // InstallPlugin installs a plugin from its binary or an archive into the user's plugin directory and locks
 // it. It starts the plugin once to get its description, and uses no network. Engines created later find the
 // plugin. On failure nothing has changed.
-func (e *Engine) InstallPlugin(ctx context.Context, req InstallRequest) (Installed, error) {
+func (e *Engine) InstallPlugin(ctx context.Context, req InstallRequest) (InstallResult, error) {
 	return e.host.Install(ctx, req)
 }
 
 // RemovePlugin removes a plugin from the user's plugin directory and from plugins.lock.
-func (e *Engine) RemovePlugin(ctx context.Context, name string) (Removed, error) {
+func (e *Engine) RemovePlugin(ctx context.Context, name string) (RemoveResult, error) {
 	return e.host.Remove(ctx, name)
 }
 
@@ -165,8 +165,8 @@ func (e *Engine) diagnose(ctx context.Context, check *ProviderCheck, configs pro
 		check.Failure = failure.From(err)
 		return
 	}
-	if x, ok := configs.configure(provider).(sdk.Examiner); ok {
-		findings, err := x.Examine(ctx, sdk.ValidateRequest{})
+	if x, ok := configs.configure(provider).(sdk.Diagnoser); ok {
+		findings, err := x.Diagnose(ctx, sdk.ValidateRequest{})
 		check.Findings = append(check.Findings, findings...)
 		check.Failure = failure.From(err)
 	}

@@ -36,9 +36,9 @@ func (s *session) preflight(ctx context.Context) error {
 		if n.Provider == nil {
 			continue
 		}
-		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
+		box := fmt.Sprintf("\x00%+v", s.plan.EffectivePolicy(n).Sandbox.Complete())
 		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
-		if s.plan.PolicyOf(n).Budget.NeedsContext(n.ID) {
+		if s.plan.EffectivePolicy(n).Budget.NeedsContext(n.ID) {
 			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
 		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
@@ -53,7 +53,7 @@ func (s *session) preflight(ctx context.Context) error {
 	}
 	for h := range s.plan.Hooks() {
 		if err := s.checkHook(ctx, h); err != nil {
-			errs = append(errs, fmt.Errorf("hook at %s: %w", cmp.Or(h.At, string(h.Point)), err))
+			errs = append(errs, fmt.Errorf("hook at %s: %w", cmp.Or(h.Source, string(h.Point)), err))
 		}
 	}
 	return errors.Join(append(errs, s.checkNotify(ctx))...)
@@ -69,7 +69,7 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 	if !ok || s.engine.config.providerOverride != "" {
 		return nil
 	}
-	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.PolicyOf(n).Mode)})
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.EffectivePolicy(n).Mode)})
 }
 
 // checkContext checks that the context size of a node's model is known.
@@ -78,7 +78,7 @@ func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
 	}
-	_, err = attempt.ContextOf(p, n)
+	_, err = attempt.ContextTokens(p, n)
 	return err
 }
 
@@ -192,8 +192,8 @@ func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
 		return err
 	case !s.canContinue(o):
 		return finalError(s.state, o)
-	case schedule.UsedUp(s.plan, s.state) != nil && !o.Force:
-		return timeUsedUpError(s.name, schedule.UsedUp(s.plan, s.state))
+	case schedule.RunGuardrailFailure(s.plan, s.state) != nil && !o.Force:
+		return timeUsedUpError(s.name, schedule.RunGuardrailFailure(s.plan, s.state))
 	case from != nil && from.src != nil:
 		return checkResume(s.plan, s.state, o)
 	default:
@@ -224,7 +224,7 @@ func (e *Engine) checkUnlocked(name string, force bool) error {
 
 // checkCheckAction validates a check's configuration with the check action.
 func (s *session) checkCheckAction(ctx context.Context, n *plan.Node, c plan.Check) error {
-	if c.LeftOut != "" {
+	if c.SkipReason != "" {
 		return nil
 	}
 	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)

@@ -60,7 +60,7 @@ func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 			if ns.Output != nil {
 				r.Output = filepath.Join(dir, ns.Output.Path)
 			}
-		} else if why := schedule.PassedOver(p, st, n.Path); why != "" {
+		} else if why := schedule.UnreachableReason(p, st, n.Path); why != "" {
 			r.Status, r.Reason = string(state.NodeSkipped), why
 		}
 		results = append(results, r)
@@ -101,7 +101,7 @@ func completedIterations(n state.Node) int {
 
 // resumeCommand returns the command that resumes a session in the state st.
 func resumeCommand(session string, p *plan.Plan, st state.State) string {
-	if used := schedule.UsedUp(p, st); used != nil {
+	if used := schedule.RunGuardrailFailure(p, st); used != nil {
 		return used.ResumeCommand
 	}
 	return "agent-pipelines resume " + session

@@ -206,7 +206,7 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	e := event.New(event.SessionImported, nil, "", d)
 	seq, epoch := found.Last()
 	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
-	e, kept, err := journal.Renew(ctx, s.dir, e)
+	e, kept, err := journal.Replace(ctx, s.dir, e)
 	if err != nil {
 		return "", err
 	}

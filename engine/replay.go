@@ -28,7 +28,7 @@ const maxPlan = 16 << 20
 // events, because a session may have millions.
 type replay struct {
 	marker  string // of the session's processes
-	log     journal.Log
+	log     journal.Summary
 	kernels []process.Marker // kernels that have run the session
 	// The fields below are nil if no plan is known.
 	fold      *recovery.Fold
@@ -51,7 +51,7 @@ func (t *replay) apply(e event.Event) {
 	}
 	if t.fold != nil {
 		t.fold.Apply(e)
-		t.stateFile.Past(e)
+		t.stateFile.Replay(e)
 		t.metrics.Apply(e)
 	}
 }
@@ -113,7 +113,7 @@ func (s *session) useReplay(t *replay) {
 type sessionView struct {
 	plan   *plan.Plan // never nil
 	state  state.State
-	log    journal.Log
+	log    journal.Summary
 	damage string // describes unreadable files, "" for none
 	// needsRepair reports that a resume requires a repair by the user first.
 	needsRepair bool

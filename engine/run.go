@@ -135,7 +135,7 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowData(src.plan),
 		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: providers,
-		Runs: src.runs, Input: input, Given: nodeArtifacts,
+		Runs: src.runs, Input: input, SuppliedArtifacts: nodeArtifacts,
 	}
 	if src.mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
@@ -169,7 +169,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	if err := checkResume(s.plan, s.state, o); err != nil {
 		return err
 	}
-	used := schedule.UsedUp(s.plan, s.state)
+	used := schedule.RunGuardrailFailure(s.plan, s.state)
 	if used != nil && !o.Force {
 		return timeUsedUpError(s.name, used)
 	}
@@ -198,7 +198,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	text, control := s.callResumeHooks(ctx, o.Context)
 	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
 		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
-		Again: nodePath(s.plan, o.Again),
+		ReenterNode: nodePath(s.plan, o.Rerun),
 	})); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 
 // canContinue reports whether the session has not ended, or is to be reopened.
 func (s *session) canContinue(o ResumeOptions) bool {
-	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Again != ""
+	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Rerun != ""
 }
 
 // refuseEnded refuses to resume an ended session. It first updates state.json, which a crash after the last
@@ -251,12 +251,12 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 }
 
 // flowData returns the command line's overrides of the plan's flow, nil for none.
-func flowData(p *plan.Plan) *event.FlowData {
+func flowData(p *plan.Plan) *event.PathOverrides {
 	o := p.Pipeline.Overrides
 	if o == nil {
 		return nil
 	}
-	d := event.FlowData{
+	d := event.PathOverrides{
 		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
 		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate,
 	}
@@ -307,15 +307,15 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 		Redactor:  s.redactor,
 		Uncharged: isUncharged,
-		Finds:     &attempt.SecretDedup{},
-		Accepted:  &attempt.PublishedFiles{},
-		Began:     s.started, Contested: s.possiblyFenced,
+		Secrets:   &attempt.SecretDedup{},
+		Published: &attempt.PublishedFiles{},
+		OpenedAt:  s.started, PossiblyFenced: s.possiblyFenced,
 		Ready: s.stateFile.Settle,
 		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 	}
 	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
-		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.onEvent, Refused: s.rejectEvent,
+		Plan: s.plan, Journal: s.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.rejectEvent,
 		Effects: &effects{
 			sessionComponents: s.components(), hooks: s.hookCaller(),
 			runner: maker, awaitStateFile: s.stateFile.Settle,
@@ -343,7 +343,7 @@ func (s *session) finish() (*Result, error) {
 	if s.state.Mode == "loop" {
 		err = errors.Join(err, s.recordCompletion())
 	}
-	if _, system := failure.OfSystem(err); system { // the journal is complete; these files are derived from it
+	if _, system := failure.SystemHint(err); system { // the journal is complete; these files are derived from it
 		s.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
 		err = nil
 	}

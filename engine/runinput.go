@@ -69,12 +69,12 @@ func (h runInput) checkFirstNode(p *plan.Plan) error {
 	if n == nil || p.Skipped(n) || h.fields == nil {
 		return nil
 	}
-	start := state.State{Input: &event.Ref{}, Given: map[string]event.Ref{}}
+	start := state.State{Input: &event.Ref{}, SuppliedArtifacts: map[string]event.Ref{}}
 	for path := range h.nodeArtifacts {
-		start.Given[path] = event.Ref{}
+		start.SuppliedArtifacts[path] = event.Ref{}
 	}
-	input, _ := artifact.InputOf(p, start, n, event.Location{Node: n.Path})
-	effective := artifact.Effective{From: input.From, Data: maps.Clone(h.fields)}
+	input, _ := artifact.FindInput(p, start, n, event.Location{Node: n.Path})
+	effective := artifact.NodeInput{From: input.From, Data: maps.Clone(h.fields)}
 	effective.Data[fieldRequestID] = ""
 	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
 		effective.Data[fieldRequest] = o.Context
@@ -82,11 +82,11 @@ func (h runInput) checkFirstNode(p *plan.Plan) error {
 	if i := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == input.From }); i >= 0 {
 		maps.Copy(effective.Data, h.nodeArtifacts[p.Nodes[i].Path])
 	}
-	missing, _ := effective.Lacks(effective.Demanded(n.Requires, true))
+	missing, _ := effective.MissingFields(effective.RequiredFields(n.Requires, true))
 	if len(missing) == 0 {
 		return nil
 	}
-	f := failure.From(effective.Unfit(n.ID, missing))
+	f := failure.From(effective.RequirementError(n.ID, missing))
 	return sessionError(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
 }
 
@@ -202,7 +202,7 @@ func (s *session) storeRunInput(h runInput, runID string, now time.Time) (input 
 		h.fields[fieldRequest] = o.Context
 	}
 	h.fields[fieldRequestID] = newRequestID(now)
-	agent, metadata := s.redactor.Agent(), artifact.Metadata{PipelineID: runID}
+	agent, metadata := s.redactor.ForAgent(), artifact.Metadata{PipelineID: runID}
 	redaction.Data(agent, h.fields)
 	ref, err := artifact.WriteStart(s.dir, artifact.Artifact{Meta: artifact.StartMeta(now), Data: h.fields, Metadata: metadata})
 	if err != nil {
@@ -211,8 +211,8 @@ func (s *session) storeRunInput(h runInput, runID string, now time.Time) (input 
 	for _, path := range slices.Sorted(maps.Keys(h.nodeArtifacts)) {
 		data := h.nodeArtifacts[path]
 		redaction.Data(agent, data)
-		a := artifact.Artifact{Meta: artifact.MetaOf(s.plan.Find(path), now), Data: data, Metadata: metadata}
-		ref, err := artifact.WriteGiven(s.dir, s.plan, path, a)
+		a := artifact.Artifact{Meta: artifact.NewMeta(s.plan.Find(path), now), Data: data, Metadata: metadata}
+		ref, err := artifact.WriteSupplied(s.dir, s.plan, path, a)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -113,7 +113,7 @@ _metadata:
 		}
 		return err
 	})
-	if started.Input == nil || started.Input.Path != "artifacts/input.yaml" || started.Given["0"].Path != "artifacts/00-spec.v0.yaml" || len(started.Given) != 1 {
+	if started.Input == nil || started.Input.Path != "artifacts/input.yaml" || started.SuppliedArtifacts["0"].Path != "artifacts/00-spec.v0.yaml" || len(started.SuppliedArtifacts) != 1 {
 		t.Errorf("%+v", started)
 	}
 }

@@ -69,7 +69,7 @@ func (s *session) setPlan(p *plan.Plan) error {
 	}
 	s.plan = p
 	if len(patterns) > 0 {
-		s.redactor = s.engine.redactor.Matching(patterns)
+		s.redactor = s.engine.redactor.WithPatterns(patterns)
 		s.host.Redact(s.redactor)
 	}
 	return nil
@@ -82,11 +82,11 @@ func (s *session) redactEvent(e event.Event) event.Event { return redaction.Even
 // session and sent to the model's provider.
 func (s *session) redactPlan(p *plan.Plan) *plan.Plan {
 	o := p.Pipeline.Overrides
-	if o == nil || s.redactor.Agent().Text(o.Context) == o.Context {
+	if o == nil || s.redactor.ForAgent().Text(o.Context) == o.Context {
 		return p
 	}
 	clean, overrides := *p, *o
-	overrides.Context = s.redactor.Agent().Text(o.Context)
+	overrides.Context = s.redactor.ForAgent().Text(o.Context)
 	clean.Pipeline.Overrides = &overrides
 	return &clean
 }

@@ -163,7 +163,7 @@ func (s *session) journalOptions() journal.Options {
 func (s *session) acquire(force, create bool) error {
 	if !create { // a missing session has no lock
 		if _, err := s.engine.project.Stat(store.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
-			return s.engine.project.Missing(s.name)
+			return s.engine.project.NoSessionError(s.name)
 		}
 	}
 	s.staleLocks = s.engine.removeStaleLocks()

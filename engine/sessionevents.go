@@ -42,11 +42,11 @@ func (s *session) appendTimeouts(e event.Event, st state.State) {
 	if e.Type == event.TimerFired {
 		s.expiredTimers = append(s.expiredTimers, e)
 	}
-	if schedule.Firing(st) {
+	if schedule.IsHookRunning(st) {
 		return
 	}
 	for _, fired := range s.expiredTimers {
-		if d := schedule.Reached(s.plan, st, fired.Key); d != nil {
+		if d := schedule.GuardrailFailure(s.plan, st, fired.Key); d != nil {
 			s.appendInfo(event.New(event.StageTimeout, fired.Cursor, "", d))
 		}
 	}
@@ -110,7 +110,7 @@ func (s *session) send(u Update) {
 // pluginEvent journals the start and end of plugin processes. Before the run's first events they are
 // deferred.
 func (s *session) pluginEvent(n pluginhost.Notice) {
-	if n.Event == pluginhost.Left {
+	if n.Event == pluginhost.SurvivorEnded {
 		s.deferInfo(event.New(event.SurvivorEnded, nil, "", n.Survivor))
 		return
 	}
@@ -211,13 +211,13 @@ func artifactEvents(p *plan.Plan, e event.Event, st state.State) []event.Event {
 			return nil
 		}
 		heals := st.LoopAt(at).Phase == state.PhaseReady
-		return []event.Event{derive(event.ArtifactInvalid, event.ArtifactInvalidData{Node: n.ID, Faults: d.Faults, Heals: heals})}
+		return []event.Event{derive(event.ArtifactInvalid, event.ArtifactInvalidData{Node: n.ID, Faults: d.Faults, Retried: heals})}
 	case event.IterationComplete:
 		d, err := event.Decode[event.IterationCompleteData](e)
-		if err != nil || d.Healed == 0 {
+		if err != nil || d.ArtifactRetries == 0 {
 			return nil
 		}
-		return []event.Event{derive(event.ArtifactHealed, event.ArtifactHealedData{Node: n.ID, After: d.Healed})}
+		return []event.Event{derive(event.ArtifactHealed, event.ArtifactHealedData{Node: n.ID, Retries: d.ArtifactRetries})}
 	case event.InputChecked:
 		d, err := event.Decode[event.InputCheckedData](e)
 		if err != nil {

@@ -129,7 +129,7 @@ type configuredProvider struct {
 
 var (
 	_ sdk.Validator = configuredProvider{}
-	_ sdk.Examiner  = configuredProvider{}
+	_ sdk.Diagnoser = configuredProvider{}
 )
 
 // Execute implements sdk.Provider.
@@ -151,15 +151,15 @@ func (c configuredProvider) Validate(ctx context.Context, req sdk.ValidateReques
 	return c.addLocation(v.Validate(ctx, req))
 }
 
-// Examine implements sdk.Examiner.
-func (c configuredProvider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
-	x, ok := c.Provider.(sdk.Examiner)
+// Diagnose implements sdk.Examiner.
+func (c configuredProvider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	x, ok := c.Provider.(sdk.Diagnoser)
 	if !ok {
 		return nil, c.Validate(ctx, req)
 	}
 	req.Config = c.settings.Config
 	req.Model = cmp.Or(req.Model, c.settings.Model)
-	findings, err := x.Examine(ctx, req)
+	findings, err := x.Diagnose(ctx, req)
 	return findings, c.addLocation(err)
 }
 

@@ -147,17 +147,17 @@ const (
 	LayerUser    Layer = "user"
 )
 
-// Origin is a setting as one layer defines it.
-type Origin struct {
+// SettingOrigin is a setting as one layer defines it.
+type SettingOrigin struct {
 	Setting
 	Layer Layer `json:"layer"`
-	// Counts reports that the setting is in effect, and not overridden by another layer.
-	Counts bool `json:"counts"`
+	// Effective reports that the setting is in effect, and not overridden by another layer.
+	Effective bool `json:"counts"`
 }
 
-// Origins returns the settings of all layers, sorted by key, then by precedence. It fails with [Diagnostics]
+// SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with [Diagnostics]
 // if a file has faults.
-func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
+func (e *Engine) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
 	s, err := e.Settings(ctx)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []Origin{}
+	all := []SettingOrigin{}
 	for _, l := range []struct {
 		name     Layer
 		settings settings.Settings
@@ -177,10 +177,10 @@ func (e *Engine) Origins(ctx context.Context) ([]Origin, error) {
 		own.collect(alone, providers)
 		for _, row := range own.Settings {
 			counts := slices.ContainsFunc(s.Settings, func(c Setting) bool { return c.From == row.From })
-			all = append(all, Origin{row, l.name, counts})
+			all = append(all, SettingOrigin{row, l.name, counts})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Origin) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(all, func(a, b SettingOrigin) int { return strings.Compare(a.Key, b.Key) })
 	return all, nil
 }
 

@@ -197,7 +197,7 @@ func (e *Engine) isPath(pipeline, file string) bool {
 // sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
 // name for a pipeline given by path, and "pipeline" for one given by name.
 func (e *Engine) sessionPrefix(o RunOptions, file string) string {
-	if o.NamedAfter || e.isPath(o.Pipeline, file) {
+	if o.NameAfterPipeline || e.isPath(o.Pipeline, file) {
 		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	return "pipeline"
@@ -304,7 +304,7 @@ func (o RunOptions) mergeOverrides(base *plan.Overrides) *plan.Overrides {
 	merged.Context = cmp.Or(o.Context, merged.Context)
 	merged.Commands, merged.Artifacts = mergeMaps(o.Commands, merged.Commands), mergeMaps(o.Artifacts, merged.Artifacts)
 	if o.Sandbox != nil {
-		merged.Sandbox = o.Sandbox.Within(merged.Sandbox)
+		merged.Sandbox = o.Sandbox.Restrict(merged.Sandbox)
 	}
 	return &merged
 }

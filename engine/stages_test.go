@@ -89,13 +89,13 @@ func TestSetSetting(t *testing.T) {
 	if _, err := e.SetSetting(t.Context(), engine.LayerUser, "commands.test", "go test ./..."); err != nil {
 		t.Fatal(err)
 	}
-	all, err := e.Origins(t.Context())
+	all, err := e.SettingOrigins(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var listed []string
 	for _, o := range all {
-		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Counts]}, " "))
+		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Effective]}, " "))
 	}
 	if len(listed) == 0 || !strings.Contains(strings.Join(listed, "\n"), "background tmux project counts") || !strings.Contains(strings.Join(listed, "\n"), "background off user does not") {
 		t.Errorf("%q", listed)

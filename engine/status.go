@@ -83,8 +83,8 @@ type Status struct {
 	Survivors []Survivor `json:"survivors,omitempty"`
 	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
 	// workspace changes in between. Each holds the last 50 of the run.
-	Late       []Late       `json:"late,omitempty"`
-	Superseded []Superseded `json:"superseded,omitempty"`
+	Late       []LateDelivery      `json:"late,omitempty"`
+	Superseded []SupersededAttempt `json:"superseded,omitempty"`
 	// Secrets lists secrets found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 	// Damage describes the unreadable parts of the session's files, "" for none.
@@ -171,7 +171,7 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 	s.StepsOf, s.Steps = stepStatuses(p, st)
 	s.Cycles, s.Budgets = cycleStatuses(st), budgetStatuses(p, st)
 	if s.Returns = st.Returns; s.Returns > 0 {
-		s.MaxReturns = p.CyclesOf(nil).Session
+		s.MaxReturns = p.CycleLimits(nil).Session
 	}
 	l := st.Nodes[at].Loop
 	s.Iteration, s.Attempt = l.Iteration, l.Attempt

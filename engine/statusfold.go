@@ -57,15 +57,15 @@ func (all *survivorFold) apply(e event.Event) {
 // maxAbandoned bounds the late deliveries and superseded attempts in a [Status].
 const maxAbandoned = 50
 
-// Late is a delivery of an abandoned attempt, and its treatment.
-type Late struct {
+// LateDelivery is a delivery of an abandoned attempt, and its treatment.
+type LateDelivery struct {
 	Stage     string `json:"stage,omitempty"` // id of the node
 	Iteration int    `json:"iteration,omitempty"`
 	event.LateDeliveryData
 }
 
-// Superseded is an attempt that was repeated, with the workspace changes in between.
-type Superseded struct {
+// SupersededAttempt is an attempt that was repeated, with the workspace changes in between.
+type SupersededAttempt struct {
 	Stage     string `json:"stage,omitempty"` // id of the node
 	Iteration int    `json:"iteration,omitempty"`
 	event.AttemptSupersededData
@@ -94,17 +94,17 @@ func appendLast(events []event.Event, e event.Event) []event.Event {
 }
 
 // describe decodes the events for a session with the plan.
-func (g *abandonedAttempts) describe(p *plan.Plan) (late []Late, superseded []Superseded) {
+func (g *abandonedAttempts) describe(p *plan.Plan) (late []LateDelivery, superseded []SupersededAttempt) {
 	for _, e := range g.late {
 		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
 			stage, iteration := eventNode(p, e)
-			late = append(late, Late{stage, iteration, d})
+			late = append(late, LateDelivery{stage, iteration, d})
 		}
 	}
 	for _, e := range g.superseded {
 		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
 			stage, iteration := eventNode(p, e)
-			superseded = append(superseded, Superseded{stage, iteration, d})
+			superseded = append(superseded, SupersededAttempt{stage, iteration, d})
 		}
 	}
 	return late, superseded

@@ -32,9 +32,9 @@ type RunOptions struct {
 	// Session names the session. Default: the stage's name, the session name that the plan was compiled for,
 	// or the pipeline's name with the time.
 	Session string
-	// NamedAfter generates the session name from the pipeline's name even if the pipeline is given by name.
+	// NameAfterPipeline generates the session name from the pipeline's name even if the pipeline is given by name.
 	// Without it such a session is called pipeline-<time>, as in the Bash engine.
-	NamedAfter bool
+	NameAfterPipeline bool
 	// Provider, Model, Context, Inputs and Commands override the files.
 	Provider string
 	Model    string
@@ -102,10 +102,10 @@ type ResumeOptions struct {
 	SkipFailedStep bool
 	// ResetCycles resets the counts of all cycles.
 	ResetCycles bool
-	// Again is the id of a node of the pipeline itself to rerun, as a new visit with its previous feedback:
+	// Rerun is the id of a node of the pipeline itself to rerun, as a new visit with its previous feedback:
 	// the node where the session paused or, with Reopen, any node that ran in a completed session. The run
 	// continues by the pipeline's edges. A node that cannot be rerun is [ErrOptions].
-	Again  string
+	Rerun  string
 	Reopen bool
 	// By names the person or program that resumes, for the journal.
 	By string

@@ -203,8 +203,8 @@ func TestInvalidResumes(t *testing.T) {
 	}{
 		"no step has failed":      {engine.ResumeOptions{SkipFailedStep: true}, "has no failed step to skip: it is at stage plan"},
 		"another number of runs":  {engine.ResumeOptions{Runs: 3}, "was started to run its pipeline once, not 3 times"},
-		"a stage that is none":    {engine.ResumeOptions{Again: "nowhere"}, `has no stage "nowhere"`},
-		"a stage that is to come": {engine.ResumeOptions{Again: "build"}, "build cannot be run again"},
+		"a stage that is none":    {engine.ResumeOptions{Rerun: "nowhere"}, `has no stage "nowhere"`},
+		"a stage that is to come": {engine.ResumeOptions{Rerun: "build"}, "build cannot be run again"},
 	} {
 		tt.o.Session = "demo"
 		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.says) {

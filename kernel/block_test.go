@@ -25,8 +25,8 @@ func block() *plan.Plan {
 }
 
 // attemptAfter returns an agent that takes some time, by provider.
-func attemptAfter(by map[string]time.Duration) func(context.Context, Work) event.Event {
-	return func(ctx context.Context, w Work) event.Event {
+func attemptAfter(by map[string]time.Duration) func(context.Context, EffectRequest) event.Event {
+	return func(ctx context.Context, w EffectRequest) event.Event {
 		select {
 		case <-time.After(by[w.Command.Location.Branch]):
 			return completeEvent(w)
@@ -42,7 +42,7 @@ func TestBlock(t *testing.T) {
 		p, j := block(), &journal{}
 		work := attemptAfter(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
 		models := map[string]string{}
-		attempt := func(ctx context.Context, w Work) event.Event {
+		attempt := func(ctx context.Context, w EffectRequest) event.Event {
 			if w.Command.Location.Iteration == 1 && w.Command.Location.Branch == "slow" {
 				models[w.Node.Provider.Type] = w.Node.Provider.Model
 			}

@@ -61,7 +61,7 @@ func TestClockChanges(t *testing.T) {
 					if limit > 0 {
 						p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: limit.Seconds()}
 					}
-					slow := fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+					slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 						select {
 						case <-time.After(40 * time.Minute):
 							return completeEvent(w)
@@ -95,14 +95,14 @@ func TestClockChanges(t *testing.T) {
 // the resume.
 func TestSystemFailure(t *testing.T) {
 	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
-	of := event.FailureOf(full)
+	of := event.NewFailureData(full)
 	for name, failing := range map[string]fakeEffects{
-		"an attempt": {attempt: func(_ context.Context, w Work) event.Event {
+		"an attempt": {attempt: func(_ context.Context, w EffectRequest) event.Event {
 			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, of)
 			e.Attempt = w.Command.Attempt
 			return e
 		}},
-		"a decision": {strategy: func(_ context.Context, w Work) event.Event {
+		"a decision": {strategy: func(_ context.Context, w EffectRequest) event.Event {
 			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &of})
 		}},
 	} {

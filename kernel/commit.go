@@ -47,8 +47,8 @@ func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) er
 		return nil
 	}
 	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrInvalidTransition) {
-		if r.cfg.Refused != nil {
-			r.cfg.Refused(e, err)
+		if r.cfg.OnRefused != nil {
+			r.cfg.OnRefused(e, err)
 		}
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 		return err
 	}
 	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
-		e = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt, Type: e.Type, Data: e.Data})
+		e = lateDelivery(e, event.LateDeliveryData{Kind: event.LateEnd, Attempt: e.Attempt, Type: e.Type, Data: e.Data})
 	}
 	err := r.commit(ctx, e)
 	if errors.Is(err, event.ErrTooLong) {
@@ -110,7 +110,7 @@ func oversizeReplacement(e event.Event, why error) event.Event {
 	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
 		return oversizeHookReplacement(e, d)
 	case event.LateDelivery:
-		replacement = lateDelivery(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
+		replacement = lateDelivery(e, event.LateDeliveryData{Kind: event.LateEnd, Attempt: e.Attempt})
 	default:
 		replacement = event.New(event.Error, e.Cursor, e.Key, d)
 	}
@@ -142,8 +142,8 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 		r.st = next
 		r.deadlines.set(next.Timers, e.Time)
 		r.answers.deliver(e)
-		if r.cfg.Observe != nil {
-			r.cfg.Observe(e, next)
+		if r.cfg.OnEvent != nil {
+			r.cfg.OnEvent(e, next)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // askingAttempt is a strategy that asks once before it decides.
-func askingAttempt(_ context.Context, w Work) event.Event {
+func askingAttempt(_ context.Context, w EffectRequest) event.Event {
 	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
 	if w.Command.Round > 0 {
 		d = event.DecisionData{Action: "stop"}
@@ -24,7 +24,7 @@ func askingAttempt(_ context.Context, w Work) event.Event {
 }
 
 // reportingAttempt is an agent that reports a tool call before it ends.
-func reportingAttempt(ctx context.Context, w Work) event.Event {
+func reportingAttempt(ctx context.Context, w EffectRequest) event.Event {
 	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
 		return failedEvent(w, err)
 	}
@@ -82,7 +82,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 			return nil
 		}
 		var second error
-		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 			e := reportingAttempt(ctx, w)
 			<-ctx.Done() // the run is over
 			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
@@ -98,7 +98,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 func TestRecordOfAnotherAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
 			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrInvalidTransition) {
 				t.Errorf("recorded: %v", err)
@@ -114,7 +114,7 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 // verboseEffects answers questions with more than fits into a line.
 type verboseEffects struct{ fakeEffects }
 
-func (verboseEffects) Question(_ context.Context, w Work) event.Event {
+func (verboseEffects) Question(_ context.Context, w EffectRequest) event.Event {
 	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
 }
 
@@ -124,7 +124,7 @@ func TestOversizeAnswer(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
 		var answer *event.StrategyAnswerData
-		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w Work) event.Event {
+		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w EffectRequest) event.Event {
 			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
 				answer = a
 			}

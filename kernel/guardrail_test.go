@@ -23,7 +23,7 @@ func TestGuardrailCancels(t *testing.T) {
 	}{
 		{"an attempt", fakeEffects{attempt: untilCancelled}, []event.Type{"timer_fired", "error", "node_complete"}},
 		{"a decision", fakeEffects{strategy: slowStrategy(time.Hour)}, []event.Type{"timer_fired", "decision", "node_complete"}},
-		{"an attempt that does not listen", fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+		{"an attempt that does not listen", fakeEffects{attempt: func(_ context.Context, w EffectRequest) event.Event {
 			time.Sleep(time.Minute)
 			return completeEvent(w)
 		}}, []event.Type{"iteration_complete", "decision", "node_complete"}},
@@ -32,7 +32,7 @@ func TestGuardrailCancels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
-				p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, At: "p.yaml:2:1"}}
+				p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, Source: "p.yaml:2:1"}}
 				started := time.Now()
 				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j))
 				if err != nil {

@@ -22,7 +22,7 @@ func TestRetryLadderOfAStep(t *testing.T) {
 		p.Nodes[0].Termination["max"] = 1
 		p.Nodes[1].Steps = &plan.Steps{From: "a"}
 		var calls []time.Time
-		failing := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+		failing := fakeEffects{attempt: func(_ context.Context, w EffectRequest) event.Event {
 			if w.Command.Location.Step != "one" {
 				return completeEvent(w)
 			}

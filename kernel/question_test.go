@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func toolQuestion(w Work, callID string, due time.Duration) event.Event {
+func toolQuestion(w EffectRequest, callID string, due time.Duration) event.Event {
 	d := event.QuestionAskedData{
 		ID: event.ToolQuestionID(w.Command.Location, callID), Kind: event.QuestionTool, Digest: callID, Text: "run it?",
 		Options: []string{"approve", "reject"}, AcceptFeedback: true,
@@ -36,7 +36,7 @@ type delayedAnswer struct {
 }
 
 // runAttended runs one stage of one iteration in a session that waits for the user.
-func runAttended(t *testing.T, attempt func(context.Context, Work) event.Event, answers ...delayedAnswer) (state.State, *journal, []error) {
+func runAttended(t *testing.T, attempt func(context.Context, EffectRequest) event.Event, answers ...delayedAnswer) (state.State, *journal, []error) {
 	t.Helper()
 	p := &plan.Plan{Version: 1, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}}
 	j := &journal{}
@@ -58,7 +58,7 @@ func runAttended(t *testing.T, attempt func(context.Context, Work) event.Event, 
 	})
 	var refused []error
 	st, err := Run(t.Context(), Config{
-		Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control, Refused: func(_ event.Event, err error) { refused = append(refused, err) },
+		Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control, OnRefused: func(_ event.Event, err error) { refused = append(refused, err) },
 	}, st)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestAskWaitsForTheUser(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got event.QuestionAnsweredData
 				var took time.Duration
-				st, j, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
+				st, j, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 					began := time.Now()
 					a, err := w.Ask(ctx, toolQuestion(w, "1", tt.due))
 					if err != nil {
@@ -126,7 +126,7 @@ func TestAskAnswersOnce(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			var got event.QuestionAnsweredData
-			_, j, refused := runAttended(t, func(ctx context.Context, w Work) event.Event {
+			_, j, refused := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 				a, err := w.Ask(ctx, toolQuestion(w, "1", time.Minute))
 				if err != nil {
 					t.Error(err)
@@ -146,7 +146,7 @@ func TestAskAnswersOnce(t *testing.T) {
 func TestConcurrentQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		words := map[string]string{}
-		runAttended(t, func(ctx context.Context, w Work) event.Event {
+		runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 			var mu sync.Mutex
 			var all sync.WaitGroup
 			for _, call := range []string{"1", "2", "3"} {
@@ -178,7 +178,7 @@ func TestPauseEndsAQuestion(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
+				st, _, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 					_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
 					if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a question was open: run it?" {
 						t.Errorf("error %v", err)
@@ -198,7 +198,7 @@ func TestPauseEndsAQuestion(t *testing.T) {
 func TestQuestionAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
+		st, _, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 			time.Sleep(time.Minute)
 			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
 			return failedEvent(w, err)
@@ -213,7 +213,7 @@ func TestQuestionAfterAPause(t *testing.T) {
 func TestAbortEndsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		st, _, _ := runAttended(t, func(ctx context.Context, w Work) event.Event {
+		st, _, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
 			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
 			if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Kind != failure.Aborted {
 				t.Errorf("error %v", err)

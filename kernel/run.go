@@ -27,29 +27,29 @@ type Journal interface {
 // Effects performs commands. Each method returns the event that ends the effect, with the command's key. It returns
 // soon after ctx is cancelled; the event then has the kind of the cancellation's cause, a [failure.Error].
 type Effects interface {
-	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
-	Strategy(ctx context.Context, w Work) event.Event // decision
-	Question(ctx context.Context, w Work) event.Event // strategy_answer
+	Attempt(ctx context.Context, w EffectRequest) event.Event  // iteration_complete or error
+	Strategy(ctx context.Context, w EffectRequest) event.Event // decision
+	Question(ctx context.Context, w EffectRequest) event.Event // strategy_answer
 	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start itself
 	// once the hook's condition is true.
-	Hook(ctx context.Context, w Work) event.Event
+	Hook(ctx context.Context, w EffectRequest) event.Event
 	// Check runs a check of the node: check_result. A check that cannot be measured has a failure.
-	Check(ctx context.Context, w Work) event.Event
+	Check(ctx context.Context, w EffectRequest) event.Event
 	// Settle finds and validates the artifact of the iteration, adds measured values and settles the outcome:
 	// iteration_complete, or error for an artifact that violates the contract.
-	Settle(ctx context.Context, w Work) event.Event
+	Settle(ctx context.Context, w EffectRequest) event.Event
 	// Inspect inspects the input artifact of a node: input_checked.
-	Inspect(ctx context.Context, w Work) event.Event
+	Inspect(ctx context.Context, w EffectRequest) event.Event
 	// PlanSteps reads the steps of a node from their artifact: steps_planned.
-	PlanSteps(ctx context.Context, w Work) event.Event
+	PlanSteps(ctx context.Context, w EffectRequest) event.Event
 	// Manifest writes a block's manifest and returns artifact_written. It must be fast, because the loop waits for
 	// it; an error ends the run, as a failed journal does.
-	Manifest(w Work) (event.Event, error)
+	Manifest(w EffectRequest) (event.Event, error)
 }
 
-// Work is a command with its node, in a parallel block with the provider's settings, and the state in which it was
+// EffectRequest is a command with its node, in a parallel block with the provider's settings, and the state in which it was
 // issued.
-type Work struct {
+type EffectRequest struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
@@ -66,12 +66,12 @@ type Config struct {
 	Plan    *plan.Plan
 	Journal Journal
 	Effects Effects
-	// Observe is called with every applied event and the state after it, in order, from one goroutine.
-	Observe func(event.Event, state.State)
+	// OnEvent is called with every applied event and the state after it, in order, from one goroutine.
+	OnEvent func(event.Event, state.State)
 	// Control delivers control events (pause, abort) from outside.
 	Control <-chan event.Event
-	// Refused is called with a control event that does not fit the state, and the reason. The event changes nothing.
-	Refused func(event.Event, error)
+	// OnRefused is called with a control event that does not fit the state, and the reason. The event changes nothing.
+	OnRefused func(event.Event, error)
 	// Grace replaces [SignalGrace] when it is not zero.
 	Grace time.Duration
 }
@@ -178,7 +178,7 @@ func cancelCause(c schedule.Command) error {
 	if c.Cause == nil {
 		return abortError()
 	}
-	return &schedule.Overrun{Failure: c.Cause}
+	return &schedule.GuardrailError{Failure: c.Cause}
 }
 
 func abortError() error { return failure.New(failure.Aborted, "the run was aborted") }
@@ -190,7 +190,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	failpoint.Point("run.committed." + string(c.Kind))
-	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Location), State: r.st, Record: r.record, Ask: r.ask}
+	w := EffectRequest{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Location), State: r.st, Record: r.record, Ask: r.ask}
 	switch c.Kind {
 	case schedule.Record:
 		return nil
@@ -219,7 +219,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 }
 
 // writeManifest writes the manifest before the event that names it.
-func (r *runner) writeManifest(ctx context.Context, w Work) error {
+func (r *runner) writeManifest(ctx context.Context, w EffectRequest) error {
 	e, err := r.cfg.Effects.Manifest(w)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (r *runner) writeManifest(ctx context.Context, w Work) error {
 }
 
 // start runs an effect in a goroutine that Run waits for.
-func (r *runner) start(ctx context.Context, w Work, effect func(context.Context, Work) event.Event) {
+func (r *runner) start(ctx context.Context, w EffectRequest, effect func(context.Context, EffectRequest) event.Event) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.inFlight[w.Command.Key] = cancel
 	r.effects.Go(func() {
@@ -311,7 +311,7 @@ func (r *runner) cancelAll(cause error) {
 
 // canContinue reports whether an armed timer or an awaited answer will continue the run.
 func (r *runner) canContinue() bool {
-	if r.st.AwaitsPerson() {
+	if r.st.AwaitsUser() {
 		return true
 	}
 	for _, t := range r.st.Timers {

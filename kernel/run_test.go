@@ -52,13 +52,13 @@ func (j *journal) types() []event.Type {
 
 // fakeEffects answers each kind of effect with a function; a nil one succeeds.
 type fakeEffects struct {
-	attempt  func(context.Context, Work) event.Event
-	strategy func(context.Context, Work) event.Event
-	hook     func(context.Context, Work) event.Event
+	attempt  func(context.Context, EffectRequest) event.Event
+	strategy func(context.Context, EffectRequest) event.Event
+	hook     func(context.Context, EffectRequest) event.Event
 	manifest error
 }
 
-func (w fakeEffects) Hook(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Hook(ctx context.Context, work EffectRequest) event.Event {
 	if w.hook != nil {
 		return w.hook(ctx, work)
 	}
@@ -66,14 +66,14 @@ func (w fakeEffects) Hook(ctx context.Context, work Work) event.Event {
 	return event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
 }
 
-func (w fakeEffects) Attempt(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Attempt(ctx context.Context, work EffectRequest) event.Event {
 	if w.attempt != nil {
 		return w.attempt(ctx, work)
 	}
 	return completeEvent(work)
 }
 
-func (w fakeEffects) Strategy(ctx context.Context, work Work) event.Event {
+func (w fakeEffects) Strategy(ctx context.Context, work EffectRequest) event.Event {
 	if w.strategy != nil {
 		return w.strategy(ctx, work)
 	}
@@ -84,41 +84,41 @@ func (w fakeEffects) Strategy(ctx context.Context, work Work) event.Event {
 	return event.New(event.Decision, work.Command.Location.Cursor(), work.Command.Key, event.DecisionData{Action: action})
 }
 
-func (w fakeEffects) Question(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Question(_ context.Context, work EffectRequest) event.Event {
 	return event.New(event.StrategyAnswer, work.Command.Location.Cursor(), work.Command.Key, event.StrategyAnswerData{})
 }
 
-func (w fakeEffects) Check(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Check(_ context.Context, work EffectRequest) event.Event {
 	c := work.Command
 	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
 }
 
-func (w fakeEffects) Settle(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Settle(_ context.Context, work EffectRequest) event.Event {
 	c := work.Command
 	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
 }
 
-func (w fakeEffects) Inspect(_ context.Context, work Work) event.Event {
+func (w fakeEffects) Inspect(_ context.Context, work EffectRequest) event.Event {
 	return event.New(event.InputChecked, work.Command.Location.Cursor(), work.Command.Key, event.InputCheckedData{})
 }
 
-func (w fakeEffects) PlanSteps(_ context.Context, work Work) event.Event {
+func (w fakeEffects) PlanSteps(_ context.Context, work EffectRequest) event.Event {
 	c := work.Command
 	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
 }
 
-func (w fakeEffects) Manifest(work Work) (event.Event, error) {
+func (w fakeEffects) Manifest(work EffectRequest) (event.Event, error) {
 	e := event.New(event.ArtifactWritten, work.Command.Location.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
 	return e, w.manifest
 }
 
-func completeEvent(w Work) event.Event {
+func completeEvent(w EffectRequest) event.Event {
 	e := event.New(event.IterationComplete, w.Command.Location.Cursor(), w.Command.Key, event.IterationCompleteData{Decision: "continue"})
 	e.Attempt = w.Command.Attempt
 	return e
 }
 
-func failedEvent(w Work, err error) event.Event {
+func failedEvent(w EffectRequest, err error) event.Event {
 	f := failure.From(err)
 	e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key,
 		event.FailureData{ErrorType: string(f.Kind), Message: f.Message, Retryable: f.Retryable})
@@ -127,7 +127,7 @@ func failedEvent(w Work, err error) event.Event {
 }
 
 // untilCancelled is an agent that works until it is cancelled.
-func untilCancelled(ctx context.Context, w Work) event.Event {
+func untilCancelled(ctx context.Context, w EffectRequest) event.Event {
 	<-ctx.Done()
 	return failedEvent(w, context.Cause(ctx))
 }
@@ -182,7 +182,7 @@ func TestRunToTheEnd(t *testing.T) {
 func TestRetryThenFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		crashing := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+		crashing := fakeEffects{attempt: func(_ context.Context, w EffectRequest) event.Event {
 			return failedEvent(w, failure.New(failure.ProviderCrashed, "crashed"))
 		}}
 		started := time.Now()
@@ -214,7 +214,7 @@ func TestSignalGivesTheIterationTime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
-				slow := fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+				slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 					select {
 					case <-time.After(tt.takes):
 						return completeEvent(w)
@@ -305,7 +305,7 @@ func TestJournalFailure(t *testing.T) {
 func TestLateDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
-		wrong := fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+		wrong := fakeEffects{attempt: func(_ context.Context, w EffectRequest) event.Event {
 			w.Command.Key = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 7}.Key(event.KeyAttempt, 1)
 			return completeEvent(w)
 		}}

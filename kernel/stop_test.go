@@ -22,8 +22,8 @@ func controlEvent(action, kind string) event.Event {
 }
 
 // slowStrategy decides after a while, or returns its cancellation cause.
-func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
-	return func(ctx context.Context, w Work) event.Event {
+func slowStrategy(takes time.Duration) func(context.Context, EffectRequest) event.Event {
+	return func(ctx context.Context, w EffectRequest) event.Event {
 		d := event.DecisionData{Strategy: "slow", Action: "continue"}
 		select {
 		case <-time.After(takes):
@@ -114,17 +114,17 @@ func TestOversizeEvents(t *testing.T) {
 		world fakeEffects
 		want  string // error_type of the failed node, "" if the run completes
 	}{
-		{"a report", fakeEffects{attempt: func(ctx context.Context, w Work) event.Event {
+		{"a report", fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 			report := event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: long})
 			if err := w.Record(ctx, report); !errors.Is(err, event.ErrTooLong) {
 				t.Errorf("recorded: %v", err)
 			}
 			return completeEvent(w)
 		}}, ""},
-		{"an attempt", fakeEffects{attempt: func(_ context.Context, w Work) event.Event {
+		{"an attempt", fakeEffects{attempt: func(_ context.Context, w EffectRequest) event.Event {
 			return failedEvent(w, failure.New(failure.ProviderFailed, "%s", long))
 		}}, "internal"},
-		{"a decision", fakeEffects{strategy: func(_ context.Context, w Work) event.Event {
+		{"a decision", fakeEffects{strategy: func(_ context.Context, w EffectRequest) event.Event {
 			state, _ := json.Marshal(long)
 			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "stop", State: state})
 		}}, "strategy_failed"},

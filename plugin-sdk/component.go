@@ -125,13 +125,13 @@ type ValidateRequest struct {
 	Mode Mode
 }
 
-// Examiner is implemented by components that can check their dependencies, such as a version or a
+// Diagnoser is implemented by components that can check their dependencies, such as a version or a
 // login. Examine is called after Validate has accepted the configuration.
 //
 // It answers within seconds, without network and without cost. It reports [FindingUnclear] where
 // that is not enough, and an error only if it cannot check at all.
-type Examiner interface {
-	Examine(ctx context.Context, req ValidateRequest) ([]Finding, error)
+type Diagnoser interface {
+	Diagnose(ctx context.Context, req ValidateRequest) ([]Finding, error)
 }
 
 // Finding is one result of an [Examiner].

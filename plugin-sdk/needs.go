@@ -25,8 +25,8 @@ type Needs struct {
 	Write []string `json:"write,omitempty"`
 }
 
-// Nothing reports whether the component has no needs.
-func (n *Needs) Nothing() bool {
+// IsEmpty reports whether the component has no needs.
+func (n *Needs) IsEmpty() bool {
 	return n == nil || !n.Network && !n.Commands && len(n.Read)+len(n.Write) == 0
 }
 

@@ -38,7 +38,7 @@ func TestCheckNeed(t *testing.T) {
 
 func TestNothingIsNeeded(t *testing.T) {
 	var none *sdk.Needs
-	if !none.Nothing() || !(&sdk.Needs{}).Nothing() || (&sdk.Needs{Read: []string{"/x"}}).Nothing() || (&sdk.Needs{Network: true}).Nothing() {
+	if !none.IsEmpty() || !(&sdk.Needs{}).IsEmpty() || (&sdk.Needs{Read: []string{"/x"}}).IsEmpty() || (&sdk.Needs{Network: true}).IsEmpty() {
 		t.Error("Nothing returns a wrong answer")
 	}
 }

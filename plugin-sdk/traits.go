@@ -87,8 +87,8 @@ const (
 	ReportsAlways Reporting = "always"
 )
 
-// Complete returns t with every zero enumeration value replaced by its meaning.
-func (t ProviderTraits) Complete() ProviderTraits {
+// WithDefaults returns t with every zero enumeration value replaced by its meaning.
+func (t ProviderTraits) WithDefaults() ProviderTraits {
 	if t.Locality == "" {
 		t.Locality = LocalityRemote
 	}

@@ -13,7 +13,7 @@ func TestLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := r.Trials[0].Left
+	left := r.Trials[0].LeftProcesses
 	if r.Same() || len(left) == 0 || !strings.HasPrefix(left[0].Command, "sleep") || !left[0].Ended {
 		t.Errorf("%+v", r.Trials)
 	}

@@ -16,8 +16,8 @@ type Report struct {
 	Lines       int           `json:"lines"`
 	Approvals   int           `json:"approvals"`
 	timeline    timeline
-	// LeftOut lists differences between two undisturbed runs, which are ignored in the trials.
-	LeftOut []Difference `json:"left_out,omitempty"`
+	// Unstable lists differences between two undisturbed runs, which are ignored in the trials.
+	Unstable []Difference `json:"left_out,omitempty"`
 	// NotCopied lists the names in the project that were not copied.
 	NotCopied []string `json:"not_copied,omitempty"`
 	Trials    []Trial  `json:"trials"`
@@ -29,14 +29,14 @@ type Report struct {
 type Trial struct {
 	N       int      `json:"n"` // from 1
 	Moments []Moment `json:"moments"`
-	// At describes the last event before each kill. Kills after the end are not listed.
-	At        []string `json:"at"`
+	// Positions describes the last event before each kill. Kills after the end are not listed.
+	Positions []string `json:"at"`
 	Kills     int      `json:"kills"`
 	Resumes   int      `json:"resumes"`
 	Approvals int      `json:"approvals"`
 	// Differences lists deviations from the undisturbed run, Left the processes that survived the end.
-	Differences []Difference `json:"differences,omitempty"`
-	Left        []Process    `json:"left,omitempty"`
+	Differences   []Difference `json:"differences,omitempty"`
+	LeftProcesses []Process    `json:"left,omitempty"`
 	// Dir is the copy of the project, "" if it was removed.
 	Dir string `json:"dir,omitempty"`
 }
@@ -49,7 +49,7 @@ type Process struct {
 }
 
 // Same reports whether the trial's outcome equals the undisturbed run's, with no process left.
-func (t Trial) Same() bool { return len(t.Differences) == 0 && len(t.Left) == 0 }
+func (t Trial) Same() bool { return len(t.Differences) == 0 && len(t.LeftProcesses) == 0 }
 
 // Same reports whether all trials are the same.
 func (r *Report) Same() bool {

@@ -92,7 +92,7 @@ func (t *trial) run(ctx context.Context) (last processEnd, s sessionState, err e
 		args = []string{"resume", t.trials.Session}
 		if last.killed {
 			t.report.Kills++
-			t.report.At = append(t.report.At, t.lastLine())
+			t.report.Positions = append(t.report.Positions, t.lastLine())
 			continue
 		}
 		if s, err = readState(t.session()); err != nil {

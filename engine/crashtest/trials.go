@@ -49,8 +49,8 @@ type Trials struct {
 	Keep bool
 	// Observe is called with each finished trial, never concurrently; may be nil. Begun is called with the
 	// undisturbed run.
-	Observe func(Trial)
-	Begun   func(Report)
+	Observe            func(Trial)
+	ObserveUndisturbed func(Report)
 }
 
 // Run runs the trials. An [EndError] means that the undisturbed run does not complete. When ctx ends, all
@@ -82,8 +82,8 @@ func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Begun != nil {
-		t.Begun(*report)
+	if t.ObserveUndisturbed != nil {
+		t.ObserveUndisturbed(*report)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -143,7 +143,7 @@ func (t *Trials) runUndisturbed(ctx context.Context, p *project, scratch string)
 			return outcome, nil, err
 		}
 		if i > 0 {
-			report.LeftOut = outcome.Diff(o)
+			report.Unstable = outcome.Diff(o)
 			return outcome, report, os.RemoveAll(tr.dir)
 		}
 		outcome, report.Dir, report.Approvals = o, tr.dir, tr.report.Approvals
@@ -201,10 +201,10 @@ func (t *Trials) runTrial(ctx context.Context, p *project, dir string, n int, wa
 	if ctx.Err() != nil || errLeft != nil {
 		return Trial{}, errors.Join(context.Cause(ctx), errLeft)
 	}
-	tr.report.Left = left
+	tr.report.LeftProcesses = left
 	if err != nil {
 		tr.report.Differences = []Difference{{Where: "the run", Want: "an end", Got: err.Error()}}
-	} else if tr.report.Differences, err = tr.compare(want, report.LeftOut, last); err != nil {
+	} else if tr.report.Differences, err = tr.compare(want, report.Unstable, last); err != nil {
 		return Trial{}, err
 	}
 	if !t.Keep && tr.report.Same() {

@@ -69,11 +69,11 @@ func TestTrials(t *testing.T) {
 	kills := 0
 	for _, tr := range r.Trials {
 		kills += tr.Kills
-		if tr.Resumes < tr.Kills || len(tr.At) != tr.Kills {
+		if tr.Resumes < tr.Kills || len(tr.Positions) != tr.Kills {
 			t.Errorf("%+v", tr)
 		}
 	}
-	if !r.Same() || kills < 6 || r.Approvals != 1 || len(r.LeftOut) > 0 || len(told) != 8 {
+	if !r.Same() || kills < 6 || r.Approvals != 1 || len(r.Unstable) > 0 || len(told) != 8 {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff([]string{".git", "big", "out", "sub/node_modules"}, r.NotCopied); diff != "" {
@@ -130,8 +130,8 @@ func TestDefects(t *testing.T) {
 			if r.Same() != tt.same || !tt.same && !found {
 				t.Errorf("differences in %q", differingPlaces(r))
 			}
-			if tt.same && (len(r.LeftOut) != 1 || r.LeftOut[0].Where != "project: out.txt") {
-				t.Errorf("left out: %v", r.LeftOut)
+			if tt.same && (len(r.Unstable) != 1 || r.Unstable[0].Where != "project: out.txt") {
+				t.Errorf("left out: %v", r.Unstable)
 			}
 			if !tt.same && r.Dir == "" {
 				t.Error("the undisturbed copy is not kept")

@@ -63,5 +63,5 @@ nodes:
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	enginetest.AssertPath(t, s, "plan", "execute", "verify:fail", "execute", "verify:success")
 	enginetest.AssertCycles(t, s, map[string]int{"verify:fail->execute": 1})
-	enginetest.AssertPrompts(t, s, enginetest.At{Node: "execute", Step: "draw", Visit: 2}, "TestLegs")
+	enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "execute", Step: "draw", Visit: 2}, "TestLegs")
 }

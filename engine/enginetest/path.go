@@ -84,9 +84,9 @@ func AssertCycles(t testing.TB, s *Session, want map[string]int) bool {
 	return false
 }
 
-// At selects requests; all fields that are set must match. Node is a node's id, Step the id of a step; Visit,
+// RequestFilter selects requests; all fields that are set must match. Node is a node's id, Step the id of a step; Visit,
 // Iteration and Attempt count from 1.
-type At struct {
+type RequestFilter struct {
 	Node      string
 	Step      string
 	Visit     int
@@ -94,13 +94,13 @@ type At struct {
 	Attempt   int
 }
 
-func (a At) matches(req sdk.ExecuteRequest) bool {
-	return unsetOrEqual(a.Node, req.Node) && unsetOrEqual(a.Step, Step(req)) && unsetOrEqual(a.Visit, req.Visit) &&
+func (a RequestFilter) matches(req sdk.ExecuteRequest) bool {
+	return unsetOrEqual(a.Node, req.Node) && unsetOrEqual(a.Step, StepID(req)) && unsetOrEqual(a.Visit, req.Visit) &&
 		unsetOrEqual(a.Iteration, req.Iteration) && unsetOrEqual(a.Attempt, req.Attempt)
 }
 
 // Prompts returns the prompts of the selected requests, in order.
-func (s *Session) Prompts(at At) []string {
+func (s *Session) Prompts(at RequestFilter) []string {
 	var prompts []string
 	for _, req := range s.Requests() {
 		if at.matches(req) {
@@ -112,13 +112,13 @@ func (s *Session) Prompts(at At) []string {
 
 // AssertPrompts checks that at selects a request, and that each selected prompt contains all texts. It
 // reports whether the check holds.
-func AssertPrompts(t testing.TB, s *Session, at At, texts ...string) bool {
+func AssertPrompts(t testing.TB, s *Session, at RequestFilter, texts ...string) bool {
 	t.Helper()
 	prompts := s.Prompts(at)
 	if len(prompts) == 0 {
 		var asked []string
 		for _, req := range s.Requests() {
-			asked = append(asked, fmt.Sprintf("%+v", At{req.Node, Step(req), req.Visit, req.Iteration, req.Attempt}))
+			asked = append(asked, fmt.Sprintf("%+v", RequestFilter{req.Node, StepID(req), req.Visit, req.Iteration, req.Attempt}))
 		}
 		t.Errorf("session %q has no request at %+v; its requests:%s", s.Name, at, numberedList(asked))
 		return false

@@ -47,9 +47,9 @@ func TestOutcomes(t *testing.T) {
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	enginetest.AssertPath(t, s, "draft:success", "review:reject", "draft", "review:success")
 	enginetest.AssertCycles(t, s, map[string]int{"review:reject->draft": 1})
-	enginetest.AssertPrompts(t, s, enginetest.At{Node: "draft", Visit: 2}, "draft", "twice as long")
+	enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Visit: 2}, "draft", "twice as long")
 	enginetest.AssertIterationCount(t, s, 4)
-	if prompts := s.Prompts(enginetest.At{Node: "draft"}); len(prompts) != 2 || strings.Contains(prompts[0], "twice") {
+	if prompts := s.Prompts(enginetest.RequestFilter{Node: "draft"}); len(prompts) != 2 || strings.Contains(prompts[0], "twice") {
 		t.Errorf("prompts %q", prompts)
 	}
 	var reasons []string
@@ -92,12 +92,12 @@ func TestPathFailures(t *testing.T) {
 		{"cycles, none", func(t testing.TB) bool { return enginetest.AssertCycles(t, s, nil) }, []string{"want: none"}},
 		{"cycles without a session", func(t testing.TB) bool { return enginetest.AssertCycles(t, unbegun, nil) }, []string{"no such session"}},
 		{"prompts hold", func(t testing.TB) bool {
-			return enginetest.AssertPrompts(t, s, enginetest.At{Node: "draft", Attempt: 1, Iteration: 1}, "draft", "dra")
+			return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Attempt: 1, Iteration: 1}, "draft", "dra")
 		}, nil},
 		{"prompts, another text", func(t testing.TB) bool {
-			return enginetest.AssertPrompts(t, s, enginetest.At{Node: "draft", Visit: 1}, "draft", "poem")
+			return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Visit: 1}, "draft", "poem")
 		}, []string{`does not contain "poem":` + "\ndraft"}},
-		{"prompts of nobody", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.At{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
+		{"prompts of nobody", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -65,13 +65,13 @@ type Reply struct {
 }
 
 func (r Reply) matches(provider string, req sdk.ExecuteRequest) bool {
-	return unsetOrEqual(r.Provider, provider) && unsetOrEqual(r.Node, req.Node) && unsetOrEqual(r.Stage, req.Stage) && unsetOrEqual(r.Step, Step(req)) && unsetOrEqual(r.Iteration, req.Iteration) &&
+	return unsetOrEqual(r.Provider, provider) && unsetOrEqual(r.Node, req.Node) && unsetOrEqual(r.Stage, req.Stage) && unsetOrEqual(r.Step, StepID(req)) && unsetOrEqual(r.Iteration, req.Iteration) &&
 		unsetOrEqual(r.Attempt, req.Attempt) && unsetOrEqual(r.Visit, req.Visit) && unsetOrEqual(r.Epoch, req.Epoch) &&
 		cmp.Or(r.Purpose, sdk.PurposeWork) == cmp.Or(req.Purpose, sdk.PurposeWork)
 }
 
-// Step returns the id of the step that a request is for, "" for a node without steps.
-func Step(req sdk.ExecuteRequest) string {
+// StepID returns the id of the step that a request is for, "" for a node without steps.
+func StepID(req sdk.ExecuteRequest) string {
 	_, place, _, _ := event.Key(req.Key).Parse()
 	return place.Step
 }

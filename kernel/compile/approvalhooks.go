@@ -73,7 +73,7 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 func approvalHook(id string, at location) plan.Hook {
 	return plan.Hook{
 		Point: plan.PointStageEnd, Stage: id, Action: plan.ActionConfirm, Message: fmt.Sprintf("Stage %s is done. Go on?", id),
-		Condition: `status == "success"`, AcceptFeedback: true, Supervise: true, At: at.String(),
+		Condition: `status == "success"`, AcceptFeedback: true, Supervise: true, Source: at.String(),
 	}
 }
 

@@ -43,7 +43,7 @@ func (m object) approvalCategories() map[string]plan.Approval {
 	decisions := map[string]plan.Approval{}
 	for _, e := range inner.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
 		if decision := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
@@ -80,10 +80,10 @@ func (m object) approvalRules() []plan.ApprovalRule {
 // approvalRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
 // pattern would match too many calls.
 func (m object) approvalRule() (plan.ApprovalRule, bool) {
-	before, known := len(*m.List), dialect.Rule.Names()
+	before, known := len(*m.Diagnostics), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
 		if !slices.Contains(known, e.Key) {
-			m.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
 		}
 	}
 	var r plan.ApprovalRule
@@ -91,14 +91,14 @@ func (m object) approvalRule() (plan.ApprovalRule, bool) {
 	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
 	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
 	if !m.has("policy") {
-		m.Errorf(m.node.Pos, yamldoc.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, didYouMean("", dialect.Rule.Choices("policy")), "a rule has no policy")
 	}
 	pattern, v := m.text("pattern")
 	if v.Node != nil {
 		m.checkRulePattern(v, pattern, r.Operation)
 		r.Pattern = pattern
 	}
-	return r, len(*m.List) == before
+	return r, len(*m.Diagnostics) == before
 }
 
 // checkRulePattern reports an invalid pattern: a regular expression for commands, a glob of paths for all other

@@ -118,7 +118,7 @@ func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
 	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
 		m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
 	case at.Node != nil && !slices.Contains(outcomes, outcome):
-		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
+		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(outcome, outcomes), "%q is not an outcome", outcome)
 	}
 	return plan.Outcome(outcome)
 }

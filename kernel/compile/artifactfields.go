@@ -18,14 +18,14 @@ var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 func (m object) artifactSource() string {
 	source, at := m.text("from")
 	tool, isTool := strings.CutPrefix(source, plan.ToolPrefix)
-	sources := dialect.Artifact.Words("from")
+	sources := dialect.Artifact.Choices("from")
 	switch {
 	case isTool && toolNamePattern.MatchString(tool):
 		return source
 	case isTool:
-		m.Errorf(at.Pos, yamldoc.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", source)
+		m.Errorf(at.Pos, yamldoc.CodeChoice, "write tool:<name>, as in tool:submit", "%q names no tool", source)
 	case at.Node != nil && !slices.Contains(sources, source):
-		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
+		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
 	default:
 		return source
 	}
@@ -89,7 +89,7 @@ func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) 
 	}
 	field = trimNewlines(n.Source)
 	if slices.Contains(strings.Split(field, "."), "") {
-		m.Errorf(n.Pos, yamldoc.CodeWord, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
+		m.Errorf(n.Pos, yamldoc.CodeChoice, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
 		return "", false
 	}
 	return field, true

@@ -130,7 +130,7 @@ func (c *compiler) fillCommandsIn(root, p *plan.Plan, outer string) {
 		if !hasCommands(*n) {
 			return
 		}
-		commands := root.CommandsOf(&plan.Node{Path: outer + n.Path, Commands: n.Commands})
+		commands := root.EffectiveCommands(&plan.Node{Path: outer + n.Path, Commands: n.Commands})
 		n.Checks, n.Wraps = c.checksWithCommands(n, commands), c.wrapsWithCommands(n.Wraps, commands)
 	}
 	for i := range p.Nodes {
@@ -181,9 +181,9 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 		}
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
-			checks[i].LeftOut = fmt.Sprintf("there is no command %q", name)
+			checks[i].SkipReason = fmt.Sprintf("there is no command %q", name)
 			m.Warnf(m.node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
-				"check %q is left out: %s", checks[i].ID, checks[i].LeftOut)
+				"check %q is left out: %s", checks[i].ID, checks[i].SkipReason)
 			continue
 		}
 		for key, v := range config {

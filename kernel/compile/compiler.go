@@ -40,7 +40,9 @@ func newCompiler(req Request) *compiler {
 	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]object{}, wrapsLocations: map[*plan.Wraps]location{}}
 }
 
-func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
+func (c *compiler) document(name string) document {
+	return document{File: name, Diagnostics: &c.diagnostics}
+}
 
 // newPlan returns a plan without nodes.
 func (c *compiler) newPlan(source string, data []byte) *plan.Plan {

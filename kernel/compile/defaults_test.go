@@ -72,7 +72,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 			if n.Plan != nil {
 				n = r.Plan.Find("0.0")
 			}
-			commands := r.Plan.CommandsOf(n)
+			commands := r.Plan.EffectiveCommands(n)
 			got := said{n.Provider.Type, n.Provider.Model, -1, commands["test"], commands["lint"]}
 			if n.Delay != nil {
 				got.Delay = *n.Delay

@@ -31,7 +31,7 @@ func (a nodeSource) transitions() (edges []edge, whole bool) {
 	outcomes := dialect.Transitions.Names()
 	for _, entry := range inner.node.Entries {
 		if !slices.Contains(outcomes, entry.Key) {
-			inner.Errorf(entry.KeyPos, yamldoc.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
+			inner.Errorf(entry.KeyPos, yamldoc.CodeChoice, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}

@@ -27,7 +27,7 @@ type Roots struct {
 
 // NotFoundError reports a pipeline or stage that does not exist.
 type NotFoundError struct {
-	What     string   // "pipeline" or "stage"
+	Kind     string   // "pipeline" or "stage"
 	Name     string   // as requested
 	Searched []string // the searched paths, in order
 	Nearest  string   // the most similar existing name; may be empty
@@ -35,7 +35,7 @@ type NotFoundError struct {
 
 // Error names the pipeline or stage.
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("%s %q not found", e.What, e.Name)
+	return fmt.Sprintf("%s %q not found", e.Kind, e.Name)
 }
 
 // Hint returns the nearest name and the searched paths.
@@ -47,7 +47,7 @@ func (e *NotFoundError) Hint() string {
 	if len(e.Searched) > 0 {
 		hints = append(hints, "searched "+strings.Join(e.Searched, ", "))
 	} else {
-		hints = append(hints, "a "+e.What+" name must not be empty and must not contain a slash")
+		hints = append(hints, "a "+e.Kind+" name must not be empty and must not contain a slash")
 	}
 	return strings.Join(hints, " ")
 }
@@ -61,7 +61,7 @@ func (r Roots) FindPipeline(name string) (string, error) { return r.findPipeline
 // findPipeline is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, beside, is searched
 // after .claude/pipelines.
 func (r Roots) findPipeline(name, beside string) (string, error) {
-	missing := &NotFoundError{What: "pipeline", Name: name}
+	missing := &NotFoundError{Kind: "pipeline", Name: name}
 	if name != "" {
 		for _, file := range r.pipelineFiles(name, beside) {
 			if isFile(file) {
@@ -198,7 +198,7 @@ type StageDir struct {
 // stages/<name> beside the pipeline (unless pipelineDir is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
 // scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
-	missing := &NotFoundError{What: "stage", Name: name}
+	missing := &NotFoundError{Kind: "stage", Name: name}
 	if nameFault(name) == "" {
 		for _, parent := range r.stageDirs(pipelineDir) {
 			file := filepath.Join(parent, name, "stage.yaml")

@@ -50,7 +50,7 @@ func TestFindPipeline(t *testing.T) {
 func TestPipelineNotFound(t *testing.T) {
 	dir, roots := lookupRoots(t, "project/.claude/pipelines/ideate.yaml", "engine/scripts/pipelines/refine.yaml", "engine/scripts/pipelines/README.md", "project/x/y")
 	_, err := roots.FindPipeline("ideat.yaml")
-	want := &compile.NotFoundError{What: "pipeline", Name: "ideat.yaml", Nearest: "ideate", Searched: []string{
+	want := &compile.NotFoundError{Kind: "pipeline", Name: "ideat.yaml", Nearest: "ideate", Searched: []string{
 		"ideat.yaml", ".claude/pipelines/ideat.yaml", ".claude/pipelines/ideat.yaml.yaml",
 		dir + "/engine/scripts/pipelines/ideat.yaml", dir + "/engine/scripts/pipelines/ideat.yaml.yaml",
 		"scripts/pipelines/ideat.yaml", "scripts/pipelines/ideat.yaml.yaml",
@@ -140,7 +140,7 @@ func TestStageNotFound(t *testing.T) {
 	roots.Library = fstest.MapFS{"stages/tick/stage.yaml": {}}
 	roots.Engine = "."
 	_, err := roots.FindStage("rifine", "")
-	want := &compile.NotFoundError{What: "stage", Name: "rifine", Nearest: "refine", Searched: []string{
+	want := &compile.NotFoundError{Kind: "stage", Name: "rifine", Nearest: "refine", Searched: []string{
 		".claude/stages/rifine/stage.yaml", "scripts/stages/rifine/stage.yaml", "the shipped stages",
 	}}
 	var got *compile.NotFoundError

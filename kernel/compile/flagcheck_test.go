@@ -169,7 +169,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 				if !h.Supervise || !h.AcceptFeedback || h.Action != plan.ActionConfirm || h.Point != plan.PointStageEnd {
 					t.Errorf("no question of a supervised run: %+v", h)
 				}
-				got = append(got, h.Stage+" "+h.At)
+				got = append(got, h.Stage+" "+h.Source)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("questions (-want +got):\n%s", diff)
@@ -186,7 +186,7 @@ func TestTimeoutOfTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&plan.Guardrails{MaxRuntimeSeconds: 90, At: "--timeout"}, p.Pipeline.Guardrails); diff != "" {
+	if diff := cmp.Diff(&plan.Guardrails{MaxRuntimeSeconds: 90, Source: "--timeout"}, p.Pipeline.Guardrails); diff != "" {
 		t.Errorf("guardrails (-want +got):\n%s", diff)
 	}
 	if inner := p.Nodes[0].Plan.Pipeline.Guardrails; inner.MaxRuntimeSeconds != 5 || p.Pipeline.Overrides.Timeout != 90 {

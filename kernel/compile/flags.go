@@ -89,7 +89,7 @@ func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 		}
 		at.errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
 	}
-	if r := p.RouteOf(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+	if r := p.Route(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
 		at.errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
 	}
 	for i := range p.Nodes {

@@ -61,7 +61,7 @@ func (f hookCompiler) readHooks(m object) map[plan.HookPoint][]plan.Hook {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
 			hooks[point] = f.pointHooks(inner, point, e.KeyPos)
 		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, yamldoc.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
@@ -98,7 +98,7 @@ func isProviderPoint(p plan.HookPoint) bool {
 
 // hook compiles one hook.
 func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
-	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), At: location{e.document, e.node.Pos}.String()}
+	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: location{e.document, e.node.Pos}.String()}
 	h.Condition = f.condition(e)
 	h.Message, _ = e.text("message")
 	h.AcceptFeedback = e.boolean("accept_feedback")

@@ -92,7 +92,7 @@ func (m object) budgetTotal() json.RawMessage {
 		return json.RawMessage(`"model"`)
 	case v.Kind == yamldoc.Text:
 		if _, ok := parseNumber(v.Node); !ok {
-			m.Errorf(v.Pos, yamldoc.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
+			m.Errorf(v.Pos, yamldoc.CodeChoice, "write a number of tokens, or model", "unknown total %q", v.Source)
 			return nil
 		}
 	}
@@ -209,7 +209,7 @@ func (m object) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan
 	at := inner.location(inner.get("timeout"))
 	switch {
 	case guardrails == nil:
-		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, At: at.String()}
+		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, Source: at.String()}
 	case guardrails.MaxRuntimeSeconds != policy.Timeout:
 		at.errorf(yamldoc.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
 			policy.Timeout, guardrails.MaxRuntimeSeconds)

@@ -29,7 +29,7 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 // setRunTimeout replaces the time limit of the run by that of the command line.
 func (c *compiler) setRunTimeout(p *plan.Plan) {
 	if d := c.Overrides.Timeout; d > 0 {
-		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: d.Seconds(), At: "--timeout"}
+		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: d.Seconds(), Source: "--timeout"}
 	}
 }
 

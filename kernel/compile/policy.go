@@ -43,8 +43,8 @@ func (m object) policy(owner policyOwner) *plan.Policy {
 // oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
 func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
 	choice, at := m.text(key)
-	if known := schema.Words(key); at.Node != nil && !slices.Contains(known, choice) {
-		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(choice, known), "unknown %s %q", key, choice)
+	if known := schema.Choices(key); at.Node != nil && !slices.Contains(known, choice) {
+		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(choice, known), "unknown %s %q", key, choice)
 		return ""
 	}
 	return W(choice)
@@ -61,7 +61,7 @@ func (m object) guardrails() *plan.Guardrails {
 	if limit == 0 {
 		return nil
 	}
-	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.location(inner.get("max_runtime_seconds")).String()}
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, Source: inner.location(inner.get("max_runtime_seconds")).String()}
 }
 
 // seconds returns a duration above 0; 0 means no limit.
@@ -120,12 +120,12 @@ func (m object) feedback() *plan.Feedback {
 
 // checkEnv checks for inherit, minimal or a list of names of variables.
 func (m object) checkEnv(v value) bool {
-	choices := dialect.Policy.Words("env")
+	choices := dialect.Policy.Choices("env")
 	switch {
 	case v.Kind == yamldoc.Text && slices.Contains(choices, v.Source):
 		return true
 	case v.Kind == yamldoc.Text:
-		m.Errorf(v.Pos, yamldoc.CodeWord, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, yamldoc.CodeChoice, didYouMean(v.Source, choices)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamldoc.List:
 		m.wrongType(v, "inherit, minimal or a list of names")
@@ -133,7 +133,7 @@ func (m object) checkEnv(v value) bool {
 	}
 	for _, name := range v.Items {
 		if name.Kind != yamldoc.Text || !variableName.MatchString(name.Source) {
-			m.Errorf(name.Pos, yamldoc.CodeWord, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
+			m.Errorf(name.Pos, yamldoc.CodeChoice, "list the names of variables, without values", "%q is not the name of an environment variable", name.Source)
 			return false
 		}
 	}

@@ -129,7 +129,7 @@ func TestContractOfAStage(t *testing.T) {
 	if err != nil || len(alone.Warnings) != 1 || alone.Warnings[0].String() != `library:stages/s/stage.yaml:2:12: warning[AP-YAML-303]: skip_when has no effect on a stage that runs alone: the command names it explicitly (use the stage in a pipeline)` {
 		t.Fatal(err, alone)
 	}
-	if n := alone.Plan.Nodes[0]; n.SkipWhen != "" || len(n.Requires) != 3 || n.Artifact.Heals() != 3 {
+	if n := alone.Plan.Nodes[0]; n.SkipWhen != "" || len(n.Requires) != 3 || n.Artifact.MaxRetries() != 3 {
 		t.Errorf("alone: %+v", n)
 	}
 }

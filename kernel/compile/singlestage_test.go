@@ -33,8 +33,8 @@ func TestProviderByAnotherName(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := *loop.Plan.Nodes[0].Provider
-		if diff := cmp.Diff(tt.want, got); diff != "" || got.Said() != tt.said {
-			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.Said())
+		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.said {
+			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.EventName())
 		}
 	}
 	req.Overrides.Provider = ""

@@ -22,7 +22,7 @@ func (a nodeSource) steps() *plan.Steps {
 	s.MaxTurns, _ = inner.count("max_turns")
 	s.Rerun = oneOf[string](inner, "rerun", &dialect.Steps)
 	if _, err := plan.ParseStepPath(s.Path); err != nil && s.Path != "" {
-		inner.Errorf(inner.get("path").Pos, yamldoc.CodeWord, "", "%v", err)
+		inner.Errorf(inner.get("path").Pos, yamldoc.CodeChoice, "", "%v", err)
 	}
 	retries, _ := inner.objectAt("retry_by")
 	if retries.node == nil {

@@ -49,7 +49,7 @@ func (m object) completion() termination {
 	}
 	strategy, ok := dialect.CompletionType(name)
 	if !ok {
-		m.Errorf(at.Pos, yamldoc.CodeWord, didYouMean(name, dialect.Node.Words("completion")), "unknown completion %q", name)
+		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(name, dialect.Node.Choices("completion")), "unknown completion %q", name)
 		return termination{}
 	}
 	t := termination{values: map[string]any{"type": strategy}, typeAt: m.location(at)}
@@ -136,7 +136,7 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 	if _, named := node.values["type"]; named {
 		at = node.typeAt
 	}
-	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
+	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
 		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
 	}
 }

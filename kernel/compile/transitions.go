@@ -44,11 +44,11 @@ func (f *graph) check(p *plan.Plan) {
 		if n == nil {
 			continue
 		}
-		most := p.CyclesOf(n)
+		most := p.CycleLimits(n)
 		for _, e := range f.edges[i] {
 			e.checkLimit(most)
 			if n.SkipWhen != "" && e.outcome == plan.OutcomeSkip {
-				e.checkSkipEdge(p.RouteOf(n, e.outcome), n.ID)
+				e.checkSkipEdge(p.Route(n, e.outcome), n.ID)
 			}
 		}
 	}

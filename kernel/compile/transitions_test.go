@@ -228,8 +228,8 @@ func TestOptionalChecks(t *testing.T) {
 	}
 	want := []plan.Check{
 		{ID: "t", Config: json.RawMessage(`{"command":"make","type":"tests"}`), Optional: true},
-		{ID: "b", Config: json.RawMessage(`{"command":"time ${COMMANDS.build}","type":"command"}`), Optional: true, LeftOut: `there is no command "build"`},
-		{ID: "l", Config: json.RawMessage(`{"command":"${COMMANDS.lint}","type":"command"}`), Optional: true, LeftOut: `there is no command "lint"`},
+		{ID: "b", Config: json.RawMessage(`{"command":"time ${COMMANDS.build}","type":"command"}`), Optional: true, SkipReason: `there is no command "build"`},
+		{ID: "l", Config: json.RawMessage(`{"command":"${COMMANDS.lint}","type":"command"}`), Optional: true, SkipReason: `there is no command "lint"`},
 	}
 	if diff := cmp.Diff(want, r.Plan.Nodes[0].Checks); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)

@@ -5,7 +5,7 @@ import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 // Artifact is the contract of a node's artifact.
 var Artifact = Object{
 	Name: "artifact", Doc: "The contract of a node's artifact, which later nodes read.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "type", Doc: "The type of the artifact, for readers.", Value: text()},
 		{Name: "version", Doc: "The version of the type.", Value: text()},
 		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) of the artifact: inline, or the path of a file, relative to the directory of this file.", Value: formsOf(Value{Type: String, About: "path"}, Value{Type: MapOf, Item: &anyValue, PassThrough: true, About: "JSON Schema"}, boolean())},
@@ -33,7 +33,7 @@ func size(from, to float64) Value {
 // Verdict maps the values of a field to outcomes.
 var Verdict = Object{
 	Name: "verdict", Doc: "The outcome for each value of a field of the artifact.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "field", Doc: "The field.", Value: text(), Required: true},
 		{Name: "map", Doc: "Its values, each with an outcome.", Value: nonEmpty(Value{Type: MapOf, Item: &verdictOutcome}), Required: true},
 	},
@@ -42,4 +42,4 @@ var Verdict = Object{
 var verdictOutcome = choice(outcomeWords()...)
 
 // Outcomes returns the outcomes of nodes.
-func Outcomes() []string { return Verdict.Words("map") }
+func Outcomes() []string { return Verdict.Choices("map") }

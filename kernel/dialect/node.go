@@ -13,7 +13,7 @@ var runsAgent = not(present("parallel", "pipeline"))
 // Node is a node of a pipeline.
 var Node = Object{
 	Name: "node", Doc: "A node: a stage or a prompt, a parallel block, an embedded pipeline, or a wrapped target.",
-	Keys: slices.Concat(identityFields(), []Field{
+	Fields: slices.Concat(identityFields(), []Field{
 		{Name: "pipeline", Doc: "A pipeline to run as one node.", Value: text()},
 		{Name: "parallel", Doc: "Stages that several providers run in parallel.", Value: nested(&Block)},
 	}, workFields(), []Field{
@@ -36,7 +36,7 @@ var Node = Object{
 // BlockStage is a stage of a parallel block.
 var BlockStage = Object{
 	Name: "block_stage", Doc: "A stage of a parallel block, which each provider of the block runs.",
-	Keys: slices.Concat(identityFields(), workFields()),
+	Fields: slices.Concat(identityFields(), workFields()),
 	rules: append([]schema{
 		present("id", "name"), present("stage", "loop", "prompt"), absent(keysNotInBlocks...),
 	}, runsRules(nil)...),
@@ -117,7 +117,7 @@ func completionWords() []string { return []string{"beads-empty", "fixed-n", "pla
 // Termination is the termination of a node.
 var Termination = Object{
 	Name: "termination", Doc: "When a node is done, with the keys of the strategy.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Value: text(), Default: "fixed"},
 		{Name: "max", Doc: "The most iterations.", Value: count()},
 		{Name: "iterations", Doc: "The same as max, which wins.", Value: count()},
@@ -130,7 +130,7 @@ var Termination = Object{
 // Block is a parallel block.
 var Block = Object{
 	Name: "parallel", Doc: "Several providers; each runs all of the stages in its own directory, at the same time.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(listOf(formsOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, nested(&BlockProvider)))), Required: true},
 		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(listOf(nested(&BlockStage))), Required: true},
 		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Value: text()},
@@ -140,7 +140,7 @@ var Block = Object{
 // BlockProvider is a provider of a block.
 var BlockProvider = Object{
 	Name: "block_provider", Doc: "A provider of a parallel block.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "name", Doc: "The provider.", Value: text(), Required: true},
 		{Name: "as", Doc: "Its name in the block, for a provider that is listed twice.", Value: text(), Default: "its name"},
 		{Name: "model", Doc: "Its model.", Value: text(), Default: "that of the stage, else the provider's own"},
@@ -151,7 +151,7 @@ var BlockProvider = Object{
 // Inputs are the inputs of a node from other nodes.
 var Inputs = Object{
 	Name: "inputs", Doc: "The outputs of other nodes that the agent gets.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Value: text()},
 		{Name: "select", Doc: "Its last output, or all of them.", Value: selectChoice(), Default: "latest"},
 		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: formsOf(stageIDText(), nested(&Source), listOf(formsOf(stageIDText(), nested(&Source))))},
@@ -166,7 +166,7 @@ func stageIDText() Value { return Value{Type: Text, Pattern: nonEmptyPattern, Ab
 // Source is a stage of an earlier block.
 var Source = Object{
 	Name: "from_parallel", Doc: "A stage of an earlier block.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "stage", Doc: "The id of the stage.", Value: text(), Required: true},
 		{Name: "block", Doc: "The id of the block.", Value: text(), Default: "the first that has the stage"},
 		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(listOf(text())), Default: "all"},
@@ -177,7 +177,7 @@ var Source = Object{
 // Steps are the steps of a node.
 var Steps = Object{
 	Name: "steps", Doc: "Items of an earlier artifact; the node runs once for each.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "from", Doc: "The id of the node whose artifact holds them.", Value: text(), Required: true},
 		{Name: "path", Doc: "Where they are in it.", Value: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
 		{Name: "id", Doc: "The field of an item that is its id.", Value: text()},
@@ -192,7 +192,7 @@ var Steps = Object{
 // Check is one check.
 var Check = Object{
 	Name: "check", Doc: "A check outside of the agent, with the keys of the hook action check.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "id", Doc: "Its name, unique in the node.", Value: textMatching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
 		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Value: text(), Required: true},
 		{Name: "at", Doc: "After the work, or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
@@ -235,7 +235,7 @@ func outcomeWords() []plan.Outcome {
 // Transitions are the edges of a node by its outcomes.
 var Transitions = Object{
 	Name: "transitions", Doc: "The targets of a node's outcomes: the id of a node, or next, done, retry, pause, abort or failed.",
-	Keys: transitionFields(), Unknown: RefusedAll,
+	Fields: transitionFields(), Unknown: RefusedAll,
 }
 
 func transitionFields() []Field {
@@ -253,7 +253,7 @@ func limitChoice() Value { return choice(plan.ToAbort, plan.ToFailed, plan.ToPau
 // Edge is the long form of a transition.
 var Edge = Object{
 	Name: "edge", Doc: "An edge with more than its target.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "to", Doc: "The target: the id of a node, or next, done, retry, pause, abort or failed.", Value: text(), Required: true},
 		{Name: "limit", Doc: "How often it may be taken, for edges that lead back.", Value: integer(1, plan.MaxCycles), Default: "`policy.cycles.default`"},
 		{Name: "feedback", Doc: "The field of the node's artifact that the target gets.", Value: text()},
@@ -264,7 +264,7 @@ var Edge = Object{
 // Wraps is the wrapped target of a node or a stage.
 var Wraps = Object{
 	Name: "wraps", Doc: "A pipeline or a command to run instead of an agent, with the mapping of fields to its inputs and outputs.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "pipeline", Doc: "The name of a pipeline; this or run.", Value: text()},
 		{Name: "run", Doc: "A command for sh -c, in the project.", Value: text()},
 		{Name: "input_mapping", Doc: "Inputs, each with its field of the input artifact.", Value: Value{Type: MapOf, Item: &mappedInput, NoEmptyKey: true}, Default: "all fields, as they are"},

@@ -44,7 +44,7 @@ func (m *Object) writePage(b *strings.Builder, file bool) {
 		level, heading = "##", headings[m.Name]
 	}
 	fmt.Fprintf(b, "\n%s %s\n\n%s %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", level, heading, m.Doc, m.otherKeysText())
-	for _, k := range m.Keys {
+	for _, k := range m.Fields {
 		fallback := k.Default
 		if k.Required {
 			fallback = "required"

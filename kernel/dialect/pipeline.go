@@ -5,7 +5,7 @@ import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 // Pipeline is a pipeline file.
 var Pipeline = Object{
 	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or along their edges.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "name", Doc: "The name of the pipeline.", Value: text(), Required: true},
 		{Name: "description", Doc: "A description for people.", Value: text()},
 		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: listOf(text())},
@@ -26,7 +26,7 @@ var Pipeline = Object{
 // Defaults are the defaults of nodes.
 var Defaults = Object{
 	Name: "defaults", Doc: "Defaults of nodes without provider or model.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Value: text(), Default: "that of the settings, else claude"},
 		{Name: "model", Doc: "Its model.", Value: text(), Default: "the provider's own"},
 	},
@@ -35,13 +35,13 @@ var Defaults = Object{
 // Guardrails limit running time.
 var Guardrails = Object{
 	Name: "guardrails", Doc: "A limit of running time, of a pipeline, a node or a stage.",
-	Keys: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for the user does not count.", Value: seconds(), Default: "no limit"}},
+	Fields: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for the user does not count.", Value: seconds(), Default: "no limit"}},
 }
 
 // Hooks are the hooks of a pipeline by point.
 var Hooks = Object{
 	Name: "hooks", Doc: "Hooks by the points of a run at which they are called, each a list in the order of the calls.",
-	Keys: hookPointFields(), Unknown: Refused,
+	Fields: hookPointFields(), Unknown: Refused,
 }
 
 func hookPointFields() []Field {
@@ -68,7 +68,7 @@ func hookPointFields() []Field {
 // Hook is one hook.
 var Hook = Object{
 	Name: "hook", Doc: "One hook: its condition and its action, with the keys of the action.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Value: text(), Default: "all"},
 		{Name: "condition", Doc: "An expression over status, iteration and so on; if it is false, the hook is skipped.", Value: text()},
 		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Value: text(), Required: true},
@@ -102,7 +102,7 @@ func KernelActionKeys(action string) []string {
 // Stage is a stage.yaml.
 var Stage = Object{
 	Name: "stage", Doc: "A stage: an agent with a prompt, for nodes to run.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "name", Doc: "The name of the stage.", Value: text(), Default: "that of its directory"},
 		{Name: "description", Doc: "A description for people.", Value: text()},
 		{Name: "termination", Doc: "When it is done.", Value: nested(&Termination)},

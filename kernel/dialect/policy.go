@@ -8,7 +8,7 @@ import (
 // Policy is the policy of a pipeline, a node or a stage of a block.
 var Policy = Object{
 	Name: "policy", Doc: "Limits and safety, of a pipeline, a node or a stage of a block.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may take.", Value: seconds(), Default: "no limit"},
 		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Value: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
@@ -35,7 +35,7 @@ func sandboxForms() Value { return formsOf(exactChoice(plan.SandboxModes()...), 
 // Retry is the policy of retries.
 var Retry = Object{
 	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "attempts", Doc: "The attempts of an iteration in all.", Value: count(), Default: "2"},
 		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: listOf(pause())},
 		{Name: "step", Doc: "How often a step is tried again.", Value: count(), Default: "3"},
@@ -47,7 +47,7 @@ var Retry = Object{
 // Feedback limits how often the user may send a stage back.
 var Feedback = Object{
 	Name: "feedback", Doc: "Whether the user may send a stage back, and how often.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "enabled", Doc: "Whether a stage may be sent back.", Value: boolean(), Default: "true"},
 		{Name: "max", Doc: "How often.", Value: integer(1, plan.MaxFeedback)},
 	},
@@ -58,7 +58,7 @@ var decisions = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.App
 // Approvals are the decisions on tool calls.
 var Approvals = Object{
 	Name: "approvals", Doc: "Decisions on the tool calls of agents that ask.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "default", Doc: "For all other calls.", Value: choice(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for calls that only read or make directories"},
 		{Name: "timeout", Doc: "How long to wait for the user.", Value: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
@@ -71,7 +71,7 @@ var Approvals = Object{
 
 // Categories are the kinds of operations.
 var Categories = Object{
-	Name: "categories", Doc: "Decisions on tool calls by kind of operation.", Keys: categoryFields(), Unknown: RefusedAll,
+	Name: "categories", Doc: "Decisions on tool calls by kind of operation.", Fields: categoryFields(), Unknown: RefusedAll,
 }
 
 func categoryFields() []Field {
@@ -85,7 +85,7 @@ func categoryFields() []Field {
 // Rule is one rule of approvals.
 var Rule = Object{
 	Name: "rule", Doc: "A decision on some tool calls.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "name", Doc: "Its name, for messages.", Value: text()},
 		{Name: "operation", Doc: "The kind of the operation.", Value: choice(sdk.Categories()...), Default: "all"},
 		{Name: "pattern", Doc: "A glob of paths, or a regular expression of commands; the prefix ! negates it.", Value: text(), Default: "all"},
@@ -97,7 +97,7 @@ var Rule = Object{
 // Cycles limit how often edges that lead back may be taken.
 var Cycles = Object{
 	Name: "cycles", Doc: "How often edges that lead back may be taken.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "default", Doc: "The limit of an edge without one.", Value: integer(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The maximum limit of an edge.", Value: integer(1, plan.MaxCycles), Default: "10"},
 		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Value: count(), Default: "30"},
@@ -108,7 +108,7 @@ var Cycles = Object{
 // Budget limits the tokens of prompts.
 var Budget = Object{
 	Name: "budget", Doc: "How many tokens prompts may have.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: formsOf(count(), choice("model")), Required: true},
 		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: mapOf(integer(1, 100))},
 	},
@@ -117,7 +117,7 @@ var Budget = Object{
 // Cost limits the cost of attempts.
 var Cost = Object{
 	Name: "cost", Doc: "The maximum cost of attempts.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "max_usd", Doc: "The most dollars.", Value: positive()},
 		{Name: "max_tokens", Doc: "The most tokens.", Value: count()},
 		{Name: "warn_usd", Doc: "The cost in dollars from which the user is warned.", Value: positive()},
@@ -129,7 +129,7 @@ var Cost = Object{
 // Escalation is the policy of questions at a limit.
 var Escalation = Object{
 	Name: "escalation", Doc: "What happens when the user is needed.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "on_limit", Doc: "What happens when the limit of an edge is reached.", Value: limitChoice(), Default: "pause"},
 		{Name: "wait", Doc: "The run waits for the answer, wherever it runs.", Value: boolean()},
 		{Name: "timeout", Doc: "How long to wait.", Value: seconds(), Default: "a day"},
@@ -141,7 +141,7 @@ var Escalation = Object{
 // Tools limit the agents' own tools.
 var Tools = Object{
 	Name: "tools", Doc: "Limits of agents' own tools.",
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "allowed_commands", Doc: "The programs that agents may run.", Value: listOf(Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, About: "name of a program"})},
 		{Name: "command_timeout", Doc: "How long each may take.", Value: seconds(), Default: "the provider's own limit"},
 		{Name: "max_result_tokens", Doc: "The most tokens of a tool's result.", Value: count()},
@@ -151,13 +151,13 @@ var Tools = Object{
 // Secrets are patterns of secrets.
 var Secrets = Object{
 	Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.",
-	Keys: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: listOf(Value{Type: String, About: "regular expression"})}},
+	Fields: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: listOf(Value{Type: String, About: "regular expression"})}},
 }
 
 // Sandbox is the long form of sandbox.
 var Sandbox = Object{
 	Name: "sandbox", Doc: "The isolation of plugin processes.", Strict: true, Unknown: RefusedAll,
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(maxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: exactChoice(plan.SandboxModes()...)},

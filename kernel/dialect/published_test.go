@@ -53,7 +53,7 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s has no description", m.Name)
 			}
 			names := map[string]bool{}
-			for _, k := range m.Keys {
+			for _, k := range m.Fields {
 				if k.Doc == "" || names[k.Name] {
 					t.Errorf("%s.%s has no description or is repeated", m.Name, k.Name)
 				}

@@ -44,7 +44,7 @@ func encodeSchema(s schema) ([]byte, error) {
 func (m *Object) All() []*Object {
 	all := []*Object{m}
 	for i := 0; i < len(all); i++ {
-		for _, k := range all[i].Keys {
+		for _, k := range all[i].Fields {
 			for _, inner := range k.Value.objects() {
 				if !slices.Contains(all, inner) {
 					all = append(all, inner)
@@ -77,7 +77,7 @@ func (v Value) objects() []*Object {
 func (m *Object) objectSchema() schema {
 	properties, rules := schema{}, slices.Clone(m.rules)
 	var required []string
-	for _, k := range m.Keys {
+	for _, k := range m.Fields {
 		holds := k.Value.schema(position{strict: m.Strict, notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
 		var when schema
 		if when = k.condition; k.After != "" {

@@ -10,7 +10,7 @@ import (
 // Config is a configuration file, the user's or the project's.
 var Config = Object{
 	Name: "config", Doc: "Settings of a user or of a project: defaults for pipelines.", Strict: true, Unknown: Refused,
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "background", Doc: "Where a session runs without a flag.", Value: formsOf(exactChoice("off", "detach", "tmux"), Value{Type: False}), Default: "tmux"},
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: Value{Type: MapOf, Item: &blankText, PassThrough: true, NoEmptyKey: true}},
 		{Name: "defaults", Doc: "Defaults of stages.", Value: nested(&ConfigDefaults)},
@@ -35,7 +35,7 @@ func modeForms() Value {
 // ConfigDefaults are the defaults of stages.
 var ConfigDefaults = Object{
 	Name: "config_defaults", Doc: "Defaults of stages.", Strict: true, Unknown: Refused,
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "provider", Doc: "The provider of stages without one.", Value: text(), Default: "claude"},
 		{Name: "delay", Doc: "The pause between iterations of stages without one.", Value: pause(), Default: "3"},
 	},
@@ -44,7 +44,7 @@ var ConfigDefaults = Object{
 // ConfigProvider are the settings of one provider.
 var ConfigProvider = Object{
 	Name: "config_provider", Doc: "Settings of one provider.", Strict: true, Unknown: Refused,
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "model", Doc: "The model of stages and questions that name none.", Value: text(), Default: "the provider's own"},
 		{Name: "config", Doc: "It is passed to the provider as it is; `plugins info <name>` shows its keys.", Value: mapOf(anything())},
 		{Name: "sandbox", Doc: "The isolation of this provider; it overrides that of the file, key by key.", Value: sandboxForms()},
@@ -60,7 +60,7 @@ const (
 // Notify is one notification.
 var Notify = Object{
 	Name: "notify", Doc: "A hook action that reports the status of sessions, with the keys of the action.", Strict: true, Unknown: PassedOn,
-	Keys: []Field{
+	Fields: []Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: Value{Type: String, Pattern: `(.|\n)*\S(.|\n)*`, About: "text"}, Required: true},
 		{Name: "on", Doc: "The statuses that it reports.", Value: formsOf(momentChoice(), nonEmpty(listOf(momentChoice()))), Default: "waiting, paused, failed and aborted"},
 		{Name: "repeat", Doc: "After how many seconds an open question is reported again; 0: never.", Value: formsOf(exactNumber(0), duration()), Default: "0"},

@@ -11,8 +11,8 @@ type Object struct {
 	Name string
 	// Doc is its description, one sentence.
 	Doc string
-	// Keys are in the order of the reference.
-	Keys []Field
+	// Fields are in the order of the reference.
+	Fields []Field
 	// Unknown is the treatment of all other keys.
 	Unknown UnknownKeys
 	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
@@ -97,8 +97,8 @@ type Value struct {
 
 // Names returns the names of the keys.
 func (m *Object) Names() []string {
-	names := make([]string, len(m.Keys))
-	for i, k := range m.Keys {
+	names := make([]string, len(m.Fields))
+	for i, k := range m.Fields {
 		names[i] = k.Name
 	}
 	return names
@@ -106,15 +106,15 @@ func (m *Object) Names() []string {
 
 // Field returns the key of that name. It panics if there is none: the names are constants in the code.
 func (m *Object) Field(name string) Field {
-	i := slices.IndexFunc(m.Keys, func(k Field) bool { return k.Name == name })
+	i := slices.IndexFunc(m.Fields, func(k Field) bool { return k.Name == name })
 	if i < 0 {
 		panic(fmt.Sprintf("dialect: %s has no key %s", m.Name, name))
 	}
-	return m.Keys[i]
+	return m.Fields[i]
 }
 
-// Words returns the choices of a key; for a list or map those of its members.
-func (m *Object) Words(name string) []string { return m.Field(name).Value.choices() }
+// Choices returns the choices of a key; for a list or map those of its members.
+func (m *Object) Choices(name string) []string { return m.Field(name).Value.choices() }
 
 func (v Value) choices() []string {
 	switch v.Type {

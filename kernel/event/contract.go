@@ -14,8 +14,8 @@ type Settlement struct {
 	Feedback *Ref `json:"feedback,omitempty"`
 	// FailedSteps are ids of steps of the edge's target that must be repeated.
 	FailedSteps []string `json:"failed_steps,omitempty"`
-	// Healed is the number of extra requests for the artifact in the iteration, if it is valid in the end.
-	Healed int `json:"healed,omitempty"`
+	// ArtifactRetries is the number of extra requests for the artifact in the iteration, if it is valid in the end.
+	ArtifactRetries int `json:"healed,omitempty"`
 }
 
 // InputCheckedData is the result of inspecting the input artifact of a node that was entered: the node can begin, or
@@ -47,15 +47,15 @@ const MaxFaults = 10
 
 // ArtifactInvalidData reports an artifact that is missing or violates the contract.
 type ArtifactInvalidData struct {
-	Node   string  `json:"node"`
-	Faults []Fault `json:"faults"`
-	Heals  bool    `json:"heals"` // the agent is asked again
+	Node    string  `json:"node"`
+	Faults  []Fault `json:"faults"`
+	Retried bool    `json:"heals"` // the agent is asked again
 }
 
 // ArtifactHealedData reports that the artifact became valid.
 type ArtifactHealedData struct {
-	Node  string `json:"node"`
-	After int    `json:"after"` // number of extra requests
+	Node    string `json:"node"`
+	Retries int    `json:"after"` // number of extra requests
 }
 
 // ArtifactWarningData reports a field of an input artifact that is null.
@@ -82,14 +82,14 @@ const (
 // AttemptCompleteData ends the attempt of an iteration whose outcome must still be settled. The result contains the
 // fields of [IterationCompleteData] that are missing here.
 type AttemptCompleteData struct {
-	Decision     string `json:"decision"`      // continue, stop, error: for readers
-	Ask          string `json:"ask,omitempty"` // the same values, if the agent itself set it
-	Result       Ref    `json:"result"`
-	Output       *Ref   `json:"output,omitempty"` // nil: the agent wrote nothing
-	Usage        *Usage `json:"usage,omitempty"`
-	Model        string `json:"model,omitempty"`         // actual
-	AgentVersion string `json:"agent_version,omitempty"` // actual
-	DurationMS   int64  `json:"duration_ms"`
+	Decision      string `json:"decision"`      // continue, stop, error: for readers
+	AgentDecision string `json:"ask,omitempty"` // the same values, if the agent itself set it
+	Result        Ref    `json:"result"`
+	Output        *Ref   `json:"output,omitempty"` // nil: the agent wrote nothing
+	Usage         *Usage `json:"usage,omitempty"`
+	Model         string `json:"model,omitempty"`         // actual
+	AgentVersion  string `json:"agent_version,omitempty"` // actual
+	DurationMS    int64  `json:"duration_ms"`
 }
 
 // CheckResultData is the result of a check. If it could not be measured, Failure says why; that never counts as
@@ -103,8 +103,8 @@ type CheckResultData struct {
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Counts     map[string]int `json:"counts,omitempty"`
 	DurationMS int64          `json:"duration_ms"`
-	// LeftOut is true if the plan leaves the check out, so that nothing was measured; Passed is then true too.
-	LeftOut bool `json:"left_out,omitempty"`
+	// Skipped is true if the plan leaves the check out, so that nothing was measured; Passed is then true too.
+	Skipped bool `json:"left_out,omitempty"`
 	// Facts is the file with all measured facts, nil if nothing was measured.
 	Facts   *Ref         `json:"facts,omitempty"`
 	Failure *FailureData `json:"failure,omitempty"`
@@ -130,7 +130,7 @@ type StepStartData struct {
 	Step  string `json:"step"`
 	Title string `json:"title,omitempty"`
 	N     int    `json:"n"`  // its position, from 1
-	Of    int    `json:"of"` // number of steps
+	Total int    `json:"of"` // number of steps
 }
 
 // StepCompleteData ends a step.
@@ -141,7 +141,7 @@ type StepCompleteData struct {
 	Outcome string       `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
 	N       int          `json:"n"`
-	Of      int          `json:"of"`
+	Total   int          `json:"of"`
 	Done    int          `json:"done"` // steps complete or skipped so far, including this one
 	Failure *FailureData `json:"failure,omitempty"`
 }

@@ -28,15 +28,15 @@ type SessionStartData struct {
 	// Providers are the resolved providers of parallel blocks, by name as written.
 	Providers map[string]Provider `json:"providers,omitempty"`
 	// Flow are the command line's overrides of the pipeline's path; the plan has them too.
-	Flow *FlowData `json:"flow,omitempty"`
+	Flow *PathOverrides `json:"flow,omitempty"`
 	// Input is the artifact that the run starts with, nil if no node makes or inspects artifacts. Given are artifacts
 	// of nodes, by path, that were supplied instead of produced.
-	Input *Ref           `json:"input,omitempty"`
-	Given map[string]Ref `json:"given,omitempty"`
+	Input             *Ref           `json:"input,omitempty"`
+	SuppliedArtifacts map[string]Ref `json:"given,omitempty"`
 }
 
-// FlowData are the command line's overrides of a pipeline's path, for readers of the journal.
-type FlowData struct {
+// PathOverrides are the command line's overrides of a pipeline's path, for readers of the journal.
+type PathOverrides struct {
 	Skip      []string           `json:"skip,omitempty"`       // ids of nodes
 	Timeouts  map[string]float64 `json:"timeouts,omitempty"`   // seconds, by node id
 	MaxCycles int                `json:"max_cycles,omitempty"` // limit of every edge
@@ -84,8 +84,8 @@ type SessionResumedData struct {
 	// SkipFailedStep counts failed steps as done; ResetCycles resets all cycle counts.
 	SkipFailedStep bool `json:"skip_failed_step,omitempty"`
 	ResetCycles    bool `json:"reset_cycles,omitempty"`
-	// Again is the path of a node to enter again, also if the run was complete.
-	Again string `json:"again,omitempty"`
+	// ReenterNode is the path of a node to enter again, also if the run was complete.
+	ReenterNode string `json:"again,omitempty"`
 }
 
 // SessionPausedData is the reason of a pause.
@@ -179,7 +179,7 @@ type NodeCompleteData struct {
 	Edge      string           `json:"edge,omitempty"`  // name of the counted back edge taken
 	Cycle     int              `json:"cycle,omitempty"` // its count including this transition
 	Limit     int              `json:"limit,omitempty"`
-	Print     string           `json:"print,omitempty"` // digest of the outputs of the cycle's nodes in this pass
+	PassHash  string           `json:"print,omitempty"` // digest of the outputs of the cycle's nodes in this pass
 	Artifacts map[string]Ref   `json:"artifacts,omitempty"`
 	Failure   *FailureData     `json:"failure,omitempty"`
 	Result    *json.RawMessage `json:"result,omitempty"`
@@ -210,7 +210,7 @@ type IterationCompleteData struct {
 	ResultFile     string   `json:"result_file,omitempty"` // absolute; the journal's writer adds it
 	Decision       string   `json:"decision"`              // continue, stop, error: for readers
 	Reason         string   `json:"reason"`
-	Ask            string   `json:"ask,omitempty"` // the same values, if the agent itself set it
+	AgentDecision  string   `json:"ask,omitempty"` // the same values, if the agent itself set it
 	Stage          string   `json:"stage,omitempty"`
 	Summary        string   `json:"summary"`
 	FilesTouched   []string `json:"files_touched,omitempty"`
@@ -242,10 +242,10 @@ type RetryData struct {
 
 // The rungs of the retry ladder.
 const (
-	RungAttempt = "attempt"
-	RungStep    = "step" // an attempt of a step
-	RungStage   = "stage"
-	RungHeal    = "heal" // an attempt because of an invalid artifact; N and Max count only these
+	RungAttempt  = "attempt"
+	RungStep     = "step" // an attempt of a step
+	RungStage    = "stage"
+	RungArtifact = "heal" // an attempt because of an invalid artifact; N and Max count only these
 )
 
 // DecisionData is a termination strategy's reply.

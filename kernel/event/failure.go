@@ -38,12 +38,12 @@ type FailureData struct {
 	ExitCode *int    `json:"exit_code,omitempty"`
 }
 
-// FailureOf returns the record of an error, with texts truncated to the limits of events. The caller adds the
+// NewFailureData returns the record of an error, with texts truncated to the limits of events. The caller adds the
 // location.
-func FailureOf(err error) FailureData {
+func NewFailureData(err error) FailureData {
 	f := failure.From(err)
 	kind := cmp.Or(f.Kind, failure.Internal)
-	hint, system := failure.OfSystem(err)
+	hint, system := failure.SystemHint(err)
 	return FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Message: Truncate(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
 		Detail: TruncateFront(f.Detail, MaxText), Remedy: Truncate(cmp.Or(hint, f.Hint), MaxText), System: system,

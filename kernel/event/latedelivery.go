@@ -15,10 +15,10 @@ const (
 
 // LateDeliveryData is a delivery for an attempt that was already abandoned, and so does not count. It only informs.
 type LateDeliveryData struct {
-	What string `json:"what"` // one of the Late… constants
-	// Of is the number of the attempt, if known, and GivenUp the kind of the failure that ended it, "" if a crash
+	Kind string `json:"what"` // one of the Late… constants
+	// Attempt is the number of the attempt, if known, and GivenUp the kind of the failure that ended it, "" if a crash
 	// did.
-	Of      int    `json:"of,omitempty"`
+	Attempt int    `json:"of,omitempty"`
 	GivenUp string `json:"given_up,omitempty"`
 	// Count and Bytes are the number and size of outputs and tool calls; Tools are the names of the first tools.
 	Count int      `json:"count,omitempty"`
@@ -26,8 +26,8 @@ type LateDeliveryData struct {
 	Tools []string `json:"tools,omitempty"`
 	// Path is the path of a file relative to the session, and Kept the file it was moved to, if a later attempt or a
 	// reader could have confused it with its own.
-	Path string `json:"path,omitempty"`
-	Kept *Ref   `json:"kept,omitempty"`
+	Path     string `json:"path,omitempty"`
+	KeptFile *Ref   `json:"kept,omitempty"`
 	// Files are paths of the workspace, relative to the project, at most 100; More is the number of omitted ones.
 	Files []string  `json:"files,omitempty"`
 	More  int       `json:"more,omitempty"`
@@ -47,7 +47,7 @@ type HeadData struct {
 // AttemptSupersededData reports the changes in the workspace since the start of an attempt that is being repeated.
 // Their author is unknown.
 type AttemptSupersededData struct {
-	Of      int    `json:"of"`                 // number of the attempt
+	Attempt int    `json:"of"`                 // number of the attempt
 	Epoch   int    `json:"of_epoch,omitempty"` // of the kernel that started it
 	GivenUp string `json:"given_up,omitempty"` // the kind of its failure, "" if a crash ended it
 	// Changed are paths relative to the project, at most 100; a trailing slash marks a directory in which a file was

@@ -57,7 +57,7 @@ type QuestionAskedData struct {
 	// Waits means that the run keeps running, with its lock, until the escalation is answered. Within is the time
 	// limit from now, 0 for none; OnTimeout is the action after it: abort, pause or failed.
 	Waits     bool          `json:"waits,omitempty"`
-	Within    time.Duration `json:"within_ns,omitempty"`
+	TimeLimit time.Duration `json:"within_ns,omitempty"`
 	OnTimeout string        `json:"on_timeout,omitempty"`
 	Due       *time.Time    `json:"due,omitempty"`  // of a tool call: when it expires, nil: never
 	Call      *AskedCall    `json:"call,omitempty"` // of kind tool

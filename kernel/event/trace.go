@@ -26,16 +26,16 @@ const (
 	KeyIteration KeyKind = "iteration"
 )
 
-// TraceOf returns the trace of a run.
-func TraceOf(runID string) (id TraceID) {
+// RunTraceID returns the trace of a run.
+func RunTraceID(runID string) (id TraceID) {
 	sum := sha256.Sum256([]byte("trace\x00" + runID))
 	copy(id[:], sum[:])
 	return id
 }
 
-// SpanOf returns the span of a key, or of the whole run if the key is empty. Work that a crash interrupted is
+// KeySpanID returns the span of a key, or of the whole run if the key is empty. Work that a crash interrupted is
 // repeated under its key in another epoch, so from the second epoch on the epoch is part of the name.
-func SpanOf(runID string, key Key, epoch int) (id SpanID) {
+func KeySpanID(runID string, key Key, epoch int) (id SpanID) {
 	name := "span\x00" + runID
 	if key != "" {
 		name += "\x00" + string(key)
@@ -48,9 +48,9 @@ func SpanOf(runID string, key Key, epoch int) (id SpanID) {
 	return id
 }
 
-// Around returns the key of the enclosing span: an iteration encloses everything with its number, a provider or a
+// Parent returns the key of the enclosing span: an iteration encloses everything with its number, a provider or a
 // step its iterations, a node its parts. It is "" for a node, and without a node.
-func (k Key) Around() Key {
+func (k Key) Parent() Key {
 	kind, loc, _, ok := k.Parse()
 	switch {
 	case !ok || loc.Node == "":
@@ -71,9 +71,9 @@ func (k Key) Around() Key {
 	return loc.Key(KeyNode, 1)
 }
 
-// Call returns the key of the span of an attempt's provider call. Other plugin calls (a strategy, a question, a hook,
+// CallKey returns the key of the span of an attempt's provider call. Other plugin calls (a strategy, a question, a hook,
 // a check) are a single call and have one span for both.
-func (k Key) Call() Key {
+func (k Key) CallKey() Key {
 	if k.Kind() == KeyAttempt {
 		return k + "/call"
 	}
@@ -87,9 +87,9 @@ func (e Event) traceIDs() (traceID, spanID, parent string) {
 	if e.RunID == "" {
 		return "", "", ""
 	}
-	traceID = TraceOf(e.RunID).String()
+	traceID = RunTraceID(e.RunID).String()
 	if e.Key == "" {
-		return traceID, SpanOf(e.RunID, "", 0).String(), ""
+		return traceID, KeySpanID(e.RunID, "", 0).String(), ""
 	}
-	return traceID, SpanOf(e.RunID, e.Key, e.Epoch).String(), SpanOf(e.RunID, e.Key.Around(), 0).String()
+	return traceID, KeySpanID(e.RunID, e.Key, e.Epoch).String(), KeySpanID(e.RunID, e.Key.Parent(), 0).String()
 }

@@ -165,7 +165,7 @@ func (j *Journal) checkPath(info fs.FileInfo) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return j.diskError(err)
 	}
-	if err := j.dir.Intact(); err != nil {
+	if err := j.dir.CheckIntact(); err != nil {
 		return err
 	}
 	return damagedError(j.path, "it was removed or replaced while in use")

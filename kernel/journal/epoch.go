@@ -28,9 +28,9 @@ func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]ev
 	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
 
-// Check ends the journal with an [ErrFenced] error if another kernel has taken over the session; appends check
+// CheckEpoch ends the journal with an [ErrFenced] error if another kernel has taken over the session; appends check
 // this themselves. It also returns an earlier error that ended the journal.
-func (j *Journal) Check(ctx context.Context) error {
+func (j *Journal) CheckEpoch(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	if err := j.commit(); err != nil {

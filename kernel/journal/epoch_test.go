@@ -65,14 +65,14 @@ func TestOlderKernelIsFenced(t *testing.T) {
 func TestCheckFindsTheLaterKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if err := older.Check(t.Context()); err != nil {
+	if err := older.CheckEpoch(t.Context()); err != nil {
 		t.Fatalf("alone: %v", err)
 	}
 	beside := open(t, d, journal.Options{}) // adds an event and takes no epoch
 	if _, err := beside.Append(t.Context(), stateEvent("beside")); err != nil {
 		t.Fatal(err)
 	}
-	if err := older.Check(t.Context()); err != nil {
+	if err := older.CheckEpoch(t.Context()); err != nil {
 		t.Fatalf("after an event of the same epoch: %v", err)
 	}
 	added, err := older.Append(t.Context(), stateEvent("behind it"))
@@ -84,17 +84,17 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := older.Check(t.Context()); !errors.Is(err, journal.ErrFenced) {
+		if err := older.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrFenced) {
 			t.Errorf("the older one got %v", err)
 		}
 	}
-	if err := newer.Check(t.Context()); err != nil {
+	if err := newer.CheckEpoch(t.Context()); err != nil {
 		t.Errorf("the newer one got %v", err)
 	}
 	if err := errors.Join(newer.Close(), beside.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := newer.Check(t.Context()); !errors.Is(err, journal.ErrClosed) {
+	if err := newer.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }

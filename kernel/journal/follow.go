@@ -70,7 +70,7 @@ func (f *follower) close() {
 func (f *follower) readNew(yield func(event.Event) bool) error {
 	there, err := f.dir.Stat(store.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.dir.Intact()
+		return f.dir.CheckIntact()
 	}
 	if err != nil {
 		return err

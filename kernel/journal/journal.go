@@ -101,7 +101,7 @@ type entry struct {
 // if there is none. It begins no epoch: [Journal.Begin] and [Journal.Start] do. An append without one
 // continues the epoch in the file, for a single event in a session that no kernel holds. The caller closes the
 // journal before the directory.
-func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Log, error) {
+func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Summary, error) {
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, path: dir.Abs(store.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
@@ -109,15 +109,15 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	}
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
-		return nil, Log{}, err
+		return nil, Summary{}, err
 	}
 	j.file = file{f}
 	if j.lock, err = dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR); err != nil {
-		return nil, Log{}, errors.Join(err, f.Close())
+		return nil, Summary{}, errors.Join(err, f.Close())
 	}
 	log, err := j.load(ctx, each)
 	if err == nil {
-		err = dir.Settle(".") // a line that is synced is not lost with its file's name
+		err = dir.SyncTree(".") // a line that is synced is not lost with its file's name
 	}
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
@@ -128,13 +128,13 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 }
 
 // load reads the file under its lock, so that no line is half written.
-func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error) {
+func (j *Journal) load(ctx context.Context, each func(event.Event)) (Summary, error) {
 	unlock, err := j.lockFile(ctx)
 	if err != nil {
-		return Log{}, err
+		return Summary{}, err
 	}
 	defer unlock()
-	var log Log
+	var log Summary
 	err = j.catchUpWith(func(e event.Event) {
 		log.Count, log.Last = log.Count+1, e
 		each(e)

@@ -22,12 +22,12 @@ type Line struct {
 	Event  event.Event
 }
 
-// Lines reads a session's journal line by line and checks each on its own: neither order nor numbers nor
+// ReadLines reads a session's journal line by line and checks each on its own: neither order nor numbers nor
 // epochs. Empty lines are left out. A session without a journal has none. The error is the disk's, or says
 // that a newer version wrote the journal.
-func Lines(dir *store.Dir) ([]Line, error) {
+func ReadLines(dir *store.Dir) ([]Line, error) {
 	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
+	if errors.Is(err, fs.ErrNotExist) && dir.CheckIntact() == nil {
 		return nil, nil
 	}
 	if err != nil {

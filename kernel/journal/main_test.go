@@ -52,7 +52,7 @@ func begin(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
 
 // wholeJournal is a journal with all its events.
 type wholeJournal struct {
-	journal.Log
+	journal.Summary
 	Events []event.Event
 }
 
@@ -66,7 +66,7 @@ func read(t testing.TB, d *store.Dir) wholeJournal {
 }
 
 func readAll(d *store.Dir) (log wholeJournal, err error) {
-	log.Log, err = journal.Read(d, func(e event.Event) error {
+	log.Summary, err = journal.Read(d, func(e event.Event) error {
 		log.Events = append(log.Events, e)
 		return nil
 	})

@@ -27,7 +27,7 @@ func TestRenamedDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for what, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.Check(t.Context())} {
+			for what, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.CheckEpoch(t.Context())} {
 				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "put it back") {
 					t.Errorf("%s: %v", what, err)
 				}

@@ -18,17 +18,17 @@ import (
 //
 // The error is that of each, which ends the reading, or the disk's, or says that a newer version wrote the
 // journal; the log then covers the events before it.
-func Read(dir *store.Dir, each func(event.Event) error) (Log, error) {
+func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
 	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
-		return Log{}, nil
+	if errors.Is(err, fs.ErrNotExist) && dir.CheckIntact() == nil {
+		return Summary{}, nil
 	}
 	if err != nil {
-		return Log{}, err
+		return Summary{}, err
 	}
 	defer f.Close()
 	var s scanner
-	var log Log
+	var log Summary
 	var refused error
 	err = s.read(f, func(e event.Event) bool {
 		log.Count, log.Last = log.Count+1, e

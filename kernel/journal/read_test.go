@@ -64,13 +64,13 @@ func TestRead(t *testing.T) {
 		"twice": {
 			one + two + two + three,
 			[]int64{1, 2, 3},
-			journal.Report{Stale: []journal.Stale{{Line: 3, Offset: int64(len(one + two)), Type: "kernel_start", Seq: 2, Epoch: 1}}},
+			journal.Report{Stale: []journal.StaleLine{{Line: 3, Offset: int64(len(one + two)), Type: "kernel_start", Seq: 2, Epoch: 1}}},
 			false,
 		},
 		"late line of an outdated kernel": {
 			one + line(2, 2, "kernel_start") + line(3, 1, "node_start") + line(3, 2, "node_start"),
 			[]int64{1, 2, 3},
-			journal.Report{Stale: []journal.Stale{{Line: 3, Offset: int64(len(one + two)), Type: "node_start", Seq: 3, Epoch: 1}}},
+			journal.Report{Stale: []journal.StaleLine{{Line: 3, Offset: int64(len(one + two)), Type: "node_start", Seq: 3, Epoch: 1}}},
 			false,
 		},
 		"bash":           {bash + bash, []int64{1, 2}, journal.Report{Unnumbered: 2}, false},
@@ -99,7 +99,7 @@ func TestRead(t *testing.T) {
 				t.Error(diff)
 			}
 			reasons := cmpopts.IgnoreFields(journal.BadLine{}, "Reason")
-			if diff := cmp.Diff(tt.report, log.Report, reasons, cmpopts.IgnoreFields(journal.Stale{}, "Reason")); diff != "" {
+			if diff := cmp.Diff(tt.report, log.Report, reasons, cmpopts.IgnoreFields(journal.StaleLine{}, "Reason")); diff != "" {
 				t.Error(diff)
 			}
 			if log.Report.Damaged() != tt.damaged {
@@ -137,7 +137,7 @@ func TestMessages(t *testing.T) {
 	got := []string{
 		journal.BadLine{Line: 2, Reason: "no type"}.String(),
 		journal.Gap{Line: 5, After: 3, Before: 6}.String(),
-		journal.Stale{Line: 7, Seq: 4, Type: "error", Reason: "epoch 1 is outdated, 2 has begun"}.String(),
+		journal.StaleLine{Line: 7, Seq: 4, Type: "error", Reason: "epoch 1 is outdated, 2 has begun"}.String(),
 	}
 	want := []string{
 		"line 2: no type", "line 5: events 4 to 5 are missing",
@@ -212,7 +212,7 @@ func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
 	if diff := cmp.Diff(want.Events, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want.Log, log); diff != "" || log.Count != 2 || !log.Report.TornTail {
+	if diff := cmp.Diff(want.Summary, log); diff != "" || log.Count != 2 || !log.Report.TornTail {
 		t.Errorf("%s%+v", diff, log)
 	}
 }

@@ -26,10 +26,10 @@ func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImpor
 	return appended[len(appended)-len(events):], nil
 }
 
-// Renew copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the
+// Replace copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the
 // single event e, which gets the session and the time. It returns the event and the name of the copy, "" if
 // there was no journal. Only the holder of the session's lock may call it, and no [Journal] may be open.
-func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
+func Replace(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
 	lock, err := dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return e, "", err

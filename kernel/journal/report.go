@@ -6,8 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Log describes a journal without its events.
-type Log struct {
+// Summary describes a journal without its events.
+type Summary struct {
 	// Count is the number of live events, Last the newest of them; the zero event if there are none.
 	Count int
 	Last  event.Event
@@ -29,7 +29,7 @@ type Report struct {
 	// Gaps are missing ranges of numbered events.
 	Gaps []Gap
 	// Stale are lines that came too late: of an outdated kernel, or with a number already used.
-	Stale []Stale
+	Stale []StaleLine
 }
 
 // Damaged reports whether events are missing, or may be, that a kernel has acted on.
@@ -51,8 +51,8 @@ type Gap struct {
 	Before int64 // the number after the gap
 }
 
-// Stale is a line that is no live event.
-type Stale struct {
+// StaleLine is a line that is no live event.
+type StaleLine struct {
 	Line   int
 	Offset int64
 	Type   event.Type
@@ -67,6 +67,6 @@ func (g Gap) String() string {
 	return fmt.Sprintf("line %d: events %d to %d are missing", g.Line, g.After+1, g.Before-1)
 }
 
-func (s Stale) String() string {
+func (s StaleLine) String() string {
 	return fmt.Sprintf("line %d: event %d (%s) is not counted: %s", s.Line, s.Seq, s.Type, s.Reason)
 }

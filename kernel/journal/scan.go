@@ -99,7 +99,7 @@ func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live
 		return event.Event{}, false, err
 	}
 	if why := s.staleReason(e); why != "" {
-		s.report.Stale = append(s.report.Stale, Stale{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
+		s.report.Stale = append(s.report.Stale, StaleLine{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
 		return event.Event{}, false, nil
 	}
 	return s.accept(e, whole), true, nil

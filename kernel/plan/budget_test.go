@@ -15,7 +15,7 @@ func TestNodeTotal(t *testing.T) {
 	}
 	for i, want := range []int{100, 100} {
 		n := &p.Nodes[i]
-		if got, limited := p.PolicyOf(n).Budget.Share(n.ID, 0); got != want || !limited {
+		if got, limited := p.EffectivePolicy(n).Budget.Share(n.ID, 0); got != want || !limited {
 			t.Errorf("the share of %s is %d, want %d", n.ID, got, want)
 		}
 	}

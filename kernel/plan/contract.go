@@ -89,8 +89,8 @@ const (
 // ToolPrefix begins the value of [Artifact.From] for the arguments of a tool call: tool:<name>.
 const ToolPrefix = "tool:"
 
-// Heals returns how often the agent is asked again for an invalid artifact, 0 for a nil artifact.
-func (a *Artifact) Heals() int {
+// MaxRetries returns how often the agent is asked again for an invalid artifact, 0 for a nil artifact.
+func (a *Artifact) MaxRetries() int {
 	switch {
 	case a == nil:
 		return 0
@@ -180,8 +180,8 @@ type Check struct {
 	Config json.RawMessage `json:"config"`
 	// Optional leaves the check out if a command that it names is unknown.
 	Optional bool `json:"optional,omitempty"`
-	// LeftOut is why the check is left out, "" if it runs.
-	LeftOut string `json:"left_out,omitempty"`
+	// SkipReason is why the check is left out, "" if it runs.
+	SkipReason string `json:"left_out,omitempty"`
 }
 
 // The moments of checks.

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// ContextOf returns a node's context text: the override's, else the node's own.
-func (p *Plan) ContextOf(n *Node) string {
+// EffectiveContext returns a node's context text: the override's, else the node's own.
+func (p *Plan) EffectiveContext(n *Node) string {
 	if p.Pipeline.Overrides == nil {
 		return n.Context
 	}
 	return cmp.Or(p.Pipeline.Overrides.Context, n.Context)
 }
 
-// PolicyOf returns the effective policy of a node, member by member: its own, its parallel block's, its pipeline's,
+// EffectivePolicy returns the effective policy of a node, member by member: its own, its parallel block's, its pipeline's,
 // that of the node that embeds the pipeline, and so on.
 //
 // A pipeline's timeout bounds the whole run and required belongs to one node, so neither is inherited. A nil node has
 // the pipeline's policy. The mode is the strictest of all, including the run's.
-func (p *Plan) PolicyOf(n *Node) Policy {
+func (p *Plan) EffectivePolicy(n *Node) Policy {
 	if n == nil {
 		return p.inheritedPolicy("", Policy{})
 	}
@@ -67,7 +67,7 @@ func (p *Policy) withDefaults(below Policy) Policy {
 	if len(p.Env) > 0 {
 		policy.Env = p.Env
 	}
-	policy.Sandbox = p.Sandbox.Over(policy.Sandbox)
+	policy.Sandbox = p.Sandbox.WithDefaults(policy.Sandbox)
 	policy.Cost = p.Cost
 	return policy
 }
@@ -147,9 +147,9 @@ func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 	return &Secrets{Patterns: slices.Concat(below.Patterns, s.Patterns)}
 }
 
-// CommandsOf returns a node's commands by name. Later sources override earlier ones: the pipeline, the embedded
+// EffectiveCommands returns a node's commands by name. Later sources override earlier ones: the pipeline, the embedded
 // pipelines down to the node, the stage, the command line. The map is a new one and never nil.
-func (p *Plan) CommandsOf(n *Node) map[string]string {
+func (p *Plan) EffectiveCommands(n *Node) map[string]string {
 	commands := map[string]string{}
 	for holder, path := p, n.Path; holder != nil; {
 		maps.Copy(commands, holder.Pipeline.Commands)

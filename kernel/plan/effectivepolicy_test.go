@@ -20,7 +20,7 @@ func TestContextOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Overrides: tt.overrides}}
-			if got := p.ContextOf(node); got != tt.want {
+			if got := p.EffectiveContext(node); got != tt.want {
 				t.Errorf("ContextOf = %q, want %q", got, tt.want)
 			}
 		})
@@ -34,10 +34,10 @@ func TestCommandsOf(t *testing.T) {
 	}}
 	node := &Node{Commands: map[string]string{"test": "stage", "lint": "stage"}}
 	want := map[string]string{"test": "flag", "lint": "stage", "build": "pipeline"}
-	if diff := cmp.Diff(want, p.CommandsOf(node)); diff != "" {
+	if diff := cmp.Diff(want, p.EffectiveCommands(node)); diff != "" {
 		t.Errorf("CommandsOf (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{}, new(Plan).CommandsOf(new(Node))); diff != "" {
+	if diff := cmp.Diff(map[string]string{}, new(Plan).EffectiveCommands(new(Node))); diff != "" {
 		t.Errorf("CommandsOf of nothing (-want +got):\n%s", diff)
 	}
 }
@@ -56,7 +56,7 @@ func TestEscalationOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Policy: pipeline}, Nodes: []Node{{Path: "0", Policy: &Policy{Escalation: tt.node}}}}
-			got := p.PolicyOf(&p.Nodes[0]).Escalation
+			got := p.EffectivePolicy(&p.Nodes[0]).Escalation
 			if diff := cmp.Diff(&tt.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -134,7 +134,7 @@ func TestPolicyOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Policy: tt.pipeline}}
-			if diff := cmp.Diff(tt.want, p.PolicyOf(&Node{Policy: tt.node})); diff != "" {
+			if diff := cmp.Diff(tt.want, p.EffectivePolicy(&Node{Policy: tt.node})); diff != "" {
 				t.Errorf("PolicyOf (-want +got):\n%s", diff)
 			}
 		})
@@ -142,7 +142,7 @@ func TestPolicyOf(t *testing.T) {
 	if got := pipeline.Retry.Attempts; got != 3 {
 		t.Errorf("the pipeline's own policy now has %d attempts", got)
 	}
-	if diff := cmp.Diff(Policy{}, new(Plan).PolicyOf(nil)); diff != "" {
+	if diff := cmp.Diff(Policy{}, new(Plan).EffectivePolicy(nil)); diff != "" {
 		t.Errorf("PolicyOf no node (-want +got):\n%s", diff)
 	}
 }
@@ -165,7 +165,7 @@ func TestPolicyOfAStageInABlock(t *testing.T) {
 		"1.1": {Timeout: 20, StageTimeout: 300, IdleTimeout: 7},
 	} {
 		stage := *p.Find(path) // a copy with a provider's settings
-		if diff := cmp.Diff(want, p.PolicyOf(&stage)); diff != "" {
+		if diff := cmp.Diff(want, p.EffectivePolicy(&stage)); diff != "" {
 			t.Errorf("PolicyOf %s (-want +got):\n%s", path, diff)
 		}
 	}

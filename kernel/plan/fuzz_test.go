@@ -55,10 +55,10 @@ func FuzzPlan(f *testing.F) {
 			}
 			met[n] = true
 			for _, o := range []plan.Outcome{plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeSkip} {
-				p.RouteOf(n, o)
+				p.Route(n, o)
 			}
-			_, _, _, _ = p.PolicyOf(n), p.CommandsOf(n), p.CyclesOf(n), n.Termination.Max()
-			_, _, _ = p.ContextOf(n), p.Next(n.Path), p.Ceilings(n.Path)
+			_, _, _, _ = p.EffectivePolicy(n), p.EffectiveCommands(n), p.CycleLimits(n), n.Termination.Max()
+			_, _, _ = p.EffectiveContext(n), p.Next(n.Path), p.Ceilings(n.Path)
 			_, _ = n.Inputs.From(), n.Inputs.Select()
 		}
 		for range p.Hooks() {

@@ -56,7 +56,7 @@ type Hook struct {
 	OnError   Fallback `json:"on_error,omitempty"`
 	// Config are the entry's other keys as written: the action's configuration, an object or empty.
 	Config json.RawMessage `json:"config,omitempty"`
-	At     string          `json:"at,omitempty"` // its source, file:line:column
+	Source string          `json:"at,omitempty"` // its source, file:line:column
 }
 
 // Fallback is how a run continues when a hook has no answer.

@@ -75,8 +75,8 @@ type Provider struct {
 	Alias string `json:"alias,omitempty"`
 }
 
-// Said returns the provider's name in events.
-func (p Provider) Said() string { return cmp.Or(p.Alias, p.Type) }
+// EventName returns the provider's name in events.
+func (p Provider) EventName() string { return cmp.Or(p.Alias, p.Type) }
 
 // BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else an object.
 type BlockProvider struct {

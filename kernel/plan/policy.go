@@ -209,7 +209,7 @@ func (p Policy) inBurst() Policy {
 // session. A node's own override its stage's.
 type Guardrails struct {
 	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0
-	At                string  `json:"at,omitempty"`        // its source, file:line:column
+	Source            string  `json:"at,omitempty"`        // its source, file:line:column
 }
 
 // maxRuntime is a running time that is never reached and can be added to any date.

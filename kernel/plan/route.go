@@ -34,15 +34,15 @@ func (n *Node) ChecksAt(at string) []Check {
 	return checks
 }
 
-// Laddered reports whether a failing node is retried and then escalated, instead of failing the run.
-func (p *Plan) Laddered(n *Node) bool {
-	r := p.PolicyOf(n).Retry
+// HasRetryLadder reports whether a failing node is retried and then escalated, instead of failing the run.
+func (p *Plan) HasRetryLadder(n *Node) bool {
+	r := p.EffectivePolicy(n).Retry
 	return n.Steps != nil || len(n.Transitions) > 0 || r != nil && r.Stage > 0
 }
 
-// RouteOf returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate
+// Route returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate
 // and budget to a pause, and all others to retry if the node is laddered, else to failed.
-func (p *Plan) RouteOf(n *Node, o Outcome) Route {
+func (p *Plan) Route(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
 	if p.exitsWith(n, o) {
 		e, written = Edge{To: ToDone}, true
@@ -77,7 +77,7 @@ func (p *Plan) defaultTarget(n *Node, o Outcome) string {
 		return ToNext
 	case o == OutcomeEscalate || o == OutcomeBudget:
 		return ToPause
-	case p.Laddered(n):
+	case p.HasRetryLadder(n):
 		return ToRetry
 	default:
 		return ToFailed
@@ -105,14 +105,14 @@ func (p *Plan) edgeLimit(n *Node, e Edge) int {
 	if o := p.Pipeline.Overrides; o != nil && o.MaxCycles > 0 {
 		return o.MaxCycles
 	}
-	c := p.CyclesOf(n)
+	c := p.CycleLimits(n)
 	return min(cmp.Or(e.Limit, c.Default), c.Max)
 }
 
-// CyclesOf returns the cycle limits at a node, with defaults for those that are not set.
-func (p *Plan) CyclesOf(n *Node) Cycles {
+// CycleLimits returns the cycle limits at a node, with defaults for those that are not set.
+func (p *Plan) CycleLimits(n *Node) Cycles {
 	var c Cycles
-	if declared := p.PolicyOf(n).Cycles; declared != nil {
+	if declared := p.EffectivePolicy(n).Cycles; declared != nil {
 		c = *declared
 	}
 	c.Max = cmp.Or(c.Max, MaxCycles)

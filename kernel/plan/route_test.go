@@ -63,7 +63,7 @@ func TestRouteOf(t *testing.T) {
 			if tt.change != nil {
 				tt.change(p)
 			}
-			if diff := cmp.Diff(tt.want, p.RouteOf(p.Find(tt.path), tt.outcome)); diff != "" {
+			if diff := cmp.Diff(tt.want, p.Route(p.Find(tt.path), tt.outcome)); diff != "" {
 				t.Errorf("route (-want +got):\n%s", diff)
 			}
 		})
@@ -82,7 +82,7 @@ func TestCyclesOf(t *testing.T) {
 		"default over max": {&Cycles{Default: 9, Max: 4}, Cycles{Default: 4, Max: 4, Session: 30}},
 	} {
 		p := &Plan{Pipeline: Pipeline{Policy: &Policy{Cycles: tt.said}}, Nodes: []Node{{Path: "0", ID: "a"}}}
-		if diff := cmp.Diff(tt.want, p.CyclesOf(&p.Nodes[0])); diff != "" {
+		if diff := cmp.Diff(tt.want, p.CycleLimits(&p.Nodes[0])); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -47,8 +47,8 @@ func SandboxModes() []SandboxMode { return []SandboxMode{SandboxNone, SandboxWor
 // Networks returns all network settings, the weakest first.
 func Networks() []Network { return []Network{NetworkOn, NetworkLoopback, NetworkOff} }
 
-// Asks reports whether isolation is requested. Settings without a mode request [SandboxWorkspace].
-func (s *Sandbox) Asks() bool {
+// IsRequested reports whether isolation is requested. Settings without a mode request [SandboxWorkspace].
+func (s *Sandbox) IsRequested() bool {
 	return s != nil && s.Complete().Mode != "" && s.Mode != SandboxNone
 }
 
@@ -65,8 +65,8 @@ func (s *Sandbox) Complete() *Sandbox {
 	return &c
 }
 
-// Over returns s with the members that only below has: the settings of one author in two places.
-func (s *Sandbox) Over(below *Sandbox) *Sandbox {
+// WithDefaults returns s with the members that only below has: the settings of one author in two places.
+func (s *Sandbox) WithDefaults(below *Sandbox) *Sandbox {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)
 	}
@@ -82,9 +82,9 @@ func (s *Sandbox) Over(below *Sandbox) *Sandbox {
 	return &merged
 }
 
-// Within returns the stricter of each member of s and outer, which are settings of two authors. Read and Write are
+// Restrict returns the stricter of each member of s and outer, which are settings of two authors. Read and Write are
 // those of s; the caller decides whether outer allows them.
-func (s *Sandbox) Within(outer *Sandbox) *Sandbox {
+func (s *Sandbox) Restrict(outer *Sandbox) *Sandbox {
 	in, out := s.Complete(), outer.Complete()
 	in.Mode = stricter(in.Mode, out.Mode, SandboxModes())
 	in.Network = stricter(in.Network, out.Network, Networks())

@@ -21,7 +21,7 @@ func TestSandboxOfANode(t *testing.T) {
 		"0": p.Pipeline.Policy.Sandbox,
 		"1": {Mode: plan.SandboxStrict, Network: plan.NetworkOn, Write: []string{}, CPU: 5, Processes: 3},
 	} {
-		if diff := cmp.Diff(want, p.PolicyOf(p.Find(path)).Sandbox); diff != "" {
+		if diff := cmp.Diff(want, p.EffectivePolicy(p.Find(path)).Sandbox); diff != "" {
 			t.Errorf("node %s (-want +got)\n%s", path, diff)
 		}
 	}
@@ -41,8 +41,8 @@ func TestSandboxRequest(t *testing.T) {
 		{&plan.Sandbox{Read: []string{"/r"}}, true, plan.SandboxWorkspace},
 		{&plan.Sandbox{Memory: 1}, true, plan.SandboxWorkspace},
 	} {
-		if tt.s.Asks() != tt.asks || tt.s.Complete().Mode != tt.mode {
-			t.Errorf("%+v asks %v, mode %q", tt.s, tt.s.Asks(), tt.s.Complete().Mode)
+		if tt.s.IsRequested() != tt.asks || tt.s.Complete().Mode != tt.mode {
+			t.Errorf("%+v asks %v, mode %q", tt.s, tt.s.IsRequested(), tt.s.Complete().Mode)
 		}
 	}
 }

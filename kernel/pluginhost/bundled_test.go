@@ -64,7 +64,7 @@ func bundledPlugins(asked *atomic.Int32, names ...string) []Bundled {
 			Name: name, Args: []string{serveWord, name},
 			Describe: func() (sdk.Description, error) {
 				asked.Add(1)
-				return serve.Describe(bundledPlugin(name))
+				return serve.Description(bundledPlugin(name))
 			},
 		})
 	}

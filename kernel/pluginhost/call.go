@@ -104,7 +104,7 @@ func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p inv
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		h.logUngranted(e, component, box)
-		return owner.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
+		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
 	})
 	if err != nil {
 		return err
@@ -153,12 +153,12 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 }
 
 // start starts a plugin for guest, which may be h itself.
-func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
+func (h *Host) start(ctx context.Context, o launch.StartRequest, guest *Host) (*instance, error) {
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
 			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
-			made.users.notify(Notice{Event: Left, Survivor: s})
+			made.users.notify(Notice{Event: SurvivorEnded, Survivor: s})
 		}
 	}
 	i, err := h.launch(ctx, o)
@@ -183,7 +183,7 @@ func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instanc
 }
 
 // launch starts a plugin within the limit of concurrent starts.
-func (h *Host) launch(ctx context.Context, o launch.Order) (*launch.Instance, error) {
+func (h *Host) launch(ctx context.Context, o launch.StartRequest) (*launch.Instance, error) {
 	done, err := h.system.acquireStart(ctx)
 	if err != nil {
 		return nil, err

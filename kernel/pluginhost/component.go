@@ -17,12 +17,12 @@ func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.C
 	return e.Component, err
 }
 
-// Broken returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
+// LoadError returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
 // or before the plugins are described.
-func (h *Host) Broken(name string) *failure.Error { return h.catalog.LoadError(name) }
+func (h *Host) LoadError(name string) *failure.Error { return h.catalog.LoadError(name) }
 
-// TurnedOff returns the setting that disables a component of a bundled plugin.
-func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
+// DisabledBy returns the setting that disables a component of a bundled plugin.
+func (h *Host) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
 	return h.catalog.DisabledBy(kind, name)
 }
 
@@ -121,7 +121,7 @@ type provider struct{ componentRef }
 
 var (
 	_ sdk.Validator = (*provider)(nil)
-	_ sdk.Examiner  = (*provider)(nil)
+	_ sdk.Diagnoser = (*provider)(nil)
 )
 
 // Execute implements sdk.Provider.
@@ -139,11 +139,11 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return result, err
 }
 
-// Examine implements sdk.Examiner; the provider must have accepted the configuration.
-func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
+// Diagnose implements sdk.Examiner; the provider must have accepted the configuration.
+func (p *provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
 	err = p.call(ctx, req, func(ctx context.Context, target any) (err error) {
-		if x, ok := target.(sdk.Examiner); ok {
-			findings, err = x.Examine(ctx, req)
+		if x, ok := target.(sdk.Diagnoser); ok {
+			findings, err = x.Diagnose(ctx, req)
 		}
 		return err
 	})

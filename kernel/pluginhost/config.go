@@ -78,9 +78,9 @@ type Event string
 
 // The events of processes. A requested end has no event, except for its survivors.
 const (
-	Started Event = "plugin_started"
-	Crashed Event = "plugin_crashed"
-	Left    Event = "survivor_ended"
+	Started       Event = "plugin_started"
+	Crashed       Event = "plugin_crashed"
+	SurvivorEnded Event = "survivor_ended"
 )
 
 // Notice describes an event of a plugin process.

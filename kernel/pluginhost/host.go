@@ -152,9 +152,9 @@ const slowDescribe = 3 * time.Second
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
-	i, err := h.launch(ctx, launch.Order{
+	i, err := h.launch(ctx, launch.StartRequest{
 		Binary: b, Env: BuildEnv(h.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",
-		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true, WorkDir: "/"},
+		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true, WorkDir: "/"},
 	})
 	if err != nil {
 		return sdk.Description{}, err
@@ -162,7 +162,7 @@ func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, 
 	defer i.Stop(context.WithoutCancel(ctx))
 	d, err := i.Client().Describe(ctx)
 	if err != nil {
-		return sdk.Description{}, i.Explain(ctx, err)
+		return sdk.Description{}, i.CallError(ctx, err)
 	}
 	return d, nil
 }

@@ -17,11 +17,11 @@ var ErrNoPlugin = errors.New("no such plugin")
 // InstallRequest selects the plugin to install.
 type InstallRequest = catalog.InstallRequest
 
-// Removed describes a removed plugin.
-type Removed = catalog.Removal
+// Removal describes a removed plugin.
+type Removal = catalog.Removal
 
-// Installed describes an installed plugin.
-type Installed struct {
+// Installation describes an installed plugin.
+type Installation struct {
 	catalog.InstallReport
 	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for
 	// none.
@@ -38,15 +38,15 @@ func (h *Host) installer() catalog.Installer {
 
 // Install puts a plugin into the user's plugin directory and locks it, see [catalog.Installer.Install]. Hosts
 // created later find it.
-func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
+func (h *Host) Install(ctx context.Context, req InstallRequest) (Installation, error) {
 	if err := h.checkConfigDir("nothing can be installed"); err != nil {
-		return Installed{}, err
+		return Installation{}, err
 	}
 	r, err := h.installer().Install(ctx, req)
 	if err != nil {
-		return Installed{}, err
+		return Installation{}, err
 	}
-	done := Installed{InstallReport: r}
+	done := Installation{InstallReport: r}
 	if i := h.pluginIndex(r.Name); i >= 0 {
 		switch c := h.search.Plugins[i]; c.Source {
 		case catalog.FromFlag, catalog.FromEnvironment:
@@ -60,10 +60,10 @@ func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, erro
 
 // Remove deletes a plugin from the user's plugin directory and from plugins.lock. A plugin elsewhere is
 // refused and stays.
-func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
+func (h *Host) Remove(ctx context.Context, name string) (Removal, error) {
 	name = strings.TrimPrefix(name, catalog.Prefix)
 	if _, ok := catalog.PluginName(catalog.Prefix + name); !ok {
-		return Removed{}, h.unknownPluginError(name)
+		return Removal{}, h.unknownPluginError(name)
 	}
 	r, found, err := h.installer().Remove(ctx, name)
 	if err != nil || found {
@@ -71,15 +71,15 @@ func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
 	}
 	i := h.pluginIndex(name)
 	if i < 0 {
-		return Removed{}, h.unknownPluginError(name)
+		return Removal{}, h.unknownPluginError(name)
 	}
 	c := h.search.Plugins[i]
 	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, h.installer().Dir(), c.Command(), c.Source)
 	f.Cause = ErrNoPlugin
 	if c.Source == catalog.FromBundle {
-		return Removed{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
+		return Removal{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
 	}
-	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
+	return Removal{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
 }
 
 // unknownPluginError returns the error for a name that no plugin has. If a file of this name was ignored, it

@@ -40,7 +40,7 @@ func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolic
 // checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process
 // belong to the program and confine themselves.
 func (h *Host) checkConfinable(c sdk.Component, use Use) error {
-	if c.Kind != sdk.KindProvider || !use.Sandbox.Asks() && !requiresSandbox(c) {
+	if c.Kind != sdk.KindProvider || !use.Sandbox.IsRequested() && !requiresSandbox(c) {
 		return nil
 	}
 	return failure.New(failure.SandboxUnavailable, "provider %s is part of this program and cannot be confined", c.Name).
@@ -55,25 +55,25 @@ func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provi
 // available one, except those of this program that run the user's commands.
 func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	asked := *use.Sandbox.Complete()
-	if requiresSandbox(c) && !asked.Asks() {
+	if requiresSandbox(c) && !asked.IsRequested() {
 		asked.Mode = plan.SandboxWorkspace
 	}
 	switch {
-	case e.Plugin.Running != nil && asked.Asks():
+	case e.Plugin.Running != nil && asked.IsRequested():
 		return nil, confineRunningError(e.Plugin)
 	case e.Plugin.Running != nil:
 		return nil, nil
-	case asked.Asks() && c.Provider != nil && c.Provider.NestedSandbox:
+	case asked.IsRequested() && c.Provider != nil && c.Provider.NestedSandbox:
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, asked.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
-	case asked.Asks():
+	case asked.IsRequested():
 		return h.requestedPolicy(e, c, use, asked), nil
 	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
 	asked.Mode = plan.SandboxWorkspace
 	b := h.requestedPolicy(e, c, use, asked)
-	b.Best = true
+	b.BestEffort = true
 	return b, nil
 }
 
@@ -102,8 +102,8 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan
 	}
 	if comesWithProgram(e) {
 		resolver := h.pathResolver(b)
-		b.Read = append(b.Read, resolver.Needs(needs.Read)...)
-		b.Write = append(b.Write, resolver.Needs(needs.Write)...)
+		b.Read = append(b.Read, resolver.ResolveNeeds(needs.Read)...)
+		b.Write = append(b.Write, resolver.ResolveNeeds(needs.Write)...)
 	}
 	return b
 }
@@ -131,7 +131,7 @@ func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy
 		granted []string
 	}{{c.Needs.Read, slices.Concat(b.Read, b.Write)}, {c.Needs.Write, b.Write}} {
 		for _, p := range want.asked {
-			for _, path := range resolver.Needs([]string{p}) {
+			for _, path := range resolver.ResolveNeeds([]string{p}) {
 				if !slices.ContainsFunc(want.granted, func(g string) bool { return path == g || strings.HasPrefix(path, strings.TrimSuffix(g, "/")+"/") }) {
 					missing = append(missing, p)
 				}
@@ -163,10 +163,10 @@ func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.P
 
 // logLacking logs once the missing capabilities for components that are confined by default.
 func (h *Host) logLacking(got sandboxpolicy.Capabilities) {
-	if len(got.Lacks) == 0 {
+	if len(got.Missing) == 0 {
 		return
 	}
 	h.logOnce("lacks", func() {
-		h.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Lacks, "; "))
+		h.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Missing, "; "))
 	})
 }

@@ -34,7 +34,7 @@ func TestBox(t *testing.T) {
 	strategy := sdk.Component{Kind: sdk.KindTermination, Name: "s"}
 	webhook := sdk.Component{Kind: sdk.KindHookAction, Name: "w", Needs: &sdk.Needs{Network: true}}
 	script := sdk.Component{Kind: sdk.KindHookAction, Name: "x", Needs: &sdk.Needs{Commands: true}}
-	best := &sandboxpolicy.Policy{Mode: "workspace", Network: "off", Best: true, WorkDir: "/w", Home: home}
+	best := &sandboxpolicy.Policy{Mode: "workspace", Network: "off", BestEffort: true, WorkDir: "/w", Home: home}
 	online := *best
 	online.Network = "on"
 	type box = sandboxpolicy.Policy
@@ -71,7 +71,7 @@ func TestBox(t *testing.T) {
 		{
 			"another's word that it runs them frees nothing", script, catalog.FromConfig,
 			asked{},
-			&box{Mode: "workspace", Network: "on", Best: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
+			&box{Mode: "workspace", Network: "on", BestEffort: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
 		},
 		{"and confined where somebody asks", script, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{"a strategy where somebody asks cannot write", strategy, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},

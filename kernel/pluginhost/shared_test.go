@@ -80,11 +80,11 @@ func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
 	a.output(a.provider("shared", Use{}), "children")
 	b.output(b.provider("shared", Use{}), "pid")
 	a.end()
-	if left := a.seen(Left); len(left) > 0 {
+	if left := a.seen(SurvivorEnded); len(left) > 0 {
 		t.Errorf("ended beside a guest: %+v", left)
 	}
 	b.end()
-	left := b.seen(Left) // and perhaps of one in the group, which is on its way out
+	left := b.seen(SurvivorEnded) // and perhaps of one in the group, which is on its way out
 	if len(left) == 0 || slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }) {
 		t.Errorf("the last guest is told of %+v", left)
 	}

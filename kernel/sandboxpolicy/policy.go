@@ -34,9 +34,9 @@ const (
 type Policy struct {
 	Mode    Mode
 	Network Network
-	// Best uses the best confinement of this system and reports missing parts in [Capabilities]. Otherwise the start
+	// BestEffort uses the best confinement of this system and reports missing parts in [Capabilities]. Otherwise the start
 	// is refused. It is only for mode [Workspace].
-	Best bool
+	BestEffort bool
 	// Read are files and directories that the process may read and execute beside the system directories of every sandbox. It may also change those in
 	// Write.
 	Read, Write []string
@@ -64,8 +64,8 @@ type Capabilities struct {
 	Memory     int64   `json:"memory,omitempty"`
 	Processes  int     `json:"processes,omitempty"`
 	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
-	// Lacks lists the parts of a [Policy] with Best that this system cannot enforce; empty for none.
-	Lacks []string `json:"lacks,omitempty"`
+	// Missing lists the parts of a [Policy] with Best that this system cannot enforce; empty for none.
+	Missing []string `json:"lacks,omitempty"`
 }
 
 // Confiner confines processes. It is safe for concurrent use.
@@ -98,10 +98,10 @@ func (u Unavailable) Wrap(ctx context.Context, p Policy, program Program) (*Comm
 // Refuse returns the error of a policy that cannot be enforced, or with [Policy.Best] the capabilities of an unconfined
 // process, which name the reason.
 func (p Policy) Refuse(reason *failure.Error) (Capabilities, error) {
-	if !p.Best {
+	if !p.BestEffort {
 		return Capabilities{}, reason
 	}
-	return Capabilities{Mode: None, Network: On, Lacks: []string{reason.Message}}, nil
+	return Capabilities{Mode: None, Network: On, Missing: []string{reason.Message}}, nil
 }
 
 // Program is the program to confine.

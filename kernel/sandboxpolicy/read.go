@@ -64,7 +64,7 @@ func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
 		}
 	}
 	if rest := *s; s.Mode == plan.SandboxNone {
-		if rest.Mode = ""; rest.Asks() {
+		if rest.Mode = ""; rest.IsRequested() {
 			r.Errorf(n.Pos, yamldoc.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
 		}
 	}
@@ -95,7 +95,7 @@ func readChoice[W ~string](r reader, key string, n *yamldoc.Node, choices []W) W
 	case slices.Contains(texts, n.Source):
 		return W(n.Source)
 	default:
-		r.Errorf(n.Pos, yamldoc.CodeWord, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
 	}
 	return ""
 }
@@ -112,7 +112,7 @@ func (r reader) paths(n *yamldoc.Node, key string) []string {
 		case item.Kind != yamldoc.Text:
 			r.wrongType(item, "a path in "+key, "text")
 		case strings.TrimSpace(item.Source) == "" || strings.ContainsRune(item.Source, 0):
-			r.Errorf(item.Pos, yamldoc.CodeWord, "", "%q in %s is not a path", item.Source, key)
+			r.Errorf(item.Pos, yamldoc.CodeChoice, "", "%q in %s is not a path", item.Source, key)
 		default:
 			paths = append(paths, item.Source)
 		}

@@ -14,7 +14,7 @@ import (
 // read reads the value of sandbox in a document.
 func read(text string) (*plan.Sandbox, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
-	d := yamldoc.Document{File: "p.yaml", List: &found}
+	d := yamldoc.Document{File: "p.yaml", Diagnostics: &found}
 	root, ok := d.Parse([]byte(text))
 	if !ok || root.Get("sandbox") == nil {
 		return nil, found

@@ -17,17 +17,17 @@ type Requests struct {
 	Trusted bool
 }
 
-// Demand returns the effective settings: the stricter value of each member, and the allowed paths. Without a
+// Resolve returns the effective settings: the stricter value of each member, and the allowed paths. Without a
 // request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the
 // author may not grant, as written.
-func (r Requests) Demand() (d plan.Sandbox, ignored []string) {
+func (r Requests) Resolve() (d plan.Sandbox, ignored []string) {
 	author := *r.Author.Complete()
 	if author.Mode == plan.SandboxNone && !r.Trusted {
 		author = plan.Sandbox{}
 	}
-	d = *author.Within(r.User)
+	d = *author.Restrict(r.User)
 	user := r.User.Complete()
-	if user.Asks() && !r.Trusted {
+	if user.IsRequested() && !r.Trusted {
 		ignored = slices.Concat(d.Read, d.Write)
 		d.Read, d.Write = nil, nil
 	}

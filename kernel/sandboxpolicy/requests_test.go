@@ -61,7 +61,7 @@ func TestDemand(t *testing.T) {
 		{"a request without a mode is for a workspace", sandboxpolicy.Requests{User: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ignored := tt.requests.Demand()
+			got, ignored := tt.requests.Resolve()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -18,10 +18,10 @@ type Resolver struct {
 	Variable func(name string) string
 }
 
-// Grants resolves granted paths, relative to the project, to absolute paths without symbolic links. A missing path
+// ResolveGrants resolves granted paths, relative to the project, to absolute paths without symbolic links. A missing path
 // is a failure of kind config_invalid, because it cannot be granted after the start. So is a path that leaves the
 // project, or a path of writable, through a link: an agent may have made the link.
-func (r Resolver) Grants(key string, written, writable []string) ([]string, error) {
+func (r Resolver) ResolveGrants(key string, written, writable []string) ([]string, error) {
 	if len(written) == 0 {
 		return nil, nil
 	}
@@ -78,8 +78,8 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// Needs resolves the paths that a component requests ([sdk.Needs]). Missing paths are skipped.
-func (r Resolver) Needs(asked []string) []string {
+// ResolveNeeds resolves the paths that a component requests ([sdk.Needs]). Missing paths are skipped.
+func (r Resolver) ResolveNeeds(asked []string) []string {
 	var paths []string
 	for _, a := range asked {
 		abs, ok := r.expand(a)

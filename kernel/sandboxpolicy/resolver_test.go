@@ -62,7 +62,7 @@ func TestGrantsThroughLinks(t *testing.T) {
 		{"~/.agent/out", []string{"~/.agent", "~/.agent/out"}, true},
 		{"~/link", []string{"~/.agent"}, false},
 	} {
-		_, err := p.Grants("read", []string{tt.grant}, tt.writable)
+		_, err := p.ResolveGrants("read", []string{tt.grant}, tt.writable)
 		if refused := err != nil && strings.Contains(err.Error(), "an agent may have made it"); refused != tt.refused {
 			t.Errorf("%s beside %v: %v, want refused: %v", tt.grant, tt.writable, err, tt.refused)
 		}
@@ -71,7 +71,7 @@ func TestGrantsThroughLinks(t *testing.T) {
 
 func TestGrants(t *testing.T) {
 	p, dir := testResolver(t)
-	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
+	got, err := p.ResolveGrants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,11 @@ func TestGrants(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if _, err := p.Grants("write", []string{"missing"}, nil); err == nil || !strings.Contains(err.Error(), "sandbox grants write of "+dir+"/project/missing: it does not exist") {
+	if _, err := p.ResolveGrants("write", []string{"missing"}, nil); err == nil || !strings.Contains(err.Error(), "sandbox grants write of "+dir+"/project/missing: it does not exist") {
 		t.Errorf("a path that is missing: %v", err)
 	}
 	p.Home = ""
-	if _, err := p.Grants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "the home directory is unknown") {
+	if _, err := p.ResolveGrants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "the home directory is unknown") {
 		t.Errorf("no home: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestGrants(t *testing.T) {
 // Missing paths of a component are skipped. A variable must hold an absolute path.
 func TestNeeds(t *testing.T) {
 	p, dir := testResolver(t)
-	got := p.Needs([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
+	got := p.ResolveNeeds([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
 	if diff := cmp.Diff([]string{filepath.Join(dir, "home", ".agent"), dir + "/elsewhere", "/usr"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -145,7 +145,7 @@ func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, 
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(n.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
 		recordSettlement(l, d.Settlement)
-		if d.Ask == "error" {
+		if d.AgentDecision == "error" {
 			settleFailed(l, agentError(e, d))
 			return
 		}
@@ -160,10 +160,10 @@ func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, 
 // drops a stop that the history does not show: the Bash engine reads none in result.json and reports the plan as the
 // reason.
 func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
-	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.Ask == "stop" && d.Decision != "stop" {
+	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.AgentDecision == "stop" && d.Decision != "stop" {
 		return ""
 	}
-	return d.Ask
+	return d.AgentDecision
 }
 
 func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData {
@@ -200,7 +200,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 		if stopping && d.System && phase == state.PhaseSettle {
 			return // the work is done and stored: it is settled again after the resume
 		}
-		l.Attempted = nil
+		l.CompletedAttempt = nil
 		if len(d.Faults) > 0 {
 			l.Faults = d.Faults
 		}
@@ -208,7 +208,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 		uncharged := d.Collateral && l.Uncharged < maxUncharged
 		repeat := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
-		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.Heals():
+		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.MaxRetries():
 			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
 		case len(d.Faults) > 0:
 			settleFailed(l, &d)
@@ -296,7 +296,7 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	switch {
 	case d.Action == "stop":
 		settleLoop(l, d.Reason)
-	case d.Action == "continue" && limit > 0 && l.Counted() >= limit:
+	case d.Action == "continue" && limit > 0 && l.CountedIterations() >= limit:
 		settleLoop(l, "max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed

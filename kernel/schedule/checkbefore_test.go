@@ -128,7 +128,7 @@ func TestAgentHint(t *testing.T) {
 				h.decide("continue")
 			}
 			c := h.commit()
-			h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Decision: tt.decision, Ask: "stop"}))
+			h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Decision: tt.decision, AgentDecision: "stop"}))
 			if got := h.state.Nodes["0"].Loop.Hint; got != tt.want {
 				t.Errorf("it hears %q, want %q", got, tt.want)
 			}

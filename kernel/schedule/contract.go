@@ -59,7 +59,7 @@ func applyAttemptComplete(n *plan.Node, l state.Loop, current event.Location, e 
 		return l, err
 	}
 	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
-		l.Attempted, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
+		l.CompletedAttempt, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
 		startChecks(n, l)
 	})
 }
@@ -94,7 +94,7 @@ func applyCheckResult(s state.State, n *plan.Node, l state.Loop, current event.L
 			return // it was interrupted; the check runs again after the resume
 		}
 		l.Measured = append(l.Measured, state.Measurement{
-			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, LeftOut: d.LeftOut, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
+			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, Skipped: d.Skipped, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
 		})
 		if _, left := nextCheck(n, moment, *l); left > 0 {
 			return
@@ -126,5 +126,5 @@ func settleFailedEntry(l *state.Loop) {
 // recordSettlement stores the outcome of an iteration.
 func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
-	l.Attempted, l.Made = nil, cmp.Or(d.Artifact, d.Partial)
+	l.CompletedAttempt, l.Artifact = nil, cmp.Or(d.Artifact, d.Partial)
 }

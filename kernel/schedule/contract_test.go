@@ -426,7 +426,7 @@ func TestEscalate(t *testing.T) {
 	w := newScriptedRun(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
 	w.attempt = endNodeAs("a", "escalate")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	id := w.state.Awaited()[0]
+	id := w.state.UnansweredQuestions()[0]
 	w.attempt = endNodeAs("", "")
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,

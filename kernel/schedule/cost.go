@@ -65,7 +65,7 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 			reserved = map[string]state.Amount{}
 		}
 		if other, nested := reserved[c.Scope]; nested { // an embedded pipeline and the node that embeds it
-			part = part.Within(other)
+			part = part.Min(other)
 		}
 		reserved[c.Scope] = part
 	}

@@ -14,7 +14,7 @@ import (
 
 // overLimit returns the cycle limit that blocks another transition over the edge, "" for none.
 func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
-	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
+	c, limits := s.Cycles[route.Name], p.CycleLimits(n)
 	switch {
 	case c.Count > route.Limit:
 		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)
@@ -81,8 +81,8 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 		s.Cycles = map[string]state.Cycle{}
 	}
 	c := s.Cycles[d.Edge]
-	if c.PassHash != d.Print {
-		c.PassHash, c.IdenticalPasses = d.Print, 0
+	if c.PassHash != d.PassHash {
+		c.PassHash, c.IdenticalPasses = d.PassHash, 0
 	}
 	c.IdenticalPasses++
 	c.Count, c.Limit = d.Cycle, d.Limit

@@ -61,7 +61,7 @@ func deliver(p *plan.Plan, s *state.State, path string) {
 // awaitingDeliverable returns the node that wraps a pipeline and waits for its artifact under the event's key.
 func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= maxRuns(p, n) && ns.Unfit == nil && needsDeliverable(n, ns)
+	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= maxRuns(p, n) && ns.InputFailure == nil && needsDeliverable(n, ns)
 	if !waits || e.Key != deliverableKey(s.At, ns) {
 		return ns, invalidTransition(e, "the run does not wait for the artifact of that node")
 	}
@@ -86,7 +86,7 @@ func applyDeliverableError(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	ns.Unfit = &d
+	ns.InputFailure = &d
 	s.Nodes[s.At] = ns
 	return nil
 }

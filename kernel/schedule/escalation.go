@@ -54,18 +54,18 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) even
 		ID: event.QuestionID(esc.key), Kind: event.QuestionEscalation, Text: esc.text, Digest: event.Digest(digest),
 		Options: []string{event.AnswerApprove, event.AnswerReject}, Code: esc.code, Remedy: esc.remedy, Shown: esc.shown,
 	}
-	e := p.PolicyOf(n).Escalation
+	e := p.EffectivePolicy(n).Escalation
 	if e == nil {
 		return d
 	}
 	d.Waits = e.Waits()
 	switch {
 	case e.Timeout > 0 && (d.Waits || s.Waits):
-		d.Within = seconds(e.Timeout)
+		d.TimeLimit = seconds(e.Timeout)
 	case d.Waits:
-		d.Within = seconds(plan.DefaultEscalationTimeout)
+		d.TimeLimit = seconds(plan.DefaultEscalationTimeout)
 	}
-	if d.Within > 0 {
+	if d.TimeLimit > 0 {
 		d.OnTimeout = cmp.Or(e.OnTimeout, plan.ToAbort)
 	}
 	return d
@@ -103,7 +103,7 @@ func decideRest(p *plan.Plan, s state.State, waits []Command) []Command {
 // shownFiles returns the files for a question about a node: its last artifact and its feedback.
 func shownFiles(l state.Loop) []event.Ref {
 	var shown []event.Ref
-	for _, ref := range []*event.Ref{l.Made, l.Feedback} {
+	for _, ref := range []*event.Ref{l.Artifact, l.Feedback} {
 		if ref != nil {
 			shown = append(shown, *ref)
 		}
@@ -115,10 +115,10 @@ func shownFiles(l state.Loop) []event.Ref {
 func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {
 	s.Escalation = state.EscalationName(s.Escalation, q.AskedAt)
 	q.Escalation, q.Remedy, q.Waits, q.OnTimeout = s.Escalation, d.Remedy, d.Waits, d.OnTimeout
-	if d.Within <= 0 {
+	if d.TimeLimit <= 0 {
 		return
 	}
-	due := q.AskedAt.Add(d.Within)
+	due := q.AskedAt.Add(d.TimeLimit)
 	q.Due = &due
 	if s.Timers == nil {
 		s.Timers = map[event.Key]state.Timer{}

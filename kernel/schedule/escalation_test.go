@@ -60,7 +60,7 @@ func TestEscalationWithWait(t *testing.T) {
 			id, q := w.openQuestion()
 			w.requireStopped(state.Running, "")
 			timer := w.state.Timers[q.Key]
-			if !w.state.AwaitsPerson() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
+			if !w.state.AwaitsUser() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
 				t.Fatalf("timer %+v of %+v", timer, q)
 			}
 			w.run().requireStopped(tt.status, tt.kind)

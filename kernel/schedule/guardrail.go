@@ -163,7 +163,7 @@ func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *eve
 	d := &event.FailureData{
 		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: loc.Iteration,
 		Message: fmt.Sprintf("%s exceeded its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
-			g.subject(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
+			g.subject(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.Source),
 		Remedy:        fmt.Sprintf("%s; or change the limit and start a new session: a session keeps its plan", renewal),
 		ResumeCommand: resume,
 	}
@@ -173,19 +173,19 @@ func (g guardrail) failure(p *plan.Plan, s state.State, loc event.Location) *eve
 	return d
 }
 
-// Overrun is the cancellation cause of work beyond a guardrail. It unwraps to a [failure.Error].
-type Overrun struct{ Failure *event.FailureData }
+// GuardrailError is the cancellation cause of work beyond a guardrail. It unwraps to a [failure.Error].
+type GuardrailError struct{ Failure *event.FailureData }
 
 // Error returns the failure's message.
-func (o *Overrun) Error() string { return o.Failure.Message }
+func (o *GuardrailError) Error() string { return o.Failure.Message }
 
 // Unwrap returns the failure as a [failure.Error].
-func (o *Overrun) Unwrap() error {
+func (o *GuardrailError) Unwrap() error {
 	return failure.New(failure.Kind(o.Failure.ErrorType), "%s", o.Failure.Message).WithHint("%s", o.Failure.Remedy)
 }
 
-// Reached returns the failure of a guardrail whose timer has the key and has fired, nil for any other key.
-func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
+// GuardrailFailure returns the failure of a guardrail whose timer has the key and has fired, nil for any other key.
+func GuardrailFailure(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
 	for _, g := range activeGuardrails(p, s) {
 		if g.key() == key && s.Timers[key].Reached != nil {
 			return g.failure(p, s, g.loc)
@@ -194,12 +194,12 @@ func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
 	return nil
 }
 
-// UsedUp returns why a stopped run can only continue if its guardrail is renewed, nil if it can without.
-func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
+// RunGuardrailFailure returns why a stopped run can only continue if its guardrail is renewed, nil if it can without.
+func RunGuardrailFailure(p *plan.Plan, s state.State) *event.FailureData {
 	if s.Status == state.Running {
 		return nil
 	}
-	return Reached(p, s, guardrail{number: 1}.key())
+	return GuardrailFailure(p, s, guardrail{number: 1}.key())
 }
 
 // applyGuardrailReached marks a guardrail's timer as fired.

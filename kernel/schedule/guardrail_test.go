@@ -18,7 +18,7 @@ import (
 const runKey = event.Key("timer:/v0/r0/-/-/i0#1")
 
 func newGuardrails(seconds float64) *plan.Guardrails {
-	return &plan.Guardrails{MaxRuntimeSeconds: seconds, At: fmt.Sprintf("p.yaml:%v:1", seconds)}
+	return &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: fmt.Sprintf("p.yaml:%v:1", seconds)}
 }
 
 // nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the first of
@@ -183,7 +183,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	if got := h.state.Nodes["0"].Outcome; got != string(plan.OutcomeTimeout) {
 		t.Errorf("the node's outcome is %q", got)
 	}
-	if schedule.UsedUp(p, h.state) == nil {
+	if schedule.RunGuardrailFailure(p, h.state) == nil {
 		t.Error("the run can continue")
 	}
 
@@ -254,7 +254,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 				t.Errorf("cancelled %q, want %q", got, tt.cancelled)
 			}
 			if f := h.state.Failure; h.state.Status != state.Failed || f == nil || f.ErrorType != "iteration_timeout" ||
-				f.ResumeCommand != "agent-pipelines resume golden" || schedule.UsedUp(h.plan, h.state) != nil {
+				f.ResumeCommand != "agent-pipelines resume golden" || schedule.RunGuardrailFailure(h.plan, h.state) != nil {
 				t.Fatalf("state %s", asJSON(h.state))
 			}
 			h.resume()

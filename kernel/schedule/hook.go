@@ -232,7 +232,7 @@ func restartKey(path string, ns state.Node) event.Key {
 
 // maxRestarts returns how often a node may be restarted without asking the user.
 func maxRestarts(p *plan.Plan, n *plan.Node) int {
-	f := p.PolicyOf(n).Feedback
+	f := p.EffectivePolicy(n).Feedback
 	switch {
 	case f == nil:
 		return defaultRestarts

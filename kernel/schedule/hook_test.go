@@ -65,7 +65,7 @@ func answerEvent(q event.QuestionAskedData, answer, text string) event.Event {
 
 func injectedText(s state.State, loc event.Location) string {
 	var all []string
-	for _, ref := range schedule.Injected(s, loc) {
+	for _, ref := range schedule.InjectedTexts(s, loc) {
 		all = append(all, ref.Path)
 	}
 	return strings.Join(all, " ")
@@ -155,7 +155,7 @@ func TestConfirm(t *testing.T) {
 		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
 	}
 	h.resume() // unanswered: it is still open
-	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.Awaited(), []string{q.ID}) {
+	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.UnansweredQuestions(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
 	}
 	h.add(answerEvent(q, event.AnswerApprove, "well done"))
@@ -337,7 +337,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	for key := range h.state.Timers {
 		h.add(event.Event{Type: event.TimerFired, Key: key})
 	}
-	if h.loop().Phase != state.PhaseDecide || !schedule.Firing(h.state) {
+	if h.loop().Phase != state.PhaseDecide || !schedule.IsHookRunning(h.state) {
 		t.Fatalf("the loop is in phase %s", h.loop().Phase)
 	}
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
@@ -395,7 +395,7 @@ func TestWaiting(t *testing.T) {
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
 	h.askQuestion(event.QuestionConfirm, false)
-	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.Awaited()) != 1 {
+	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.UnansweredQuestions()) != 1 {
 		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
 	}
 }

@@ -147,7 +147,7 @@ func applyHookEnd(p *plan.Plan, s *state.State, e event.Event) error {
 
 // applyApproval keeps the text of the user's approval and the name of the approved stage.
 func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Question) {
-	if q.Answer == nil || q.Answer.Word != event.AnswerApprove {
+	if q.Answer == nil || q.Answer.Option != event.AnswerApprove {
 		return
 	}
 	appendContext(s, q.Answer.Text)
@@ -210,9 +210,9 @@ func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text
 	s.Nodes[s.At] = n
 }
 
-// Injected returns the texts of hooks for the prompts of an iteration at the location, the widest scope first:
+// InjectedTexts returns the texts of hooks for the prompts of an iteration at the location, the widest scope first:
 // session, enclosing nodes, location.
-func Injected(s state.State, loc event.Location) []event.Ref {
+func InjectedTexts(s state.State, loc event.Location) []event.Ref {
 	n := s.Nodes[loc.Outer()]
 	texts := append([]event.Ref{}, s.Injected...)
 	for i, c := range loc.Outer() + "." {

@@ -207,7 +207,7 @@ func TestGuardrailClosesQuestions(t *testing.T) {
 		if c := h.commit(); c.Point != plan.PointStageEnd {
 			t.Fatalf("%s: due is %s", point, asJSON(c))
 		}
-		if open := h.state.Awaited(); len(open) > 0 {
+		if open := h.state.UnansweredQuestions(); len(open) > 0 {
 			t.Errorf("%s: open is %v", point, fmt.Sprint(open))
 		}
 	}

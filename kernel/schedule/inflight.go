@@ -73,8 +73,8 @@ func pendingEffect(s loopRef) (event.Key, bool) {
 	}
 }
 
-// Firing reports whether a hook is being called.
-func Firing(s state.State) bool {
+// IsHookRunning reports whether a hook is being called.
+func IsHookRunning(s state.State) bool {
 	for _, c := range cancelInFlight(s) {
 		if c.Key.Kind() == event.KeyHook {
 			return true

@@ -26,7 +26,7 @@ func inputKey(path string, ns state.Node) event.Key {
 func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
-		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
+		Outcome: string(plan.OutcomeSkip), To: p.Route(n, plan.OutcomeSkip).To,
 	}
 	if d.To != plan.ToFailed {
 		return record(event.New(event.NodeComplete, cursor, "", d))
@@ -38,10 +38,10 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 // reinspectInput makes a node whose input artifact was invalid inspect it again.
 func reinspectInput(n *plan.Node, ns *state.Node) {
 	if ns.Runs > 0 { // a pipeline node that ended with an invalid artifact
-		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Approved: true}
+		ns.Restart = &state.Restart{Reason: ns.InputFailure.Message, Approved: true}
 		return
 	}
-	ns.Inspect, ns.Unfit, ns.HookCursor = true, nil, state.HookCursor{Round: ns.HookCursor.Round + 1}
+	ns.Inspect, ns.InputFailure, ns.HookCursor = true, nil, state.HookCursor{Round: ns.HookCursor.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
 		ns.Loop = newLoop(n)
 	}
@@ -63,7 +63,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input
 	switch {
 	case d.Failure != nil:
-		ns.Unfit = d.Failure
+		ns.InputFailure = d.Failure
 		if n.Kind == plan.KindStage {
 			settleFailed(&ns.Loop, d.Failure)
 		}

@@ -107,7 +107,7 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(func(n *plan.Node) { n.Transitions = transitions }))
 			w.inputs = map[string]event.InputCheckedData{"clarify": unfit}
 			w.run()
-			if w.state.Status != state.Status(name) || w.state.Nodes["1"].Unfit == nil {
+			if w.state.Status != state.Status(name) || w.state.Nodes["1"].InputFailure == nil {
 				t.Fatalf("%s %+v", w.state.Status, w.state.Nodes["1"])
 			}
 			w.resume(event.SessionResumedData{}).run()
@@ -116,7 +116,7 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 			}
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
 			w.resume(event.SessionResumedData{}).run()
-			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].Unfit != nil {
+			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].InputFailure != nil {
 				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.record, w.state.Nodes["1"])
 			}
 		})
@@ -164,7 +164,7 @@ func TestInputAfterAStop(t *testing.T) {
 	if w.state.Status == state.Paused {
 		w.resume(event.SessionResumedData{}).run()
 	}
-	if n := w.state.Nodes["1"]; w.state.Status != state.Completed || n.Unfit != nil || n.Outcome != "success" {
+	if n := w.state.Nodes["1"]; w.state.Status != state.Completed || n.InputFailure != nil || n.Outcome != "success" {
 		t.Errorf("%s %+v", w.state.Status, n)
 	}
 }

@@ -73,8 +73,8 @@ func TestEnterAgain(t *testing.T) {
 		{"nowhere", "7", at(state.Completed, ""), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			next, err := schedule.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{Again: tt.path}))
-			if got := err == nil; got != tt.can || got != (schedule.CanEnterAgain(p, tt.s, tt.path) == nil) {
+			next, err := schedule.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{ReenterNode: tt.path}))
+			if got := err == nil; got != tt.can || got != (schedule.CheckReentry(p, tt.s, tt.path) == nil) {
 				t.Fatalf("%v, want %v", err, tt.can)
 			}
 			if tt.can && (next.Status != state.Running || next.At != tt.path || next.Nodes[tt.path].Restart == nil || len(next.Timers) > 0) {

@@ -93,7 +93,7 @@ func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l 
 func iterationStartEvent(n *plan.Node, name string, loc event.Location, key event.Key) event.Event {
 	d := event.IterationStartData{Stage: name, Type: n.Ref}
 	if n.Provider != nil {
-		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
+		d.Provider, d.Model = n.Provider.EventName(), n.Provider.Model
 	}
 	if loc.Branch != "" {
 		d.Ref, d.StageIndex = n.Ref, stageIndex(loc)
@@ -159,10 +159,10 @@ func iterationDelay(n *plan.Node) time.Duration {
 func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
 	pauses := ladderBackoff
-	if !p.Laddered(n) {
+	if !p.HasRetryLadder(n) {
 		pauses = nil
 	}
-	if r := p.PolicyOf(n).Retry; r != nil && len(r.Backoff) > 0 {
+	if r := p.EffectivePolicy(n).Retry; r != nil && len(r.Backoff) > 0 {
 		pauses = r.Backoff
 	}
 	if len(pauses) > 0 {
@@ -177,7 +177,7 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 // maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
 func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) int {
 	var r plan.Retry
-	if retry := p.PolicyOf(n).Retry; retry != nil {
+	if retry := p.EffectivePolicy(n).Retry; retry != nil {
 		r = *retry
 	}
 	if loc.Step == "" || n.Steps == nil {
@@ -197,7 +197,7 @@ func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) 
 // retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
 func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
 	if isArtifactRetry(l) {
-		return event.RetryData{Rung: event.RungHeal, N: l.ArtifactRetries, Max: n.Artifact.Heals()}
+		return event.RetryData{Rung: event.RungArtifact, N: l.ArtifactRetries, Max: n.Artifact.MaxRetries()}
 	}
 	rung := event.RungAttempt
 	if loc.Step != "" {

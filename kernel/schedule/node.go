@@ -26,7 +26,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 		return inspectInput(n, ns)
 	case ns.Skip != "":
 		return skipNode(p, s, n, nodeLocation(n.Path, ns).Cursor(), ns.Skip)
-	case ns.Unfit != nil:
+	case ns.InputFailure != nil:
 		return completeNode(p, s, n, ns)
 	}
 	if cmds, passed := decideStartHooks(p, s, n, ns); !passed {
@@ -55,7 +55,7 @@ func nodeStartEvent(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	}
 	d := event.NodeStartData{Name: NodeName(p, s, n), Type: n.Ref}
 	if n.Provider != nil {
-		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
+		d.Provider, d.Model = n.Provider.EventName(), n.Provider.Model
 	}
 	if s.Mode != "loop" {
 		d.Runs = n.Termination.Max()

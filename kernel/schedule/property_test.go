@@ -107,7 +107,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 			if done[loc] {
 				t.Fatalf("%v completed twice", loc)
 			}
-			done[loc] = d.Ask != "error"
+			done[loc] = d.AgentDecision != "error"
 		}
 	})
 }

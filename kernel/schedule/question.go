@@ -11,7 +11,7 @@ import (
 
 // awaitAnswer waits for the user's answer: it keeps the run running if the question allows that, else pauses it.
 func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
-	if s.WaitsFor(q) {
+	if s.KeepsRunningFor(q) {
 		return nil
 	}
 	kind := state.PauseApproval
@@ -77,7 +77,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	case q.Kind == event.QuestionTool: // the attempt receives it and journals the result
 		removeQuestion(s, d.ID)
 	case d.Expired && q.OnTimeout == plan.ToFailed:
-		q.Answer = &state.Answer{Word: d.Answer, At: e.Time}
+		q.Answer = &state.Answer{Option: d.Answer, At: e.Time}
 		s.Questions[d.ID] = q
 	case d.Answer == event.AnswerReject && d.Text == "":
 		removeQuestion(s, d.ID)
@@ -87,7 +87,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 		appendContext(s, d.Text)
 		approveEscalation(p, s, q.Key)
 	default:
-		q.Answer = &state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time}
+		q.Answer = &state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time}
 		s.Questions[d.ID] = q
 	}
 	return nil

@@ -104,7 +104,7 @@ func (h *history) iterate(ask string) {
 func (h *history) complete(c schedule.Command, ask string) {
 	h.t.Helper()
 	h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{
-		Decision: "continue", Ask: ask, Summary: fmt.Sprint("iteration ", c.Location.Iteration),
+		Decision: "continue", AgentDecision: ask, Summary: fmt.Sprint("iteration ", c.Location.Iteration),
 		Result: event.Ref{Path: "result.json", Size: 2},
 	}))
 }

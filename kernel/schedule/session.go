@@ -44,7 +44,7 @@ func deferredEscalation(s state.State) (id, code string) {
 	if s.Stop.Kind != state.PauseEscalation {
 		return "", ""
 	}
-	for _, id := range s.Awaited() {
+	for _, id := range s.UnansweredQuestions() {
 		if q := s.Questions[id]; q.Kind == event.QuestionEscalation {
 			return id, q.Code
 		}
@@ -57,7 +57,7 @@ func deferredEscalation(s state.State) (id, code string) {
 func unansweredCancels(s state.State, cancels []Command) []Command {
 	var cmds []Command
 	for _, c := range cancels {
-		for _, id := range s.Awaited() {
+		for _, id := range s.UnansweredQuestions() {
 			if q := s.Questions[id]; q.Kind == event.QuestionTool && q.Key == c.Key {
 				c.Cause = &event.FailureData{
 					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a question was open: " + q.Text,
@@ -140,7 +140,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
 		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
 		Seq: seq, Epoch: epoch, Handled: handled, Escalation: escalation, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
-		At: p.First(), Input: d.Input, Given: d.Given,
+		At: p.First(), Input: d.Input, SuppliedArtifacts: d.SuppliedArtifacts,
 	}
 	if d.Runs > 1 {
 		s.Run, s.Runs = 1, d.Runs
@@ -174,7 +174,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
 				chargeCutOff(p, s, loc.Node, &l)
 			}
-			return recoverLoop(p.PolicyOf(p.Find(loc.Node)).Recovery, l)
+			return recoverLoop(p.EffectivePolicy(p.Find(loc.Node)).Recovery, l)
 		})
 		s.Nodes[path] = n
 	}
@@ -189,8 +189,8 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	switch {
-	case d.Again != "":
-		if err := reenterNode(p, s, d.Again); err != nil {
+	case d.ReenterNode != "":
+		if err := reenterNode(p, s, d.ReenterNode); err != nil {
 			return invalidTransition(e, err.Error())
 		}
 	case s.Status != state.Running && !s.Status.CanBecome(state.Running):
@@ -202,7 +202,7 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.Status != state.Running { // nobody waits for a retry that starts over or runs at once
 		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 	}
-	if n, ok := s.Nodes[s.At]; ok && d.Again == "" {
+	if n, ok := s.Nodes[s.At]; ok && d.ReenterNode == "" {
 		resumeNode(p, s, n, d)
 	}
 	if s.Stop != nil && !abortedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's stop in a run that crashed still counts
@@ -217,9 +217,9 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// CanEnterAgain returns why the user cannot restart a node of the pipeline itself, nil if they can: the run has
+// CheckReentry returns why the user cannot restart a node of the pipeline itself, nil if they can: the run has
 // stopped at the node, or is complete and has entered it.
-func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
+func CheckReentry(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
 	node := p.Find(path)
 	switch {
@@ -241,7 +241,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 
 // reenterNode continues the run with the node at path, as a new visit.
 func reenterNode(p *plan.Plan, s *state.State, path string) error {
-	if err := CanEnterAgain(p, *s, path); err != nil {
+	if err := CheckReentry(p, *s, path); err != nil {
 		return err
 	}
 	n := s.Nodes[path]
@@ -280,12 +280,12 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
 		return // approveOverride decides about the whole node
 	}
-	if n.Unfit != nil {
+	if n.InputFailure != nil {
 		reinspectInput(p.Find(s.At), n)
 		return
 	}
 	if node := p.Find(s.At); node != nil && node.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Approved = p.RouteOf(node, determineOutcome(s, node, *n).outcome).Name != ""; !n.Approved {
+		if n.Approved = p.Route(node, determineOutcome(s, node, *n).outcome).Name != ""; !n.Approved {
 			n.StageAttempt = 0
 			prepareStageRetry(node, n)
 		}

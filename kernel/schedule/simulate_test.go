@@ -181,9 +181,9 @@ func drawErrorType(t *rapid.T) string {
 
 func (s *simulation) finishAttempt(c schedule.Command) {
 	ask := rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")
-	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{AgentDecision: ask, Usage: drawUsage(s.t)})
 	if s.contractNode(c) != nil {
-		e = event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, event.AttemptCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+		e = event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, event.AttemptCompleteData{AgentDecision: ask, Usage: drawUsage(s.t)})
 	}
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
 		e = event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
@@ -257,7 +257,7 @@ func (s *simulation) run(limit int) {
 		if s.step() {
 			continue
 		}
-		if (s.state.AwaitsPerson() || rapid.Bool().Draw(s.t, "answered")) && s.answerPerson() {
+		if (s.state.AwaitsUser() || rapid.Bool().Draw(s.t, "answered")) && s.answerPerson() {
 			continue
 		}
 		if s.state.Status == state.Running {
@@ -367,7 +367,7 @@ func drawGuardrails(t *rapid.T) *plan.Guardrails {
 	if rapid.IntRange(0, 4).Draw(t, "guardrails") > 0 {
 		return nil
 	}
-	return &plan.Guardrails{MaxRuntimeSeconds: 60, At: "p.yaml:1:1"}
+	return &plan.Guardrails{MaxRuntimeSeconds: 60, Source: "p.yaml:1:1"}
 }
 
 func drawBlock(t *rapid.T, path string) plan.Node {

@@ -95,7 +95,7 @@ func (s *simulation) drawSettled(c schedule.Command) event.Event {
 		return event.New(event.Error, c.Location.Cursor(), c.Key, drawBadArtifact(s.t))
 	}
 	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{
-		Ask: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
+		AgentDecision: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
 		Settlement: event.Settlement{
 			Artifact: drawArtifact(s.t),
 			Outcome:  rapid.SampledFrom([]string{"success", "success", "fail", "reject", "escalate", "error"}).Draw(s.t, "outcome"), Message: "drawn",

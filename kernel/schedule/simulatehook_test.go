@@ -106,7 +106,7 @@ func (s *simulation) beginHook(c schedule.Command) {
 
 // answerPerson answers an open question as the user, and reports whether there was one.
 func (s *simulation) answerPerson() bool {
-	open := s.state.Awaited()
+	open := s.state.UnansweredQuestions()
 	if len(open) == 0 {
 		return false
 	}

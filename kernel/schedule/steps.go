@@ -60,7 +60,7 @@ func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int)
 	}
 	d := event.StepCompleteData{
 		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,
-		N: i + 1, Of: len(ns.Order), Done: stepsDone(ns), Failure: st.Loop.Failure,
+		N: i + 1, Total: len(ns.Order), Done: stepsDone(ns), Failure: st.Loop.Failure,
 	}
 	if d.Outcome == string(plan.OutcomeSuccess) {
 		d.Done++
@@ -99,7 +99,7 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		case ready && running < limit:
 			running++
 			cmds = append(cmds, record(event.New(event.StepStart, loc.Cursor(), "",
-				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Of: len(ns.Order)}))...)
+				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Total: len(ns.Order)}))...)
 		}
 	}
 	return cmds

@@ -47,12 +47,12 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			h.add(toolQuestion(c, "2"))
-			if got := h.state.Awaited(); len(got) != 2 {
+			if got := h.state.UnansweredQuestions(); len(got) != 2 {
 				t.Fatalf("open: %v", got)
 			}
 			before := h.loop()
 			h.add(toolAnswer(c, "1", tt.option, tt.text))
-			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Location, "2")}, h.state.Awaited()); diff != "" {
+			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Location, "2")}, h.state.UnansweredQuestions()); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, h.loop()); diff != "" || h.state.Stop != nil || h.state.Context != "" || len(schedule.Decide(h.plan, h.state)) != 0 {
@@ -132,7 +132,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 					}
 				}
 			}
-			if open := h.state.Awaited(); len(open) != 2 {
+			if open := h.state.UnansweredQuestions(); len(open) != 2 {
 				t.Fatalf("open: %v", open)
 			}
 			for _, c := range under {
@@ -140,7 +140,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 					tt.end(h, c)
 				}
 			}
-			if got := h.state.Awaited(); len(got) != tt.left {
+			if got := h.state.UnansweredQuestions(); len(got) != tt.left {
 				t.Errorf("open: %v, want %d", got, tt.left)
 			}
 		})

@@ -27,8 +27,8 @@ type nodeOutcome struct {
 func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
 	var end nodeOutcome
 	switch {
-	case ns.Unfit != nil:
-		return nodeOutcome{outcome: failureOutcome(ns.Unfit), reason: ns.Unfit.Message, failure: ns.Unfit, cursor: nodeLocation(n.Path, ns).Cursor()}
+	case ns.InputFailure != nil:
+		return nodeOutcome{outcome: failureOutcome(ns.InputFailure), reason: ns.InputFailure.Message, failure: ns.InputFailure, cursor: nodeLocation(n.Path, ns).Cursor()}
 	case n.Kind == plan.KindParallel:
 		end = blockOutcome(n, ns)
 	case n.Kind == plan.KindPipeline:
@@ -47,7 +47,7 @@ func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
 // transition. If that fails the run, the session_end hooks come last.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	end := determineOutcome(s, n, ns)
-	route := p.RouteOf(n, end.outcome)
+	route := p.Route(n, end.outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
@@ -59,9 +59,9 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
 	}
 	if route.Name != "" {
-		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
+		d.Edge, d.Cycle, d.Limit, d.PassHash = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
 	}
-	if stop := blockedBy(p, s, n, ns, end, route, d.Print); stop != nil {
+	if stop := blockedBy(p, s, n, ns, end, route, d.PassHash); stop != nil {
 		if stop.action == plan.ToPause {
 			esc := escalation{key: escalationKey(n.Path, ns), cursor: end.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
 			if end.failure != nil {
@@ -69,7 +69,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 			}
 			return escalate(p, s, n, esc)
 		}
-		d.To, d.Edge, d.Cycle, d.Limit, d.Print = stop.action, "", 0, 0, ""
+		d.To, d.Edge, d.Cycle, d.Limit, d.PassHash = stop.action, "", 0, 0, ""
 		d.Failure = stop.failure(n, end)
 		d.Reason = d.Failure.Message
 	}
@@ -86,7 +86,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 // retryStage repeats the node's work in the same visit if its outcome routes to retry and stage retries are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
 	limit := maxStageRetries(p, n)
-	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
+	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.InputFailure != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
 	loc := nodeLocation(n.Path, ns)
@@ -96,7 +96,7 @@ func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []C
 }
 
 func maxStageRetries(p *plan.Plan, n *plan.Node) int {
-	if r := p.PolicyOf(n).Retry; r != nil && r.Stage > 0 {
+	if r := p.EffectivePolicy(n).Retry; r != nil && r.Stage > 0 {
 		return r.Stage
 	}
 	return defaultStageRetries
@@ -131,7 +131,7 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end nod
 		approval = "continuing allows the same amount again"
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
 		b.summary = fmt.Sprintf("%s is over its budget: %s", n.ID, reason)
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CycleLimits(n).Max:
 		b.action, b.kind = plan.ToFailed, failure.CycleLimit
 		b.summary = fmt.Sprintf("%s needs the user again after %d escalations, the maximum of policy.cycles.max: %s", n.ID, ns.Escalations, reason)
 		return &b
@@ -163,7 +163,7 @@ const codeEscalated = "ACODE-ORCH-004"
 // limitAction returns the action when an edge or the retry ladder is used up.
 func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	policy := ""
-	if e := p.PolicyOf(n).Escalation; e != nil {
+	if e := p.EffectivePolicy(n).Escalation; e != nil {
 		policy = e.OnLimit
 	}
 	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
@@ -260,7 +260,7 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 		renewCeilings(p, s, path)
 	}
 	switch {
-	case p.RouteOf(n, end.outcome).Name != "":
+	case p.Route(n, end.outcome).Name != "":
 		ns.Approved = true
 	case end.outcome == plan.OutcomeBudget:
 		resumeOverBudget(n, &ns)

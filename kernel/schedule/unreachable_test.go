@@ -82,7 +82,7 @@ func TestUnreachable(t *testing.T) {
 				p.Pipeline.Overrides = &plan.Overrides{Start: tt.start}
 			}
 			for n := range p.All() {
-				if got := schedule.PassedOver(p, state.State{Nodes: tt.nodes}, n.Path); got != tt.want[n.Path] {
+				if got := schedule.UnreachableReason(p, state.State{Nodes: tt.nodes}, n.Path); got != tt.want[n.Path] {
 					t.Errorf("%s: %q, want %q", n.Path, got, tt.want[n.Path])
 				}
 			}

@@ -6,8 +6,8 @@ type Amount struct {
 	Tokens *int64   `json:"tokens,omitempty"`
 }
 
-// Within returns the smaller of two amounts, member by member.
-func (a Amount) Within(b Amount) Amount {
+// Min returns the smaller of two amounts, member by member.
+func (a Amount) Min(b Amount) Amount {
 	return Amount{minLimit(a.USD, b.USD), minLimit(a.Tokens, b.Tokens)}
 }
 
@@ -16,7 +16,7 @@ func (a Amount) Within(b Amount) Amount {
 func (l Loop) Allowance() *Amount {
 	var a Amount
 	for _, part := range l.Reserved {
-		a = a.Within(part)
+		a = a.Min(part)
 	}
 	if a == (Amount{}) {
 		return nil

@@ -72,17 +72,17 @@ type Loop struct {
 	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
-	// Attempted is the attempt whose outcome is being settled. Measured are the check results so far: the entry
+	// CompletedAttempt is the attempt whose outcome is being settled. Measured are the check results so far: the entry
 	// checks and those of the current iteration. Verdict is the outcome of the last iteration, "" without a contract,
 	// and Message its reason. Feedback is the text for the next iteration, FailedSteps the steps that it names.
-	Attempted   *event.AttemptCompleteData `json:"attempted,omitempty"`
-	Measured    []Measurement              `json:"measured,omitempty"`
-	Verdict     string                     `json:"verdict,omitempty"`
-	Message     string                     `json:"message,omitempty"`
-	Feedback    *event.Ref                 `json:"feedback,omitempty"`
-	FailedSteps []string                   `json:"failed_steps,omitempty"`
-	// Made is the artifact of the last iteration; if the iteration needs the user, it may be invalid.
-	Made *event.Ref `json:"made,omitempty"`
+	CompletedAttempt *event.AttemptCompleteData `json:"attempted,omitempty"`
+	Measured         []Measurement              `json:"measured,omitempty"`
+	Verdict          string                     `json:"verdict,omitempty"`
+	Message          string                     `json:"message,omitempty"`
+	Feedback         *event.Ref                 `json:"feedback,omitempty"`
+	FailedSteps      []string                   `json:"failed_steps,omitempty"`
+	// Artifact is the artifact of the last iteration; if the iteration needs the user, it may be invalid.
+	Artifact *event.Ref `json:"made,omitempty"`
 	// Reserved is the reservation of the call in flight, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
 	// Checkpoint is the latest one of an attempt that is in flight or was interrupted, and Calls are the gated tool
@@ -106,9 +106,9 @@ type Loop struct {
 	Failure      *event.FailureData `json:"failure,omitempty"`
 }
 
-// Counted returns the number of iterations that count for the maximum and for the strategy: those completed since the
+// CountedIterations returns the number of iterations that count for the maximum and for the strategy: those completed since the
 // visit or its latest stage retry began.
-func (l Loop) Counted() int { return l.Completed - l.Before }
+func (l Loop) CountedIterations() int { return l.Completed - l.Before }
 
 // Measurement is the result of a check.
 type Measurement struct {
@@ -116,8 +116,8 @@ type Measurement struct {
 	At     string `json:"at"` // enter or exit
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty"`
-	// LeftOut is true if the plan leaves the check out; Passed is then true too.
-	LeftOut bool `json:"left_out,omitempty"`
+	// Skipped is true if the plan leaves the check out; Passed is then true too.
+	Skipped bool `json:"left_out,omitempty"`
 	// Facts is the file with all measured facts.
 	Facts *event.Ref `json:"facts,omitempty"`
 	// Failure is why the check could not be measured.

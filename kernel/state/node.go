@@ -55,10 +55,10 @@ type Node struct {
 	From string `json:"from,omitempty"`
 	// Inspect is set while the input artifact must still be inspected. Warnings are its findings, Unfit is why the
 	// node cannot begin with it (nil if it can), and Skip why the node is skipped.
-	Inspect  bool               `json:"inspect,omitempty"`
-	Warnings []string           `json:"warnings,omitempty"`
-	Unfit    *event.FailureData `json:"unfit,omitempty"`
-	Skip     string             `json:"skip,omitempty"`
+	Inspect      bool               `json:"inspect,omitempty"`
+	Warnings     []string           `json:"warnings,omitempty"`
+	InputFailure *event.FailureData `json:"unfit,omitempty"`
+	Skip         string             `json:"skip,omitempty"`
 	// Input is the input of the pipeline that the node embeds, nil if there is none.
 	Input *event.Ref `json:"input,omitempty"`
 }

@@ -39,14 +39,14 @@ type Question struct {
 
 // Answer is an answer of the user that the run has not used yet.
 type Answer struct {
-	Word string    `json:"word"` // one of the question's options
-	Text string    `json:"text,omitempty"`
-	By   string    `json:"by,omitempty"`
-	At   time.Time `json:"at"`
+	Option string    `json:"word"` // one of the question's options
+	Text   string    `json:"text,omitempty"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at"`
 }
 
-// Awaited returns the ids of the unanswered questions, sorted.
-func (s State) Awaited() []string {
+// UnansweredQuestions returns the ids of the unanswered questions, sorted.
+func (s State) UnansweredQuestions() []string {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
 		if s.Questions[id].Answer == nil {
@@ -56,13 +56,13 @@ func (s State) Awaited() []string {
 	return ids
 }
 
-// AwaitsPerson reports whether the run keeps running until the user answers an open question.
-func (s State) AwaitsPerson() bool {
-	return slices.ContainsFunc(s.Awaited(), func(id string) bool { return s.WaitsFor(s.Questions[id]) })
+// AwaitsUser reports whether the run keeps running until the user answers an open question.
+func (s State) AwaitsUser() bool {
+	return slices.ContainsFunc(s.UnansweredQuestions(), func(id string) bool { return s.KeepsRunningFor(s.Questions[id]) })
 }
 
-// WaitsFor reports whether the run keeps running until the question is answered.
-func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Expired }
+// KeepsRunningFor reports whether the run keeps running until the question is answered.
+func (s State) KeepsRunningFor(q Question) bool { return (s.Waits || q.Waits) && !q.Expired }
 
 // EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS>
 // (REQUIREMENTS U128). A number follows if the previous one has the same second.

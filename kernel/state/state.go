@@ -96,8 +96,8 @@ type State struct {
 	Nodes map[string]Node `json:"nodes"`
 	// Input is the artifact that the run started with, nil for none; Given are artifacts of nodes, by path, that were
 	// supplied instead of produced. See [State.ArtifactOf].
-	Input *event.Ref           `json:"input,omitempty"`
-	Given map[string]event.Ref `json:"given,omitempty"`
+	Input             *event.Ref           `json:"input,omitempty"`
+	SuppliedArtifacts map[string]event.Ref `json:"given,omitempty"`
 	// ExitedAfter is the id of the node at which the pipeline ended early, "" otherwise.
 	ExitedAfter string `json:"exited_after,omitempty"`
 	// Timers are the armed timers by key.
@@ -222,6 +222,6 @@ func (s State) ArtifactOf(path string) (event.Ref, bool) {
 	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
 		return ref, true
 	}
-	ref, provided := s.Given[path]
+	ref, provided := s.SuppliedArtifacts[path]
 	return ref, provided
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Artifact returns the file of a node's artifact in one visit, and newest, the file of the artifact of its
+// ArtifactFiles returns the file of a node's artifact in one visit, and newest, the file of the artifact of its
 // last visit. NN is the node's position; inside embedded pipelines the positions of the nodes around it come
 // first:
 //
@@ -18,17 +18,17 @@ import (
 //
 // From the second run of the pipeline on, the first name ends in .r<run>.v<visit>.yaml. In a parallel block
 // the provider comes before the id. The error says that the plan has no such node.
-func Artifact(p *plan.Plan, loc event.Location) (visit, newest string, err error) {
+func ArtifactFiles(p *plan.Plan, loc event.Location) (visit, newest string, err error) {
 	name, err := artifactName(p, loc)
 	return name + visitSuffix(loc), name + ".yaml", err
 }
 
-// StartArtifact is the file of the artifact that a run begins with.
-const StartArtifact = ArtifactsDir + "/input.yaml"
+// InputArtifact is the file of the artifact that a run begins with.
+const InputArtifact = ArtifactsDir + "/input.yaml"
 
-// GivenArtifact returns the file of an artifact that the run got in place of a node's, as if from visit 0:
+// InitialArtifact returns the file of an artifact that the run got in place of a node's, as if from visit 0:
 // artifacts/NN-<id>.v0.yaml. newest is as in [Artifact].
-func GivenArtifact(p *plan.Plan, path string) (given, newest string, err error) {
+func InitialArtifact(p *plan.Plan, path string) (given, newest string, err error) {
 	name, err := artifactName(p, event.Location{Node: path})
 	return name + ".v0.yaml", name + ".yaml", err
 }
@@ -71,11 +71,11 @@ func nodePositions(path string) string {
 	return strings.Join(parts, "-")
 }
 
-// DeclaredOutput returns the name in the project of a node's output_path, "" without one. Each provider of a
+// OutputPath returns the name in the project of a node's output_path, "" without one. Each provider of a
 // parallel block has its own copy, because they would overwrite each other's file.
-func DeclaredOutput(p *plan.Plan, n *plan.Node, session string, loc event.Location) string {
+func OutputPath(p *plan.Plan, n *plan.Node, session string, loc event.Location) string {
 	name := strings.NewReplacer("${SESSION}", session, "${SESSION_NAME}", session).Replace(n.OutputPath)
-	scope, err := Provider(p, loc)
+	scope, err := ProviderAt(p, loc)
 	if name == "" || loc.Branch == "" || err != nil {
 		return name
 	}

@@ -22,20 +22,20 @@ func TestArtifact(t *testing.T) {
 		"an id no file can have": {event.Location{Node: "3", Visit: 1, Run: 1}, "03-a_b-c14cddc0.v1", "03-a_b-c14cddc0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			visit, newest, err := store.Artifact(samplePlan(), tt.at)
+			visit, newest, err := store.ArtifactFiles(samplePlan(), tt.at)
 			if err != nil || visit != "artifacts/"+tt.visit+".yaml" || newest != "artifacts/"+tt.newest+".yaml" {
 				t.Errorf("%q, %q, %v", visit, newest, err)
 			}
 		})
 	}
-	if _, _, err := store.Artifact(samplePlan(), event.Location{Node: "9"}); err == nil {
+	if _, _, err := store.ArtifactFiles(samplePlan(), event.Location{Node: "9"}); err == nil {
 		t.Error("a node that is not there has an artifact")
 	}
 }
 
 // The artifacts given to a run have names that no node's artifact has.
 func TestGivenArtifacts(t *testing.T) {
-	given, newest, err := store.GivenArtifact(samplePlan(), "0")
+	given, newest, err := store.InitialArtifact(samplePlan(), "0")
 	if err != nil || given != "artifacts/00-plan.v0.yaml" || newest != "artifacts/00-plan.yaml" {
 		t.Errorf("%q, %q, %v", given, newest, err)
 	}
@@ -47,7 +47,7 @@ func TestGivenArtifacts(t *testing.T) {
 			t.Errorf("%q, want %q, %v", got, want, err)
 		}
 	}
-	_, _, err = store.GivenArtifact(samplePlan(), "9")
+	_, _, err = store.InitialArtifact(samplePlan(), "9")
 	if _, errInput := store.EmbeddedInput(samplePlan(), event.Location{Node: "9"}); err == nil || errInput == nil {
 		t.Error("a node that is not there has files")
 	}

@@ -143,9 +143,9 @@ func TestSettled(t *testing.T) {
 		{"a file replaced", func() error { return s.Replace("a/b/f", nil) }, false},
 		{"a file written", func() error { _, err := s.Write("a/b/f", nil); return err }, true},
 		{"removed and made again", func() error { _ = os.RemoveAll(s.Abs("a/b")); return s.Mkdir("a/b") }, false},
-		{"settled", func() error { return s.Settle("a/b") }, true},
+		{"settled", func() error { return s.SyncTree("a/b") }, true},
 		{"made once more", func() error { _ = os.RemoveAll(s.Abs("a/b")); return s.Mkdir("a/b") }, false},
-		{"anchored", func() error { return s.Anchor("a/b") }, true},
+		{"anchored", func() error { return s.SyncParents("a/b") }, true},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestNotSettled(t *testing.T) {
 	}
 	s.dirs.release(above)
 	_ = above.root.Close() // which cannot be synced any more
-	if err := s.Anchor("a/b/c"); err == nil || s.synced.has("a/b/c") {
+	if err := s.SyncParents("a/b/c"); err == nil || s.synced.has("a/b/c") {
 		t.Errorf("%v, settled is %t", err, s.synced.has("a/b/c"))
 	}
 }

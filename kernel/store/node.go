@@ -18,7 +18,7 @@ import (
 // session.
 type Node string
 
-// At returns the directory of a location:
+// NodeAt returns the directory of a location:
 //
 //	stage-NN-<id>/[visit-VVV/][run-RRR/][steps/<step>/]
 //	parallel-NN-<id>/[visit-VVV/][run-RRR/]providers/<branch>/stage-MM-<id>/[steps/<step>/]
@@ -28,7 +28,7 @@ type Node string
 // engine has only those; a nested pipeline always has its run, counted over all its visits. A location
 // with a branch and the block's own path is the branch's directory. The error says that the plan has
 // no such node.
-func At(p *plan.Plan, loc event.Location) (Node, error) {
+func NodeAt(p *plan.Plan, loc event.Location) (Node, error) {
 	w := nodePath{location: loc, path: loc.Node}
 	if err := w.descend(p.Nodes); err != nil {
 		return "", err
@@ -39,9 +39,9 @@ func At(p *plan.Plan, loc event.Location) (Node, error) {
 	return Node(path.Join(w.elements...)), nil
 }
 
-// Provider returns the directory of the provider at the location in a parallel block.
-func Provider(p *plan.Plan, loc event.Location) (Node, error) {
-	return At(p, event.Location{Node: loc.Outer(), Visit: loc.Visit, Run: loc.Run, Branch: loc.Branch})
+// ProviderAt returns the directory of the provider at the location in a parallel block.
+func ProviderAt(p *plan.Plan, loc event.Location) (Node, error) {
+	return NodeAt(p, event.Location{Node: loc.Outer(), Visit: loc.Visit, Run: loc.Run, Branch: loc.Branch})
 }
 
 // nodePath collects the path elements from the session's directory down to a node.
@@ -169,9 +169,9 @@ func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
 // Check returns the file with the measurement of a check after the attempt.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 
-// Left returns the copy of the attempt's artifact that checks read. No check has its name, since a check's
+// ArtifactCopy returns the copy of the attempt's artifact that checks read. No check has its name, since a check's
 // file ends in .json.
-func (i Iteration) Left() string { return i.file("checks/artifact.yaml") }
+func (i Iteration) ArtifactCopy() string { return i.file("checks/artifact.yaml") }
 
 // Feedback returns the file with the iteration's feedback for the next one.
 func (i Iteration) Feedback() string { return i.file("feedback.md") }

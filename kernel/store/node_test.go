@@ -51,7 +51,7 @@ func TestAt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := store.At(samplePlan(), tt.at)
+			got, err := store.NodeAt(samplePlan(), tt.at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,14 +61,14 @@ func TestAt(t *testing.T) {
 		})
 	}
 	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
-		if got, err := store.At(samplePlan(), event.Location{Node: missing}); err == nil {
+		if got, err := store.NodeAt(samplePlan(), event.Location{Node: missing}); err == nil {
 			t.Errorf("node %q is at %q, want an error", missing, got)
 		}
 	}
 }
 
 func TestProvider(t *testing.T) {
-	got, err := store.Provider(samplePlan(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
+	got, err := store.ProviderAt(samplePlan(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
 	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -106,7 +106,7 @@ func FuzzStepDirectory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		at := func(step string) string {
-			n, err := store.At(samplePlan(), event.Location{Node: "0", Step: step})
+			n, err := store.NodeAt(samplePlan(), event.Location{Node: "0", Step: step})
 			if err != nil {
 				t.Fatal(err)
 			}

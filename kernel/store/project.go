@@ -52,7 +52,7 @@ func (p *Project) Create(session string) (*Dir, error) {
 	if err := p.mkdirAll(name, dirMode); err != nil {
 		return nil, p.wrapError("create session "+session, err)
 	}
-	if err := p.Settle(name); err != nil {
+	if err := p.SyncTree(name); err != nil {
 		return nil, err
 	}
 	return p.Open(session)
@@ -66,7 +66,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 	name := path.Join(RunsDir, session)
 	root, err := p.root.OpenRoot(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.Missing(session)
+		return nil, p.NoSessionError(session)
 	}
 	if err != nil {
 		return nil, p.wrapError("open session "+session, err)
@@ -74,9 +74,9 @@ func (p *Project) Open(session string) (*Dir, error) {
 	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
 }
 
-// Missing returns the error for a session that does not exist; it wraps [ErrNoSession] and suggests the
+// NoSessionError returns the error for a session that does not exist; it wraps [ErrNoSession] and suggests the
 // nearest name.
-func (p *Project) Missing(session string) error {
+func (p *Project) NoSessionError(session string) error {
 	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
 		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.suggestion(session))
 }
@@ -99,28 +99,28 @@ func (p *Project) suggestion(session string) string {
 	return ""
 }
 
-// Entry is one session of a project, as read from its directory.
-type Entry struct {
+// SessionEntry is one session of a project, as read from its directory.
+type SessionEntry struct {
 	Session  string
 	Modified time.Time // of state.json, else of the directory
 }
 
 // Sessions lists the sessions, the most recently changed first. It is empty for a project without any run.
-func (p *Project) Sessions() ([]Entry, error) {
+func (p *Project) Sessions() ([]SessionEntry, error) {
 	dirs, err := p.Entries(RunsDir)
 	if err != nil {
 		return nil, err
 	}
-	var found []Entry
+	var found []SessionEntry
 	for _, d := range dirs {
 		if !d.IsDir() || CheckSession(d.Name()) != nil {
 			continue
 		}
 		if at, ok := p.modTime(d.Name()); ok {
-			found = append(found, Entry{Session: d.Name(), Modified: at})
+			found = append(found, SessionEntry{Session: d.Name(), Modified: at})
 		}
 	}
-	slices.SortFunc(found, func(a, b Entry) int {
+	slices.SortFunc(found, func(a, b SessionEntry) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.Session, b.Session))
 	})
 	return found, nil

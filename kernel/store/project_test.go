@@ -122,7 +122,7 @@ func TestSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []store.Entry{
+	want := []store.SessionEntry{
 		{Session: "bare", Modified: base.Add(3 * time.Hour)},
 		{Session: "new", Modified: base.Add(2 * time.Hour)},
 		{Session: "middle", Modified: base.Add(time.Hour)},

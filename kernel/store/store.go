@@ -193,8 +193,8 @@ func (s *Store) rename(from, to string) error {
 	return nil
 }
 
-// Intact returns nil while the open directory is still the one at its path.
-func (s *Store) Intact() error {
+// CheckIntact returns nil while the open directory is still the one at its path.
+func (s *Store) CheckIntact() error {
 	if s.isGone() {
 		return s.wrapError("use it", fs.ErrNotExist)
 	}
@@ -255,7 +255,7 @@ func (s *Store) wrapError(act string, err error) error {
 			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")
 	}
 	err = fmt.Errorf("%s: %w", act, s.absError(err))
-	switch hint, system := failure.OfSystem(err); {
+	switch hint, system := failure.SystemHint(err); {
 	case errors.Is(err, syscall.EROFS):
 		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", writableHint)
 	case system:

@@ -34,7 +34,7 @@ func TestExplainAdvises(t *testing.T) {
 			if !errors.Is(got, tt.err) || failure.From(got).Hint != tt.hint {
 				t.Errorf("explained as %v with hint %q, want hint %q", got, failure.From(got).Hint, tt.hint)
 			}
-			if _, system := failure.OfSystem(tt.err); system && failure.KindOf(got) != failure.StateCorrupt {
+			if _, system := failure.SystemHint(tt.err); system && failure.KindOf(got) != failure.StateCorrupt {
 				t.Errorf("kind %s", failure.KindOf(got))
 			}
 			if want := "write x: write " + p.Abs("x") + ": " + tt.err.Error(); got.Error() != want {

@@ -313,12 +313,12 @@ func TestSessionRemovedUnderneath(t *testing.T) {
 		"read":    func(d *store.Dir) error { _, err := d.Read("f", 1); return err },
 		"list":    func(d *store.Dir) error { _, err := d.Entries("."); return err },
 		"list in": func(d *store.Dir) error { _, err := d.Entries(store.InboxDir); return err },
-		"intact":  func(d *store.Dir) error { return d.Intact() },
+		"intact":  func(d *store.Dir) error { return d.CheckIntact() },
 	}
 	for name, act := range acts {
 		for _, again := range []bool{false, true} {
 			_, d := openDir(t, "s")
-			if err := d.Intact(); err != nil {
+			if err := d.CheckIntact(); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.RemoveAll(d.Path()); err != nil {

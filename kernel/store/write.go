@@ -232,16 +232,16 @@ func (s *Store) syncParents(dir string) error {
 	return nil
 }
 
-// Anchor makes a directory durable without its entries, which makes later writes into it cheaper.
-func (s *Store) Anchor(dir string) error {
+// SyncParents makes a directory durable without its entries, which makes later writes into it cheaper.
+func (s *Store) SyncParents(dir string) error {
 	if err := s.syncParents(dir); err != nil {
 		return s.wrapError("make "+dir+" durable", err)
 	}
 	return nil
 }
 
-// Settle makes a directory durable with its current entries.
-func (s *Store) Settle(dir string) error {
+// SyncTree makes a directory durable with its current entries.
+func (s *Store) SyncTree(dir string) error {
 	p, err := s.acquireDir(dir)
 	if err == nil {
 		err = s.syncWithParents(dir, p.root)
@@ -265,7 +265,7 @@ func (s *Store) Sync(dir string, names ...string) error {
 			return s.wrapError("make "+name+" durable", err)
 		}
 	}
-	return s.Settle(dir)
+	return s.SyncTree(dir)
 }
 
 func (s *Store) syncFile(name string) error {

@@ -20,7 +20,7 @@ const (
 	CodeType       Code = "AP-YAML-101" // the wrong type
 	CodeMissing    Code = "AP-YAML-102" // a required key is missing
 	CodeRange      Code = "AP-YAML-103" // a number out of range
-	CodeWord       Code = "AP-YAML-104" // a value that is none of the choices
+	CodeChoice     Code = "AP-YAML-104" // a value that is none of the choices
 	CodeIdentifier Code = "AP-YAML-105" // an id that cannot be a directory name
 	CodeRepeated   Code = "AP-YAML-106" // a repeated id
 	CodeConflict   Code = "AP-YAML-107" // keys that exclude each other
@@ -34,7 +34,7 @@ const (
 	CodeTermination Code = "AP-YAML-204" // unknown termination type
 	CodeInputs      Code = "AP-YAML-205" // inputs of an unknown or later node
 	CodePipeline    Code = "AP-YAML-206" // unknown pipeline
-	CodeCircle      Code = "AP-YAML-207" // pipelines embed each other in a circle, or too deep
+	CodeCycle       Code = "AP-YAML-207" // pipelines embed each other in a circle, or too deep
 	CodeAction      Code = "AP-YAML-208" // unknown hook action
 	CodeHookStage   Code = "AP-YAML-209" // a hook for an unknown stage, or for one that its point never reaches
 	CodeCondition   Code = "AP-YAML-210" // an invalid condition
@@ -75,7 +75,7 @@ const (
 	CodeNoFail        Code = "AP-YAML-407" // checks that may fail without an edge for fail
 	CodeReserve       Code = "AP-YAML-408" // a cost limit for a provider that reports no cost
 	CodeNoField       Code = "AP-YAML-409" // a required field that the contract of its node lacks
-	CodeUnmade        Code = "AP-YAML-410" // a field that no earlier node makes
+	CodeNoProducer    Code = "AP-YAML-410" // a field that no earlier node makes
 	CodeNeverSkipped  Code = "AP-YAML-411" // defaults for a node that is never skipped
 	CodeNoTool        Code = "AP-YAML-412" // an artifact of a tool that the provider lacks
 	CodeExample       Code = "AP-YAML-413" // an example in a prompt that does not match the schema

@@ -21,7 +21,7 @@ func TestDiagnosticJSON(t *testing.T) {
 // U301: diagnostics are sorted by position, without repetitions, and render one line each.
 func TestDiagnosticsAreSorted(t *testing.T) {
 	var l yamldoc.Diagnostics
-	d := yamldoc.Document{File: "p.yaml", List: &l}
+	d := yamldoc.Document{File: "p.yaml", Diagnostics: &l}
 	d.Warnf(yamldoc.Pos{Line: 2, Column: 1}, yamldoc.CodeNoEffect, "", "%s has no effect yet", "b")
 	if l.HasErrors() {
 		t.Error("a warning counts as an error")
@@ -53,7 +53,7 @@ func TestDocumentParse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var l yamldoc.Diagnostics
-			root, ok := yamldoc.Document{File: "p.yaml", List: &l}.Parse([]byte(tt.text))
+			root, ok := yamldoc.Document{File: "p.yaml", Diagnostics: &l}.Parse([]byte(tt.text))
 			if (root != nil) != tt.tree || ok != tt.ok || len(l) != tt.faults {
 				t.Errorf("tree %v, ok %v, faults %v", root, ok, l)
 			}

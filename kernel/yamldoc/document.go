@@ -10,8 +10,8 @@ import (
 
 // Document is one source of values: its name in diagnostics and the list of its diagnostics.
 type Document struct {
-	File string
-	List *Diagnostics
+	File        string
+	Diagnostics *Diagnostics
 }
 
 // Errorf adds an error at a position of the document.
@@ -25,7 +25,7 @@ func (d Document) Warnf(at Pos, code Code, hint, format string, args ...any) {
 }
 
 func (d Document) report(severity Severity, at Pos, code Code, hint, format string, args ...any) {
-	*d.List = append(*d.List, Diagnostic{
+	*d.Diagnostics = append(*d.Diagnostics, Diagnostic{
 		File: d.File, Line: at.Line, Column: at.Column, Code: code,
 		Message: fmt.Sprintf(format, args...), Hint: hint, Severity: severity,
 	})

@@ -55,14 +55,14 @@ type Command struct {
 	// a shell handles a signal only after its current program has ended. Agents get the signal
 	// alone first, because they end their tools themselves.
 	GroupTerm bool
-	// Held returns the total time that the agent has waited for others, such as a user's answer. It
+	// WaitingTime returns the total time that the agent has waited for others, such as a user's answer. It
 	// never decreases and counts for neither Timeout nor IdleTimeout. Default: nil, no waiting.
-	Held func() time.Duration
+	WaitingTime func() time.Duration
 	// Linger is the maximum running time after the agent's final message. Default: [DefaultLinger].
 	Linger time.Duration
 	// Done detects the end of the agent's work by other means than its final message. Default: nil,
 	// none.
-	Done *Sign
+	Done *Completion
 }
 
 // Talk is the plugin's end of a conversation with an agent over stdin; the agent's messages arrive
@@ -74,17 +74,17 @@ type Talk struct {
 	// Stop is closed when the agent is to end ([Cut]). The function has half of [Command.Grace] to
 	// end the conversation before SIGTERM is sent.
 	Stop <-chan struct{}
-	// Over is closed at the end of stdout, after Line has received every line.
-	Over <-chan struct{}
+	// StdoutEnded is closed at the end of stdout, after Line has received every line.
+	StdoutEnded <-chan struct{}
 }
 
 // grace returns the time between the signals for a reason.
-func (c Command) grace(cut Cut) time.Duration {
+func (c Command) grace(cut StopReason) time.Duration {
 	grace := orDefault(c.Grace, DefaultGrace)
 	switch cut {
-	case CutTimeout:
+	case StopTimeout:
 		return orDefault(c.TimeoutGrace, grace)
-	case CutDone:
+	case StopDone:
 		return orDefault(c.Done.Grace, grace)
 	default:
 		return grace
@@ -100,22 +100,22 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// DefaultLook is the default interval between the checks of a [Sign].
-const DefaultLook = 15 * time.Second
+// DefaultCheckInterval is the default interval between the checks of a [Sign].
+const DefaultCheckInterval = 15 * time.Second
 
 // minCheckInterval is the minimum interval, which protects the processor from a small Every.
 const minCheckInterval = 10 * time.Millisecond
 
-// Sign detects the end of the agent's work by other means than its output, because agents have been
+// Completion detects the end of the agent's work by other means than its output, because agents have been
 // seen to hang after all output. An agent that continues to run is then ended without a failure
 // ([CutDone]).
-type Sign struct {
-	// Holds reports whether the work is complete. Silence is the time since the last byte on stdout
+type Completion struct {
+	// Reached reports whether the work is complete. Silence is the time since the last byte on stdout
 	// or stderr. Calls do not overlap, and end after the first true. A last call follows a passed
 	// deadline, so that complete work is not lost.
 	//
 	// It should return immediately, because deadlines wait for it.
-	Holds func(silence time.Duration) bool
+	Reached func(silence time.Duration) bool
 	// Every is the interval between two calls of Holds. Default: [DefaultLook].
 	Every time.Duration
 	// Linger is the time that the process then has to end by itself. Default: 0, none.
@@ -126,18 +126,18 @@ type Sign struct {
 
 // ticks returns a channel that ticks when Holds is to be called, and its stop function. A nil Sign
 // never ticks.
-func (s *Sign) ticks() (<-chan time.Time, func()) {
+func (s *Completion) ticks() (<-chan time.Time, func()) {
 	if s == nil {
 		return nil, func() {}
 	}
-	t := time.NewTicker(max(orDefault(s.Every, DefaultLook), minCheckInterval))
+	t := time.NewTicker(max(orDefault(s.Every, DefaultCheckInterval), minCheckInterval))
 	return t.C, t.Stop
 }
 
 // doneOr returns [CutDone] if the work is already complete, else cut.
-func (s *Sign) doneOr(silence time.Duration, happened Cut) Cut {
-	if s != nil && s.Holds(silence) {
-		return CutDone
+func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReason {
+	if s != nil && s.Reached(silence) {
+		return StopDone
 	}
 	return happened
 }

@@ -9,27 +9,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// Cut is the reason why [Run] ended a process.
-type Cut string
+// StopReason is the reason why [Run] ended a process.
+type StopReason string
 
 // The reasons. CutLinger and CutDone are no failures: the work was complete, by the final message
 // or by [Command.Done], and only the process remained.
 const (
-	CutNone     Cut = ""
-	CutCanceled Cut = "canceled" // the caller's context ended
-	CutTimeout  Cut = "timeout"  // Command.Timeout
-	CutIdle     Cut = "idle"     // Command.IdleTimeout
-	CutLinger   Cut = "linger"   // Command.Linger, or cancelled after the final message
-	CutDone     Cut = "done"     // Command.Done, or another reason when the work was already complete
+	StopNone     StopReason = ""
+	StopCanceled StopReason = "canceled" // the caller's context ended
+	StopTimeout  StopReason = "timeout"  // Command.Timeout
+	StopIdle     StopReason = "idle"     // Command.IdleTimeout
+	StopLinger   StopReason = "linger"   // Command.Linger, or cancelled after the final message
+	StopDone     StopReason = "done"     // Command.Done, or another reason when the work was already complete
 )
 
-func (c Command) limit(cut Cut) time.Duration {
+func (c Command) limit(cut StopReason) time.Duration {
 	switch cut {
-	case CutTimeout:
+	case StopTimeout:
 		return c.Timeout
-	case CutIdle:
+	case StopIdle:
 		return c.IdleTimeout
-	case CutLinger:
+	case StopLinger:
 		return c.linger()
 	default:
 		return 0
@@ -43,8 +43,8 @@ type End struct {
 	ExitCode int
 	// Signal is the signal that ended the process, 0 if it exited.
 	Signal syscall.Signal
-	// Cut is the reason why Run ended the process, [CutNone] if it did not.
-	Cut Cut
+	// StopReason is the reason why Run ended the process, [CutNone] if it did not.
+	StopReason StopReason
 	// Killed: SIGTERM was not enough.
 	Killed bool
 	// Final: the Line callback received the agent's final message.
@@ -64,13 +64,13 @@ type End struct {
 
 // Clean reports whether the process exited with code 0 or was ended after its work was complete.
 func (e End) Clean() bool {
-	return e.Cut == CutLinger || e.Cut == CutDone || (e.Cut == CutNone && e.ExitCode == 0)
+	return e.StopReason == StopLinger || e.StopReason == StopDone || (e.StopReason == StopNone && e.ExitCode == 0)
 }
 
 // Interrupted reports whether a deadline or the caller ended the agent before its work was
 // complete.
 func (e End) Interrupted() bool {
-	return e.Cut == CutCanceled || e.Cut == CutTimeout || e.Cut == CutIdle
+	return e.StopReason == StopCanceled || e.StopReason == StopTimeout || e.StopReason == StopIdle
 }
 
 // Failure returns the failure that the end of the process implies, nil if it is [End.Clean]. Its
@@ -80,12 +80,12 @@ func (e End) Failure() *failure.Error {
 	switch {
 	case e.Clean():
 		return nil
-	case e.Cut == CutCanceled:
+	case e.StopReason == StopCanceled:
 		f = interrupted(e.name, e.cause)
-	case e.Cut == CutTimeout:
+	case e.StopReason == StopTimeout:
 		f = failure.New(failure.ProviderTimeout, "%s passed its time limit of %s", e.name, e.limit).
 			WithHint("raise its time limit or reduce its work, then resume")
-	case e.Cut == CutIdle:
+	case e.StopReason == StopIdle:
 		f = failure.New(failure.ProviderTimeout, "%s was silent for %s and has been ended", e.name, e.limit).
 			WithHint("read the end of its stream; raise its idle limit if its commands take that long, then resume")
 	default:

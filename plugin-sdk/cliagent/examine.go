@@ -9,16 +9,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Measured is the agent version that a plugin was tested with, and a command that installs it. The
+// TestedVersion is the agent version that a plugin was tested with, and a command that installs it. The
 // zero value means none.
-type Measured struct{ Version, Update string }
+type TestedVersion struct{ Version, Update string }
 
-// Examine reports the version and path of an agent's executable, for [sdk.Examiner]. A version
+// Diagnose reports the version and path of an agent's executable, for [sdk.Examiner]. A version
 // older than the tested one is only unclear, because it may work.
-func (v *Versions) Examine(ctx context.Context, c Command, m Measured) sdk.Finding {
+func (v *Versions) Diagnose(ctx context.Context, c Command, m TestedVersion) sdk.Finding {
 	f := sdk.Finding{About: "version", State: sdk.FindingOK}
-	switch version := v.Of(ctx, c); {
-	case Older(version, m.Version):
+	switch version := v.Version(ctx, c); {
+	case IsOlder(version, m.Version):
 		f.State = sdk.FindingUnclear
 		f.Detail = fmt.Sprintf("%s, %s: older than the tested version %s", version, c.Path, m.Version)
 		f.Hint = "it may work; update it with: " + m.Update
@@ -44,9 +44,9 @@ type Login struct {
 	Hint string
 }
 
-// Examine searches an environment (see [Environ]) for a login. A found login may have expired;
+// Diagnose searches an environment (see [Environ]) for a login. A found login may have expired;
 // without one there may still be a login in a keychain or a settings file.
-func (l Login) Examine(env []string) sdk.Finding {
+func (l Login) Diagnose(env []string) sdk.Finding {
 	for _, name := range l.Variables {
 		if Getenv(env, name) != "" {
 			return sdk.Finding{About: "login", State: sdk.FindingOK, Detail: name + " is set"}

@@ -32,7 +32,7 @@ func TestLogin(t *testing.T) {
 		{"no home", nil, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}, Hint: "log in"}, unclear},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.l.Examine(tt.env)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.l.Diagnose(tt.env)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -59,7 +59,7 @@ func TestExamineVersion(t *testing.T) {
 			Hint: "run it by hand to see why; it may be half installed, or another program of the name",
 		},
 	} {
-		if diff := cmp.Diff(want, v.Examine(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, Measured{"1.2.3", "get a new one"})); diff != "" {
+		if diff := cmp.Diff(want, v.Diagnose(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, TestedVersion{"1.2.3", "get a new one"})); diff != "" {
 			t.Error(diff)
 		}
 	}

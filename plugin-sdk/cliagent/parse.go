@@ -50,5 +50,5 @@ func (e End) Evidence(events *Events, active bool, now time.Time) outcome.Eviden
 	if !events.Seen() {
 		active = strings.TrimSpace(events.Plain.String()) != ""
 	}
-	return outcome.Evidence{Spoke: events.Seen(), Process: e.Process(), Detail: e.Stderr, Now: now, Did: active}
+	return outcome.Evidence{WroteEvents: events.Seen(), Process: e.Process(), Detail: e.Stderr, Now: now, Acted: active}
 }

@@ -75,7 +75,7 @@ func TestEvidence(t *testing.T) {
 			events := newEvents()
 			events.Line([]byte(tt.line))
 			e := End{ExitCode: 1, Stderr: "why"}.Evidence(events, tt.active, time.Unix(1, 0))
-			if e.Spoke != tt.spoke || e.Did != tt.want || e.Detail != "why" || e.Process.Failure == nil || !e.Now.Equal(time.Unix(1, 0)) {
+			if e.WroteEvents != tt.spoke || e.Acted != tt.want || e.Detail != "why" || e.Process.Failure == nil || !e.Now.Equal(time.Unix(1, 0)) {
 				t.Errorf("evidence %+v", e)
 			}
 		})

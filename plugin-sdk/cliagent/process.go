@@ -165,7 +165,7 @@ func (p *process) feed(c Command) {
 		_, _ = p.stdin.WriteString(c.Stdin)
 		return
 	}
-	c.Talk(Talk{Stdin: p.stdin, Stop: p.stopping, Over: p.stdoutEnded})
+	c.Talk(Talk{Stdin: p.stdin, Stop: p.stopping, StdoutEnded: p.stdoutEnded})
 	p.markFinal()
 }
 

@@ -57,8 +57,8 @@ func TestRunLeavesNothing(t *testing.T) {
 				return false
 			}
 			end, lines := run(ctx, t, c)
-			if hung := end.Cut != CutNone; hung != tt.hangs {
-				t.Errorf("cut = %q, hangs = %t", end.Cut, tt.hangs)
+			if hung := end.StopReason != StopNone; hung != tt.hangs {
+				t.Errorf("cut = %q, hangs = %t", end.StopReason, tt.hangs)
 			}
 			if len(lines) < 2 {
 				t.Fatalf("the agent told nothing: %q, stderr %q", lines, end.Stderr)

@@ -27,11 +27,11 @@ func Run(ctx context.Context, c Command) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	end := End{name: c.Name, Cut: p.watch(ctx, c)}
-	if end.Cut != CutNone {
+	end := End{name: c.Name, StopReason: p.watch(ctx, c)}
+	if end.StopReason != StopNone {
 		end.cause = context.Cause(ctx)
-		end.limit = c.limit(end.Cut)
-		end.Killed = p.stop(p.endTalk(c, c.grace(end.Cut)), c.GroupTerm)
+		end.limit = c.limit(end.StopReason)
+		end.Killed = p.stop(p.endTalk(c, c.grace(end.StopReason)), c.GroupTerm)
 	}
 	<-p.exited
 	end.Survivors = p.sweep()

@@ -67,13 +67,13 @@ func TestRunEnds(t *testing.T) {
 		{
 			"at the time limit", `exec sleep 600`,
 			func(c *Command, _ context.CancelFunc) { c.Timeout = 50 * time.Millisecond },
-			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutTimeout},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, StopReason: StopTimeout},
 			failure.ProviderTimeout,
 		},
 		{
 			"at the idle limit", `echo working; exec sleep 600`,
 			func(c *Command, _ context.CancelFunc) { c.IdleTimeout = 50 * time.Millisecond },
-			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutIdle},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, StopReason: StopIdle},
 			failure.ProviderTimeout,
 		},
 		{
@@ -81,7 +81,7 @@ func TestRunEnds(t *testing.T) {
 			func(c *Command, cancel context.CancelFunc) {
 				c.Line = func([]byte) bool { cancel(); return false }
 			},
-			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutCanceled},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, StopReason: StopCanceled},
 			failure.SignalInterrupt,
 		},
 		{
@@ -90,7 +90,7 @@ func TestRunEnds(t *testing.T) {
 				c.Grace = 50 * time.Millisecond
 				c.Line = func([]byte) bool { cancel(); return false }
 			},
-			End{ExitCode: -1, Signal: syscall.SIGKILL, Cut: CutCanceled, Killed: true},
+			End{ExitCode: -1, Signal: syscall.SIGKILL, StopReason: StopCanceled, Killed: true},
 			failure.SignalInterrupt,
 		},
 		{
@@ -99,16 +99,16 @@ func TestRunEnds(t *testing.T) {
 				c.GroupTerm = true
 				c.Line = func([]byte) bool { cancel(); return false }
 			},
-			End{ExitCode: 7, Cut: CutCanceled},
+			End{ExitCode: 7, StopReason: StopCanceled},
 			failure.SignalInterrupt,
 		},
 		{
 			"when its work is done",
 			`exec sleep 600`,
 			func(c *Command, _ context.CancelFunc) {
-				c.Done = &Sign{Holds: func(time.Duration) bool { return true }, Every: time.Nanosecond}
+				c.Done = &Completion{Reached: func(time.Duration) bool { return true }, Every: time.Nanosecond}
 			},
-			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutDone},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, StopReason: StopDone},
 			"",
 		},
 		{
@@ -117,7 +117,7 @@ func TestRunEnds(t *testing.T) {
 			func(c *Command, _ context.CancelFunc) {
 				up := make(chan struct{})
 				c.Line = func([]byte) bool { close(up); return false }
-				c.Done = &Sign{Every: time.Millisecond, Grace: 50 * time.Millisecond, Holds: func(time.Duration) bool {
+				c.Done = &Completion{Every: time.Millisecond, Grace: 50 * time.Millisecond, Reached: func(time.Duration) bool {
 					select {
 					case <-up:
 						return true
@@ -126,7 +126,7 @@ func TestRunEnds(t *testing.T) {
 					}
 				}}
 			},
-			End{ExitCode: -1, Signal: syscall.SIGKILL, Cut: CutDone, Killed: true},
+			End{ExitCode: -1, Signal: syscall.SIGKILL, StopReason: StopDone, Killed: true},
 			"",
 		},
 		{
@@ -138,7 +138,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			"hanging after its last word", `echo done; exec sleep 600`,
 			func(c *Command, _ context.CancelFunc) { c.Line, c.Linger = isDone, 50*time.Millisecond },
-			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutLinger, Final: true},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, StopReason: StopLinger, Final: true},
 			"",
 		},
 	}

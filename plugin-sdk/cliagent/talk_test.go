@@ -31,7 +31,7 @@ func TestTalk(t *testing.T) {
 	if diff := cmp.Diff([]string{"1 one\n", "2 two\n"}, got); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
-	if !end.Final || end.Cut != CutNone || end.ExitCode != 0 || end.Stderr != "bye" {
+	if !end.Final || end.StopReason != StopNone || end.ExitCode != 0 || end.Stderr != "bye" {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -42,7 +42,7 @@ func TestTalkWithAgentThatStays(t *testing.T) {
 	c.Linger = 20 * time.Millisecond
 	c.Talk = func(Talk) {}
 	end, _ := run(t.Context(), t, c)
-	if end.Cut != CutLinger || !end.Clean() || end.Signal != syscall.SIGTERM {
+	if end.StopReason != StopLinger || !end.Clean() || end.Signal != syscall.SIGTERM {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -52,7 +52,7 @@ func TestTalkToNobody(t *testing.T) {
 	var wrote error
 	c := shell(`exit 4`)
 	c.Talk = func(talk Talk) {
-		<-talk.Over
+		<-talk.StdoutEnded
 		_, wrote = io.WriteString(talk.Stdin, strings.Repeat("x", 1<<20))
 	}
 	end, _ := run(t.Context(), t, c)
@@ -70,10 +70,10 @@ func TestTalkIsStopped(t *testing.T) {
 		cancel()
 		<-talk.Stop
 		_, _ = fmt.Fprintln(talk.Stdin, "stop, please")
-		<-talk.Over
+		<-talk.StdoutEnded
 	}
 	end, _ := run(ctx, t, c)
-	if end.Cut != CutCanceled || end.ExitCode != 6 || end.Stderr != "stop, please" {
+	if end.StopReason != StopCanceled || end.ExitCode != 6 || end.Stderr != "stop, please" {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -82,9 +82,9 @@ func TestTalkIsStopped(t *testing.T) {
 func TestTalkThatDoesNotStop(t *testing.T) {
 	c := shell(`echo up; exec sleep 600`)
 	c.Grace, c.Timeout = 40*time.Millisecond, 20*time.Millisecond
-	c.Talk = func(talk Talk) { <-talk.Over }
+	c.Talk = func(talk Talk) { <-talk.StdoutEnded }
 	end, _ := run(t.Context(), t, c)
-	if end.Cut != CutTimeout {
+	if end.StopReason != StopTimeout {
 		t.Errorf("end %+v", end)
 	}
 }
@@ -116,7 +116,7 @@ func TestHeldIdle(t *testing.T) {
 	c := shell(`read line; echo late`)
 	c.IdleTimeout = 10 * time.Millisecond
 	asked := make(chan struct{})
-	c.Held = func() time.Duration {
+	c.WaitingTime = func() time.Duration {
 		if looks++; looks == 12 { // twice at the start of the run, then each time the clock fires
 			close(asked)
 		}
@@ -125,10 +125,10 @@ func TestHeldIdle(t *testing.T) {
 	c.Talk = func(talk Talk) {
 		<-asked
 		_, _ = fmt.Fprintln(talk.Stdin)
-		<-talk.Over
+		<-talk.StdoutEnded
 	}
 	end, lines := run(t.Context(), t, c)
-	if diff := cmp.Diff([]string{"late\n"}, lines); diff != "" || end.Cut != CutNone {
+	if diff := cmp.Diff([]string{"late\n"}, lines); diff != "" || end.StopReason != StopNone {
 		t.Errorf("end %+v, lines (-want +got):\n%s", end, diff)
 	}
 }

@@ -28,9 +28,9 @@ type versionKey struct {
 	mtime time.Time
 }
 
-// Of runs c.Path with --version and c's directory and environment. It returns the printed version,
+// Version runs c.Path with --version and c's directory and environment. It returns the printed version,
 // "" if there is none. Only found versions are cached.
-func (v *Versions) Of(ctx context.Context, c Command) string {
+func (v *Versions) Version(ctx context.Context, c Command) string {
 	info, err := os.Stat(c.Path)
 	if err != nil {
 		return ""
@@ -76,10 +76,10 @@ func findVersion(line string) string {
 	return ""
 }
 
-// Older reports whether version precedes than, as with "2.1.329" or "0.169.0-alpha.1". It compares
+// IsOlder reports whether version precedes than, as with "2.1.329" or "0.169.0-alpha.1". It compares
 // the numbers; with equal numbers a pre-release (after a dash) precedes the release. It is false if
 // either begins with no number.
-func Older(version, than string) bool {
+func IsOlder(version, than string) bool {
 	a, aPre := parseVersion(version)
 	b, bPre := parseVersion(than)
 	if len(a) == 0 || len(b) == 0 {

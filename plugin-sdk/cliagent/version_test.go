@@ -38,10 +38,10 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 	var versions Versions
 	c := Command{Name: "agent", Path: agent, Dir: dir, Env: Environ(os.Environ(), nil)}
 	for _, want := range []string{"1.0.0", "1.0.0", "1.10.0", "1.10.0"} {
-		if versions.Of(t.Context(), c) != want {
+		if versions.Version(t.Context(), c) != want {
 			install(want)
 		}
-		if got := versions.Of(t.Context(), c); got != want {
+		if got := versions.Version(t.Context(), c); got != want {
 			t.Errorf("version = %q, want %q", got, want)
 		}
 	}
@@ -81,11 +81,11 @@ func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 
 	var versions Versions
 	answer := make(chan string, 1)
-	go func() { answer <- versions.Of(t.Context(), slow) }()
+	go func() { answer <- versions.Version(t.Context(), slow) }()
 	if _, err := asked.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if got := versions.Of(t.Context(), quick); got != "2.0.0" {
+	if got := versions.Version(t.Context(), quick); got != "2.0.0" {
 		t.Errorf("version of the quick one = %q", got)
 	}
 	if _, err := release.WriteString("now\n"); err != nil {
@@ -101,7 +101,7 @@ func TestVersionsWithoutAnswer(t *testing.T) {
 	c := shell("")
 	for name, path := range map[string]string{"does not know the flag": "/bin/sh", "is missing": "/nowhere/agent"} {
 		c.Path = path
-		if got := versions.Of(t.Context(), c); got != "" {
+		if got := versions.Version(t.Context(), c); got != "" {
 			t.Errorf("an agent that %s has version %q", name, got)
 		}
 	}
@@ -126,7 +126,7 @@ func TestOlder(t *testing.T) {
 		{"1.0", "", false},
 		{"nightly", "1.0", false},
 	} {
-		if got := Older(tt.version, tt.than); got != tt.want {
+		if got := IsOlder(tt.version, tt.than); got != tt.want {
 			t.Errorf("%q before %q: %t", tt.version, tt.than, got)
 		}
 	}
@@ -137,7 +137,7 @@ func FuzzOlder(f *testing.F) {
 	f.Add("2.1.329", "2.1.330-alpha.1+x")
 	f.Add("99999999999999999999.1", "v1")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if Older(a, b) && Older(b, a) || Older(a, a) {
+		if IsOlder(a, b) && IsOlder(b, a) || IsOlder(a, a) {
 			t.Errorf("%q and %q are older than each other", a, b)
 		}
 	})

@@ -8,32 +8,32 @@ import (
 // watch waits until the process ends or there is a reason to end it. After the agent's final
 // message, or once the sign holds, only the linger time counts, so that no deadline discards a
 // complete result.
-func (p *process) watch(ctx context.Context, limits Command) Cut {
-	total := newClock(limits.Timeout, limits.Held)
+func (p *process) watch(ctx context.Context, limits Command) StopReason {
+	total := newClock(limits.Timeout, limits.WaitingTime)
 	defer total.stop()
-	idle := newClock(limits.IdleTimeout, limits.Held)
+	idle := newClock(limits.IdleTimeout, limits.WaitingTime)
 	defer idle.stop()
 	looks, stopLooks := limits.Done.ticks()
 	defer stopLooks()
 	for heard := time.Now(); ; {
 		select {
 		case <-p.exited:
-			return CutNone
+			return StopNone
 		case <-p.final:
-			return p.linger(ctx, limits.linger(), CutLinger)
+			return p.linger(ctx, limits.linger(), StopLinger)
 		case <-ctx.Done():
-			return CutCanceled
+			return StopCanceled
 		case <-total.fires:
 			if total.over() {
-				return limits.Done.doneOr(time.Since(heard), CutTimeout)
+				return limits.Done.doneOr(time.Since(heard), StopTimeout)
 			}
 		case <-idle.fires:
 			if idle.over() {
-				return limits.Done.doneOr(time.Since(heard), CutIdle)
+				return limits.Done.doneOr(time.Since(heard), StopIdle)
 			}
 		case <-looks:
-			if limits.Done.Holds(time.Since(heard)) {
-				return p.linger(ctx, limits.Done.Linger, CutDone)
+			if limits.Done.Reached(time.Since(heard)) {
+				return p.linger(ctx, limits.Done.Linger, StopDone)
 			}
 		case <-p.active:
 			heard = time.Now()
@@ -43,12 +43,12 @@ func (p *process) watch(ctx context.Context, limits Command) Cut {
 }
 
 // linger waits for the process to end within limit; otherwise it returns reason.
-func (p *process) linger(ctx context.Context, limit time.Duration, why Cut) Cut {
+func (p *process) linger(ctx context.Context, limit time.Duration, why StopReason) StopReason {
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	select {
 	case <-p.exited:
-		return CutNone
+		return StopNone
 	case <-over.C:
 	case <-ctx.Done():
 	}

@@ -11,7 +11,7 @@ func TestWatch(t *testing.T) {
 	limits := Command{Timeout: time.Hour, IdleTimeout: time.Minute, Linger: 10 * time.Second}
 	signed := func(holds func(silence time.Duration) bool) Command {
 		c := limits
-		c.Done = &Sign{Holds: holds, Every: 25 * time.Second, Linger: 5 * time.Second}
+		c.Done = &Completion{Reached: holds, Every: 25 * time.Second, Linger: 5 * time.Second}
 		return c
 	}
 	// from returns a sign that holds after d, on the clock of the test's bubble.
@@ -29,58 +29,58 @@ func TestWatch(t *testing.T) {
 		name   string
 		limits Command
 		play   func(p *process, cancel context.CancelFunc)
-		want   Cut
+		want   StopReason
 		after  time.Duration
 	}{
 		{"ends by itself", limits, func(p *process, _ context.CancelFunc) {
 			time.Sleep(time.Second)
 			close(p.exited)
-		}, CutNone, time.Second},
-		{"silent from the beginning", limits, func(*process, context.CancelFunc) {}, CutIdle, time.Minute},
+		}, StopNone, time.Second},
+		{"silent from the beginning", limits, func(*process, context.CancelFunc) {}, StopIdle, time.Minute},
 		{"silent after some work", limits, func(p *process, _ context.CancelFunc) {
 			for range 3 {
 				time.Sleep(50 * time.Second)
 				p.touch()
 			}
-		}, CutIdle, 210 * time.Second},
+		}, StopIdle, 210 * time.Second},
 		{"busy beyond the limit", limits, func(p *process, _ context.CancelFunc) {
 			for range 200 {
 				time.Sleep(30 * time.Second)
 				p.touch()
 			}
-		}, CutTimeout, time.Hour},
+		}, StopTimeout, time.Hour},
 		{"cancelled", limits, func(_ *process, cancel context.CancelFunc) {
 			time.Sleep(time.Second)
 			cancel()
-		}, CutCanceled, time.Second},
+		}, StopCanceled, time.Second},
 		{"stays after its last word", limits, func(p *process, _ context.CancelFunc) {
 			time.Sleep(55 * time.Second)
 			p.markFinal()
-		}, CutLinger, 65 * time.Second},
+		}, StopLinger, 65 * time.Second},
 		{"cancelled after its last word", limits, func(p *process, cancel context.CancelFunc) {
 			p.markFinal()
 			time.Sleep(time.Second)
 			cancel()
-		}, CutLinger, time.Second},
+		}, StopLinger, time.Second},
 		{"ends after its last word", limits, func(p *process, _ context.CancelFunc) {
 			p.markFinal()
 			time.Sleep(9 * time.Second)
 			close(p.exited)
-		}, CutNone, 9 * time.Second},
-		{"stays when its work is done", signed(from(30 * time.Second)), func(*process, context.CancelFunc) {}, CutDone, 55 * time.Second},
+		}, StopNone, 9 * time.Second},
+		{"stays when its work is done", signed(from(30 * time.Second)), func(*process, context.CancelFunc) {}, StopDone, 55 * time.Second},
 		{"ends when its work is done", signed(from(0)), func(p *process, _ context.CancelFunc) {
 			time.Sleep(28 * time.Second)
 			close(p.exited)
-		}, CutNone, 28 * time.Second},
+		}, StopNone, 28 * time.Second},
 		{"cancelled when its work is done", signed(from(0)), func(_ *process, cancel context.CancelFunc) {
 			time.Sleep(28 * time.Second)
 			cancel()
-		}, CutDone, 28 * time.Second},
-		{"its work is not done", signed(never), func(*process, context.CancelFunc) {}, CutIdle, time.Minute},
+		}, StopDone, 28 * time.Second},
+		{"its work is not done", signed(never), func(*process, context.CancelFunc) {}, StopIdle, time.Minute},
 		{
 			"done between the last look and the deadline",
 			signed(from(51 * time.Second)),
-			func(*process, context.CancelFunc) {}, CutDone, time.Minute,
+			func(*process, context.CancelFunc) {}, StopDone, time.Minute,
 		},
 		{
 			"silent for long enough",
@@ -88,12 +88,12 @@ func TestWatch(t *testing.T) {
 			func(p *process, _ context.CancelFunc) {
 				time.Sleep(20 * time.Second)
 				p.touch()
-			}, CutDone, 80 * time.Second,
+			}, StopDone, 80 * time.Second,
 		},
 		{"no limits", Command{}, func(p *process, _ context.CancelFunc) {
 			time.Sleep(1000 * time.Hour)
 			close(p.exited)
-		}, CutNone, 1000 * time.Hour},
+		}, StopNone, 1000 * time.Hour},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,20 +116,20 @@ func TestWatch(t *testing.T) {
 }
 
 func TestGrace(t *testing.T) {
-	own := Command{Grace: time.Minute, TimeoutGrace: time.Hour, Done: &Sign{Grace: time.Second}}
-	plain := Command{Grace: time.Minute, Done: &Sign{}}
+	own := Command{Grace: time.Minute, TimeoutGrace: time.Hour, Done: &Completion{Grace: time.Second}}
+	plain := Command{Grace: time.Minute, Done: &Completion{}}
 	tests := []struct {
 		name string
 		c    Command
-		cut  Cut
+		cut  StopReason
 		want time.Duration
 	}{
-		{"time limit", own, CutTimeout, time.Hour},
-		{"sign", own, CutDone, time.Second},
-		{"cancelled", own, CutCanceled, time.Minute},
-		{"time limit without its own", plain, CutTimeout, time.Minute},
-		{"sign without its own", plain, CutDone, time.Minute},
-		{"default", Command{}, CutIdle, DefaultGrace},
+		{"time limit", own, StopTimeout, time.Hour},
+		{"sign", own, StopDone, time.Second},
+		{"cancelled", own, StopCanceled, time.Minute},
+		{"time limit without its own", plain, StopTimeout, time.Minute},
+		{"sign without its own", plain, StopDone, time.Minute},
+		{"default", Command{}, StopIdle, DefaultGrace},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

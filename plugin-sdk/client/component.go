@@ -33,8 +33,8 @@ func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
 	return callError(response.GetFailure(), err)
 }
 
-// Examine implements sdk.Examiner. It returns no findings for a plugin without the call.
-func (r remote) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+// Diagnose implements sdk.Examiner. It returns no findings for a plugin without the call.
+func (r remote) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	served := func(ctx context.Context, m *pb.ExamineRequest, opts ...grpc.CallOption) (*pb.ExamineResponse, error) {
 		response, err := r.client.plugin.Examine(ctx, m, opts...)
 		if status.Code(err) == codes.Unimplemented {
@@ -80,7 +80,7 @@ type termination struct{ remote }
 var (
 	_ sdk.Initializer = (*termination)(nil)
 	_ sdk.Validator   = (*termination)(nil)
-	_ sdk.Examiner    = (*termination)(nil)
+	_ sdk.Diagnoser   = (*termination)(nil)
 	_ sdk.Releaser    = (*termination)(nil)
 )
 

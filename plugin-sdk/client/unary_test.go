@@ -137,11 +137,11 @@ func TestWaitingForASerialComponentCanBeCancelled(t *testing.T) {
 
 // A plugin without Examine returns no findings and no error; findings of another arrive unchanged.
 func TestExamine(t *testing.T) {
-	examiner := func(f *fake) sdk.Examiner {
+	examiner := func(f *fake) sdk.Diagnoser {
 		c, _ := dial(t, f)
-		return c.Provider(sdk.Component{Name: "p"}).(sdk.Examiner)
+		return c.Provider(sdk.Component{Name: "p"}).(sdk.Diagnoser)
 	}
-	if got, err := examiner(&fake{}).Examine(t.Context(), sdk.ValidateRequest{}); err != nil || got != nil {
+	if got, err := examiner(&fake{}).Diagnose(t.Context(), sdk.ValidateRequest{}); err != nil || got != nil {
 		t.Errorf("found out %v: %v", got, err)
 	}
 	want := []sdk.Finding{{About: "login", State: sdk.FindingUnclear, Detail: "none", Hint: "log in"}}
@@ -150,7 +150,7 @@ func TestExamine(t *testing.T) {
 			t.Errorf("asked about %v", m)
 		}
 		return &pb.ExamineResponse{Findings: []*pb.Finding{{About: "login", State: "unclear", Detail: "none", Hint: "log in"}}}, nil
-	}}).Examine(t.Context(), sdk.ValidateRequest{Model: "m"})
+	}}).Diagnose(t.Context(), sdk.ValidateRequest{Model: "m"})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

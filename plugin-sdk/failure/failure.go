@@ -182,12 +182,12 @@ var remedies = []struct {
 	{syscall.ENOMEM, "the system has no more memory: end what takes much, then go on"},
 }
 
-// OfSystem reports whether err's chain contains an error for an exhausted or failing resource of
+// SystemHint reports whether err's chain contains an error for an exhausted or failing resource of
 // the machine: space, descriptors, memory, or a failing or read-only disk. Such an error says
 // nothing about the work; hint is the user's remedy.
 //
 // It ignores texts, so that an error of another process does not count.
-func OfSystem(err error) (hint string, yes bool) {
+func SystemHint(err error) (hint string, yes bool) {
 	for _, r := range remedies {
 		if errors.Is(err, r.errno) {
 			return r.hint, true

@@ -32,7 +32,7 @@ func TestOfSystem(t *testing.T) {
 		"a bad disk":               {syscall.EIO, "system's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hint, yes := failure.OfSystem(tt.err)
+			hint, yes := failure.SystemHint(tt.err)
 			if yes != (tt.hint != "") || !strings.Contains(hint, tt.hint) {
 				t.Errorf("%q, %v", hint, yes)
 			}

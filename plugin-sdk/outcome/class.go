@@ -64,8 +64,8 @@ var table = map[Class]row{
 // Outcome returns the attempt's outcome for the class.
 func (c Class) Outcome() sdk.Outcome { return c.row().outcome }
 
-// Waits reports whether the service may state a wait.
-func (c Class) Waits() bool { return c == RateLimited || c == Unavailable }
+// MayStateWait reports whether the service may state a wait.
+func (c Class) MayStateWait() bool { return c == RateLimited || c == Unavailable }
 
 // specific reports whether the class states more than an unspecified error. Specific classes take
 // precedence, wherever they were found.
@@ -92,7 +92,7 @@ func (a Agent) failure(r Reason, message, detail string) *failure.Error {
 		Kind: row.kind, Message: message, Hint: strings.ReplaceAll(hint, "{agent}", a.Name),
 		Retryable: row.retryable, Detail: detail,
 	}
-	if r.Class.Waits() {
+	if r.Class.MayStateWait() {
 		f.RetryAfterSeconds = r.RetryAfter.Seconds()
 	}
 	return f

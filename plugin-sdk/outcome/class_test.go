@@ -54,7 +54,7 @@ func TestHints(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, f := a.Decide(Evidence{Spoke: true, LastWord: Failure, Fault: Fault{Message: tt.message}})
+			_, f := a.Decide(Evidence{WroteEvents: true, FinalStatus: Failure, Fault: Fault{Message: tt.message}})
 			if f.Hint != tt.want {
 				t.Errorf("hint %q, want %q", f.Hint, tt.want)
 			}

@@ -14,11 +14,11 @@ import (
 type Agent struct {
 	// Name is the agent's name in messages ("claude").
 	Name string
-	// Final describes the end of a complete stream ("its result event"). Default: "its final
+	// FinalEvent describes the end of a complete stream ("its result event"). Default: "its final
 	// message".
-	Final string
-	// Words maps error codes that only this agent uses, in lower case, to classes.
-	Words map[string]Class
+	FinalEvent string
+	// Codes maps error codes that only this agent uses, in lower case, to classes.
+	Codes map[string]Class
 	// Signs are parts of messages that only this agent writes, most reliable first.
 	Signs []Sign
 	// Hints replace the hints of classes. {agent} stands for Name.
@@ -37,8 +37,8 @@ type Sign struct {
 // Fault is an error as reported by the agent or the API. Any part may be missing; the zero value
 // means no error.
 type Fault struct {
-	// Words are the error's code, type and reason, most reliable first.
-	Words []string
+	// Codes are the error's code, type and reason, most reliable first.
+	Codes []string
 	// Status is the HTTP status of the API, 0 if unknown.
 	Status int
 	// Message is the text for the user.
@@ -50,7 +50,7 @@ type Fault struct {
 
 // isSet reports whether there is an error.
 func (f Fault) isSet() bool {
-	return f.Status != 0 || f.Message != "" || slices.ContainsFunc(f.Words, func(w string) bool { return w != "" })
+	return f.Status != 0 || f.Message != "" || slices.ContainsFunc(f.Codes, func(w string) bool { return w != "" })
 }
 
 // Reason is the classification of a fault.
@@ -71,14 +71,14 @@ type Reason struct {
 // none.
 func (a Agent) Classify(f Fault, now time.Time) Reason {
 	f.Message = f.Message[:min(len(f.Message), messageMax)]
-	found := slices.Concat(a.byWords(f.Words), a.byText(f.Message), byStatus(f.Status), a.byWords(wordsIn(f.Message)), byStatus(statusIn(f.Message)))
+	found := slices.Concat(a.byWords(f.Codes), a.byText(f.Message), byStatus(f.Status), a.byWords(wordsIn(f.Message)), byStatus(statusIn(f.Message)))
 	r := Reason{Class: Failed}
 	if i := slices.IndexFunc(found, func(r Reason) bool { return r.Class.specific() }); i >= 0 {
 		r = found[i]
 	} else if len(found) > 0 {
 		r = found[0]
 	}
-	if r.Class.Waits() {
+	if r.Class.MayStateWait() {
 		r.RetryAfter = cmp.Or(min(max(f.RetryAfter, 0), maxWait), waitIn(f.Message, now))
 	}
 	return r
@@ -88,7 +88,7 @@ func (a Agent) byWords(words []string) []Reason {
 	var found []Reason
 	for _, w := range words {
 		w = strings.ToLower(w)
-		if c, ok := a.Words[w]; ok {
+		if c, ok := a.Codes[w]; ok {
 			found = append(found, Reason{Class: c})
 		} else if c, ok := apiWords[w]; ok {
 			found = append(found, Reason{Class: c})

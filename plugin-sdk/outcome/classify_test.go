@@ -37,7 +37,7 @@ func TestWords(t *testing.T) {
 	}
 	for want, words := range tests {
 		for _, word := range words {
-			if got := (Agent{}).Classify(Fault{Words: []string{word}}, time.Time{}).Class; got != want {
+			if got := (Agent{}).Classify(Fault{Codes: []string{word}}, time.Time{}).Class; got != want {
 				t.Errorf("%s: %q, want %q", word, got, want)
 			}
 		}
@@ -94,7 +94,7 @@ func TestText(t *testing.T) {
 
 func TestWhatIsSpecificCountsFirst(t *testing.T) {
 	a := Agent{
-		Words: map[string]Class{"max_turns": TurnLimit, "rate_limit": Config},
+		Codes: map[string]Class{"max_turns": TurnLimit, "rate_limit": Config},
 		Signs: []Sign{{Class: Config, Texts: []string{"rate limit of the config"}}},
 	}
 	tests := []struct {
@@ -102,17 +102,17 @@ func TestWhatIsSpecificCountsFirst(t *testing.T) {
 		fault Fault
 		want  Class
 	}{
-		{"a word before the status", Fault{Words: []string{"insufficient_quota"}, Status: 429}, Billing},
-		{"the status before a vague word", Fault{Words: []string{"invalid_request_error"}, Status: 404}, ModelUnknown},
-		{"the surer word first", Fault{Words: []string{"invalid_api_key", "not_found_error"}}, Login},
-		{"a specific word behind a vague one", Fault{Words: []string{"invalid_request_error", "context_length_exceeded"}}, TooLong},
+		{"a word before the status", Fault{Codes: []string{"insufficient_quota"}, Status: 429}, Billing},
+		{"the status before a vague word", Fault{Codes: []string{"invalid_request_error"}, Status: 404}, ModelUnknown},
+		{"the surer word first", Fault{Codes: []string{"invalid_api_key", "not_found_error"}}, Login},
+		{"a specific word behind a vague one", Fault{Codes: []string{"invalid_request_error", "context_length_exceeded"}}, TooLong},
 		{"the text before a vague status", Fault{Status: 400, Message: "prompt is too long"}, TooLong},
 		{"the status before a vague text", Fault{Status: 401, Message: "the session timed out"}, Login},
 		{"too much at once, before the status", Fault{Status: 429, Message: "Request too large for gpt-x on tokens per min"}, TooLong},
-		{"an unknown word is no word", Fault{Words: []string{"new_word"}, Status: 429}, RateLimited},
-		{"words in capitals", Fault{Words: []string{"RATE_LIMIT_EXCEEDED"}}, RateLimited},
-		{"the agent's word", Fault{Words: []string{"max_turns"}}, TurnLimit},
-		{"the agent's word before the shared one", Fault{Words: []string{"rate_limit"}}, Config},
+		{"an unknown word is no word", Fault{Codes: []string{"new_word"}, Status: 429}, RateLimited},
+		{"words in capitals", Fault{Codes: []string{"RATE_LIMIT_EXCEEDED"}}, RateLimited},
+		{"the agent's word", Fault{Codes: []string{"max_turns"}}, TurnLimit},
+		{"the agent's word before the shared one", Fault{Codes: []string{"rate_limit"}}, Config},
 		{"the agent's sign before the shared one", Fault{Message: "rate limit of the config"}, Config},
 		{"nothing", Fault{}, Failed},
 	}

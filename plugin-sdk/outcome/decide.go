@@ -9,34 +9,34 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// LastWord is the status in the agent's last event.
-type LastWord string
+// FinalStatus is the status in the agent's last event.
+type FinalStatus string
 
 // The statuses. None: the agent's events stopped without a final one.
 const (
-	None    LastWord = ""
-	Success LastWord = "success"
-	Failure LastWord = "failure"
+	None    FinalStatus = ""
+	Success FinalStatus = "success"
+	Failure FinalStatus = "failure"
 )
 
 // Evidence describes an attempt that ended by itself.
 type Evidence struct {
-	// Spoke: the agent wrote events in a known form. False is for a command that printed plain
+	// WroteEvents: the agent wrote events in a known form. False is for a command that printed plain
 	// text: a replacement, an older version, or an error before the first event.
-	Spoke bool
-	// LastWord is the agent's own status.
-	LastWord LastWord
+	WroteEvents bool
+	// FinalStatus is the agent's own status.
+	FinalStatus FinalStatus
 	// Fault is the error that the agent reported and did not recover from.
 	Fault Fault
-	// Denied names the tools that the agent requested and was denied.
-	Denied []string
-	// Did: the agent wrote text or used a tool.
-	Did bool
+	// DeniedTools names the tools that the agent requested and was denied.
+	DeniedTools []string
+	// Acted: the agent wrote text or used a tool.
+	Acted bool
 	// Process is the end of the agent's process, nil if there is none.
 	Process *Process
-	// Printed are lines outside the agent's events that may describe an error. They are inspected
+	// PlainLines are lines outside the agent's events that may describe an error. They are inspected
 	// if it wrote no events and its process failed.
-	Printed []string
+	PlainLines []string
 	// Detail is longer evidence for the reader of the failure: the end of stderr.
 	Detail string
 	// Now is the time of the attempt's end, by which a time of day in a message is read; a zero
@@ -57,19 +57,19 @@ type Process struct {
 func (a Agent) Decide(e Evidence) (sdk.Outcome, *failure.Error) {
 	crash := e.crash()
 	switch {
-	case !e.Spoke:
+	case !e.WroteEvents:
 		return a.plain(e)
-	case e.LastWord == Failure, e.LastWord == Success && e.Fault.isSet():
+	case e.FinalStatus == Failure, e.FinalStatus == Success && e.Fault.isSet():
 		return a.reported(e)
-	case e.LastWord != Success:
+	case e.FinalStatus != Success:
 		return a.unfinished(e)
 	case crash != nil:
 		f := *crash
 		f.Message = a.Name + " reported success but " + strings.TrimPrefix(f.Message, a.Name+" ")
 		return sdk.OutcomeInfrastructure, &f
-	case len(e.Denied) > 0:
+	case len(e.DeniedTools) > 0:
 		return a.denied(e)
-	case !e.Did:
+	case !e.Acted:
 		return a.empty(e)
 	}
 	return sdk.OutcomeSucceeded, nil
@@ -79,12 +79,12 @@ func (a Agent) Decide(e Evidence) (sdk.Outcome, *failure.Error) {
 func (a Agent) plain(e Evidence) (sdk.Outcome, *failure.Error) {
 	crash := e.crash()
 	switch {
-	case crash == nil && e.Did:
+	case crash == nil && e.Acted:
 		return sdk.OutcomeSucceeded, nil
 	case crash == nil:
 		return a.empty(e)
 	case !e.Process.Signaled:
-		for _, line := range e.Printed {
+		for _, line := range e.PlainLines {
 			line = strings.TrimSpace(line)
 			if r := a.Classify(Fault{Message: line}, e.Now); r.Class != Failed {
 				return r.Class.Outcome(), a.failure(r, a.Name+": "+line, e.Detail)
@@ -98,7 +98,7 @@ func (a Agent) plain(e Evidence) (sdk.Outcome, *failure.Error) {
 // it.
 func (a Agent) reported(e Evidence) (sdk.Outcome, *failure.Error) {
 	r := a.Classify(e.Fault, e.Now)
-	if r.Class == Failed && len(e.Denied) > 0 {
+	if r.Class == Failed && len(e.DeniedTools) > 0 {
 		return a.denied(e)
 	}
 	message := cmp.Or(firstLine(e.Fault.Message), "ended with an error and no message")
@@ -116,13 +116,13 @@ func (a Agent) unfinished(e Evidence) (sdk.Outcome, *failure.Error) {
 	if crash := e.crash(); crash != nil {
 		return sdk.OutcomeInfrastructure, crash
 	}
-	f := failure.New(failure.ProviderCrashed, "%s ended without %s", a.Name, cmp.Or(a.Final, "its final message")).
+	f := failure.New(failure.ProviderCrashed, "%s ended without %s", a.Name, cmp.Or(a.FinalEvent, "its final message")).
 		WithHint("read its stream, then resume to repeat the attempt")
 	return sdk.OutcomeInfrastructure, f.WithDetail(e.Detail)
 }
 
 func (a Agent) denied(e Evidence) (sdk.Outcome, *failure.Error) {
-	return Denied.Outcome(), a.failure(Reason{Class: Denied}, a.Name+" was refused permission for "+strings.Join(e.Denied, ", "), e.Detail)
+	return Denied.Outcome(), a.failure(Reason{Class: Denied}, a.Name+" was refused permission for "+strings.Join(e.DeniedTools, ", "), e.Detail)
 }
 
 func (a Agent) empty(e Evidence) (sdk.Outcome, *failure.Error) {

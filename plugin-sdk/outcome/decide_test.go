@@ -25,40 +25,40 @@ func TestDecide(t *testing.T) {
 		kind    failure.Kind
 		message string
 	}{
-		{"all is well", Evidence{Spoke: true, LastWord: Success, Did: true, Process: exit0}, sdk.OutcomeSucceeded, "", ""},
-		{"all is well without a process", Evidence{Spoke: true, LastWord: Success, Did: true}, sdk.OutcomeSucceeded, "", ""},
+		{"all is well", Evidence{WroteEvents: true, FinalStatus: Success, Acted: true, Process: exit0}, sdk.OutcomeSucceeded, "", ""},
+		{"all is well without a process", Evidence{WroteEvents: true, FinalStatus: Success, Acted: true}, sdk.OutcomeSucceeded, "", ""},
 
-		{"it reports an error", Evidence{Spoke: true, LastWord: Failure, Fault: limit, Did: true, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "x: exceeded retry limit"},
-		{"it reports an error and exits well", Evidence{Spoke: true, LastWord: Failure, Fault: limit, Did: true, Process: exit0}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
-		{"it reports an error of no class", Evidence{Spoke: true, LastWord: Failure, Fault: odd, Process: exit1}, sdk.OutcomeFailed, failure.ProviderFailed, "x: something odd"},
-		{"it reports failure without an error", Evidence{Spoke: true, LastWord: Failure, Process: exit0}, sdk.OutcomeFailed, failure.ProviderFailed, "no message"},
-		{"it reports success after an error", Evidence{Spoke: true, LastWord: Success, Fault: odd, Did: true, Process: exit0}, sdk.OutcomeFailed, failure.ProviderFailed, "x: something odd"},
-		{"it reports an error and was refused a tool", Evidence{Spoke: true, LastWord: Failure, Fault: odd, Denied: []string{"Bash"}, Process: exit1}, sdk.OutcomePermissionDenied, failure.ProviderFailed, "Bash"},
-		{"a known error explains more than a refusal", Evidence{Spoke: true, LastWord: Failure, Fault: limit, Denied: []string{"Bash"}, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
-		{"an error and a signal", Evidence{Spoke: true, LastWord: Failure, Fault: limit, Process: kill9}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
+		{"it reports an error", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: limit, Acted: true, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "x: exceeded retry limit"},
+		{"it reports an error and exits well", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: limit, Acted: true, Process: exit0}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
+		{"it reports an error of no class", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: odd, Process: exit1}, sdk.OutcomeFailed, failure.ProviderFailed, "x: something odd"},
+		{"it reports failure without an error", Evidence{WroteEvents: true, FinalStatus: Failure, Process: exit0}, sdk.OutcomeFailed, failure.ProviderFailed, "no message"},
+		{"it reports success after an error", Evidence{WroteEvents: true, FinalStatus: Success, Fault: odd, Acted: true, Process: exit0}, sdk.OutcomeFailed, failure.ProviderFailed, "x: something odd"},
+		{"it reports an error and was refused a tool", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: odd, DeniedTools: []string{"Bash"}, Process: exit1}, sdk.OutcomePermissionDenied, failure.ProviderFailed, "Bash"},
+		{"a known error explains more than a refusal", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: limit, DeniedTools: []string{"Bash"}, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
+		{"an error and a signal", Evidence{WroteEvents: true, FinalStatus: Failure, Fault: limit, Process: kill9}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
 
-		{"it reports success and exits badly", Evidence{Spoke: true, LastWord: Success, Did: true, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "x reported success but exited with code 1"},
-		{"it was refused a tool", Evidence{Spoke: true, LastWord: Success, Did: true, Denied: []string{"Bash", "Write"}, Process: exit0}, sdk.OutcomePermissionDenied, failure.ProviderFailed, "Bash, Write"},
-		{"it said and did nothing", Evidence{Spoke: true, LastWord: Success, Process: exit0}, sdk.OutcomeEmpty, failure.ProviderFailed, "nothing"},
+		{"it reports success and exits badly", Evidence{WroteEvents: true, FinalStatus: Success, Acted: true, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "x reported success but exited with code 1"},
+		{"it was refused a tool", Evidence{WroteEvents: true, FinalStatus: Success, Acted: true, DeniedTools: []string{"Bash", "Write"}, Process: exit0}, sdk.OutcomePermissionDenied, failure.ProviderFailed, "Bash, Write"},
+		{"it said and did nothing", Evidence{WroteEvents: true, FinalStatus: Success, Process: exit0}, sdk.OutcomeEmpty, failure.ProviderFailed, "nothing"},
 
-		{"no last word, exit code 0", Evidence{Spoke: true, Did: true, Process: exit0}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "x ended without the end of its turn"},
-		{"no last word, exit code 1", Evidence{Spoke: true, Did: true, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
-		{"no last word, no process", Evidence{Spoke: true, Did: true}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "without"},
-		{"no last word, but a known error", Evidence{Spoke: true, Fault: limit, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
-		{"no last word, an error of no class", Evidence{Spoke: true, Fault: odd, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
-		{"no last word, a known error, a signal", Evidence{Spoke: true, Fault: limit, Process: kill9}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "signal 9"},
+		{"no last word, exit code 0", Evidence{WroteEvents: true, Acted: true, Process: exit0}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "x ended without the end of its turn"},
+		{"no last word, exit code 1", Evidence{WroteEvents: true, Acted: true, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
+		{"no last word, no process", Evidence{WroteEvents: true, Acted: true}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "without"},
+		{"no last word, but a known error", Evidence{WroteEvents: true, Fault: limit, Process: exit1}, sdk.OutcomeRateLimited, failure.ProviderFailed, "429"},
+		{"no last word, an error of no class", Evidence{WroteEvents: true, Fault: odd, Process: exit1}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
+		{"no last word, a known error, a signal", Evidence{WroteEvents: true, Fault: limit, Process: kill9}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "signal 9"},
 
-		{"plain text", Evidence{Did: true, Process: exit0}, sdk.OutcomeSucceeded, "", ""},
-		{"plain text that reads like an error", Evidence{Did: true, Process: exit0, Printed: []string{"rate limit"}}, sdk.OutcomeSucceeded, "", ""},
+		{"plain text", Evidence{Acted: true, Process: exit0}, sdk.OutcomeSucceeded, "", ""},
+		{"plain text that reads like an error", Evidence{Acted: true, Process: exit0, PlainLines: []string{"rate limit"}}, sdk.OutcomeSucceeded, "", ""},
 		{"no text at all", Evidence{Process: exit0}, sdk.OutcomeEmpty, failure.ProviderFailed, "nothing"},
-		{"plain text and a bad end", Evidence{Did: true, Process: exit1, Printed: []string{"working", "done"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
-		{"plain text that tells why", Evidence{Did: true, Process: exit1, Printed: []string{"working", " not logged in "}}, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "x: not logged in"},
-		{"plain text and a signal", Evidence{Did: true, Process: kill9, Printed: []string{"not logged in"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "signal 9"},
+		{"plain text and a bad end", Evidence{Acted: true, Process: exit1, PlainLines: []string{"working", "done"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
+		{"plain text that tells why", Evidence{Acted: true, Process: exit1, PlainLines: []string{"working", " not logged in "}}, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "x: not logged in"},
+		{"plain text and a signal", Evidence{Acted: true, Process: kill9, PlainLines: []string{"not logged in"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "signal 9"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.e.Detail = "stderr"
-			got, f := Agent{Name: "x", Final: "the end of its turn"}.Decide(tt.e)
+			got, f := Agent{Name: "x", FinalEvent: "the end of its turn"}.Decide(tt.e)
 			if got != tt.want {
 				t.Errorf("outcome %q, want %q (%+v)", got, tt.want, f)
 			}
@@ -83,16 +83,16 @@ func TestOtherProviders(t *testing.T) {
 		fault Fault
 		want  sdk.Outcome
 	}{
-		{"JSON-RPC asks for a login", Agent{Name: "acp", Words: map[string]Class{"-32000": Login}}, Fault{Words: []string{"-32000"}, Message: "Authentication required"}, sdk.OutcomeNeedsPerson},
-		{"JSON-RPC internal error tells of a limit", Agent{Name: "acp", Words: map[string]Class{"-32603": Failed}}, Fault{Words: []string{"-32603"}, Message: "rate limit"}, sdk.OutcomeRateLimited},
-		{"the model refuses", Agent{Name: "acp"}, Fault{Words: []string{"refusal"}}, sdk.OutcomeFailed},
-		{"Anthropic is overloaded", Agent{Name: "http"}, Fault{Words: []string{"overloaded_error"}, Status: 529, Message: "Overloaded"}, sdk.OutcomeInfrastructure},
-		{"OpenAI's quota is used up", Agent{Name: "http"}, Fault{Words: []string{"insufficient_quota", "insufficient_quota"}, Status: 429}, sdk.OutcomeNeedsPerson},
+		{"JSON-RPC asks for a login", Agent{Name: "acp", Codes: map[string]Class{"-32000": Login}}, Fault{Codes: []string{"-32000"}, Message: "Authentication required"}, sdk.OutcomeNeedsPerson},
+		{"JSON-RPC internal error tells of a limit", Agent{Name: "acp", Codes: map[string]Class{"-32603": Failed}}, Fault{Codes: []string{"-32603"}, Message: "rate limit"}, sdk.OutcomeRateLimited},
+		{"the model refuses", Agent{Name: "acp"}, Fault{Codes: []string{"refusal"}}, sdk.OutcomeFailed},
+		{"Anthropic is overloaded", Agent{Name: "http"}, Fault{Codes: []string{"overloaded_error"}, Status: 529, Message: "Overloaded"}, sdk.OutcomeInfrastructure},
+		{"OpenAI's quota is used up", Agent{Name: "http"}, Fault{Codes: []string{"insufficient_quota", "insufficient_quota"}, Status: 429}, sdk.OutcomeNeedsPerson},
 		{"nobody listens", Agent{Name: "http"}, Fault{Message: "Post \"http://127.0.0.1:1\": dial tcp: connect: connection refused"}, sdk.OutcomeInfrastructure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, f := tt.agent.Decide(Evidence{Spoke: true, LastWord: Failure, Fault: tt.fault})
+			got, f := tt.agent.Decide(Evidence{WroteEvents: true, FinalStatus: Failure, Fault: tt.fault})
 			if got != tt.want || f == nil {
 				t.Errorf("outcome %q, want %q (%+v)", got, tt.want, f)
 			}
@@ -111,8 +111,8 @@ func FuzzDecide(f *testing.F) {
 	agent := Agent{Name: "x", Signs: []Sign{{Class: Setup, Texts: []string{"root"}}}}
 	f.Fuzz(func(t *testing.T, spoke bool, last uint8, word string, status int, text string, did bool, end uint8) {
 		e := Evidence{
-			Spoke: spoke, LastWord: []LastWord{None, Success, Failure}[last%3], Did: did, Printed: strings.Split(text, "\n"),
-			Fault: Fault{Words: []string{word}, Status: status, Message: text}, Process: []*Process{nil, exit0, exit1, kill9}[end%4], Now: noon,
+			WroteEvents: spoke, FinalStatus: []FinalStatus{None, Success, Failure}[last%3], Acted: did, PlainLines: strings.Split(text, "\n"),
+			Fault: Fault{Codes: []string{word}, Status: status, Message: text}, Process: []*Process{nil, exit0, exit1, kill9}[end%4], Now: noon,
 		}
 		outcome, trouble := agent.Decide(e)
 		if (outcome == sdk.OutcomeSucceeded) != (trouble == nil) {
@@ -134,7 +134,7 @@ func FuzzDecide(f *testing.F) {
 			}
 		}
 		e.Fault = Fault{}
-		if outcome, trouble := agent.Decide(e); !bad && did && (!spoke || e.LastWord == Success) && outcome != sdk.OutcomeSucceeded {
+		if outcome, trouble := agent.Decide(e); !bad && did && (!spoke || e.FinalStatus == Success) && outcome != sdk.OutcomeSucceeded {
 			t.Errorf("text alone made %q of a success: %v", outcome, trouble)
 		}
 	})

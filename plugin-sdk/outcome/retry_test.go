@@ -90,7 +90,7 @@ func TestRetryAfterOfAFault(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, f := Agent{}.Decide(Evidence{Spoke: true, LastWord: Failure, Fault: tt.fault, Now: noon})
+			_, f := Agent{}.Decide(Evidence{WroteEvents: true, FinalStatus: Failure, Fault: tt.fault, Now: noon})
 			if got := time.Duration(f.RetryAfterSeconds * float64(time.Second)); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}

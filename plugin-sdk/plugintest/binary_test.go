@@ -24,7 +24,7 @@ func TestBinary(t *testing.T) {
 		}
 		rows := map[string]verify.Result{}
 		plugintest.Binary(t, path, verify.Options{
-			Done: func(r verify.Row) { rows[r.ID] = r.Result },
+			OnRow: func(r verify.Row) { rows[r.ID] = r.Result },
 			Cases: verify.Cases{Providers: map[string]verify.ProviderCases{"echo": {
 				Free:    true,
 				Normal:  &verify.Attempt{Prompt: "hello"},

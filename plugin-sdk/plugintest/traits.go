@@ -16,9 +16,9 @@ const unknownModel = "plugintest-no-such-model"
 // traits returns the traits that the tested provider declares.
 func (s side) traits() sdk.ProviderTraits {
 	if t := s.description.Components[0].Provider; t != nil {
-		return t.Complete()
+		return t.WithDefaults()
 	}
-	return sdk.ProviderTraits{}.Complete()
+	return sdk.ProviderTraits{}.WithDefaults()
 }
 
 // full returns the case that shows every trait.

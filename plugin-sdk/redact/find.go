@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Found is the place of a secret in a text. It does not contain the secret.
-type Found struct {
+// Finding is the place of a secret in a text. It does not contain the secret.
+type Finding struct {
 	Line int    // first line of the secret, from 1
 	Rule string // name of the rule that found it, "variable NAME", or "pattern N"
 }
 
 // Find returns the secrets of a text in order.
-func (r *Redactor) Find(text string) []Found {
-	var all []Found
+func (r *Redactor) Find(text string) []Finding {
+	var all []Finding
 	line, at := 1, 0
 	for _, s := range r.spans(text) {
 		line += strings.Count(text[at:s.from], "\n")
 		at = s.from
-		all = append(all, Found{Line: line, Rule: s.rule})
+		all = append(all, Finding{Line: line, Rule: s.rule})
 	}
 	return all
 }

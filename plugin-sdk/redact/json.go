@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Care is the treatment of a value in a JSON document.
-type Care int
+// Treatment is the treatment of a value in a JSON document.
+type Treatment int
 
 // All is the zero value, for documents about which nothing is known.
 const (
-	All    Care = iota // redacts texts, and names of members that are secrets
-	Values             // redacts texts, keeps names of members
-	Leave              // keeps the value and everything in it
+	RedactAll    Treatment = iota // redacts texts, and names of members that are secrets
+	RedactValues                  // redacts texts, keeps names of members
+	Keep                          // keeps the value and everything in it
 )
 
 // JSON returns a JSON document with its texts redacted as by [Redactor.Field]; elements of a list
 // have the list's name. Numbers, order and white space stay unchanged. Invalid JSON is redacted as
 // text.
 func (r *Redactor) JSON(doc []byte) []byte {
-	return r.JSONFunc(doc, func([]string) Care { return All })
+	return r.JSONFunc(doc, func([]string) Treatment { return RedactAll })
 }
 
 // JSONFunc is [Redactor.JSON] with a callback for the treatment of each value. names are the
 // members that lead to the value, outermost first, without list indices; they are valid during the
 // call. The callback is called for each member of an object unless the object is left.
-func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Care) []byte {
+func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Treatment) []byte {
 	if r.certainlyClean(doc) {
 		return doc
 	}
@@ -78,7 +78,7 @@ func (r *Redactor) certainlyClean(doc []byte) bool {
 // walker walks a valid document and copies the changed values and the text before them.
 type walker struct {
 	redactor *Redactor
-	care     func([]string) Care
+	care     func([]string) Treatment
 	doc, out []byte
 	at       int // offset of the next byte
 	copied   int // number of document bytes already in out
@@ -96,7 +96,7 @@ func (w *walker) value() {
 		w.elements(care)
 	case '"':
 		from, text := w.readString()
-		if care != Leave {
+		if care != Keep {
 			name := ""
 			if len(w.names) > 0 {
 				name = w.names[len(w.names)-1]
@@ -110,8 +110,8 @@ func (w *walker) value() {
 	}
 }
 
-func (w *walker) members(care Care) {
-	if care == Leave {
+func (w *walker) members(care Treatment) {
+	if care == Keep {
 		w.skip()
 		return
 	}
@@ -122,7 +122,7 @@ func (w *walker) members(care Care) {
 			continue
 		}
 		from, name := w.readString()
-		if care == All {
+		if care == RedactAll {
 			w.replace(from, name, w.redactor.Text(name))
 		}
 		w.skipSpace()
@@ -134,8 +134,8 @@ func (w *walker) members(care Care) {
 	w.at++
 }
 
-func (w *walker) elements(care Care) {
-	if care == Leave {
+func (w *walker) elements(care Treatment) {
+	if care == Keep {
 		w.skip()
 		return
 	}

@@ -30,7 +30,7 @@ func TestJSON(t *testing.T) {
 			if got := string(r.JSON([]byte(tt.doc))); got != tt.own {
 				t.Errorf("own\n got %s\nwant %s", got, tt.own)
 			}
-			if got := string(r.Agent().JSON([]byte(tt.doc))); got != tt.agent {
+			if got := string(r.ForAgent().JSON([]byte(tt.doc))); got != tt.agent {
 				t.Errorf("agent\n got %s\nwant %s", got, tt.agent)
 			}
 		})
@@ -41,14 +41,14 @@ func TestJSONFunc(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	doc := `{"id":"xyzzy-plugh","left":{"a":["xyzzy-plugh","]"]},"names":{"xyzzy-plugh":"xyzzy-plugh"},"all":{"xyzzy-plugh":"xyzzy-plugh"}}`
 	want := `{"id":"xyzzy-plugh","left":{"a":["xyzzy-plugh","]"]},"names":{"xyzzy-plugh":"[REDACTED]"},"all":{"[REDACTED]":"[REDACTED]"}}`
-	got := r.JSONFunc([]byte(doc), func(names []string) redact.Care {
+	got := r.JSONFunc([]byte(doc), func(names []string) redact.Treatment {
 		switch {
 		case slices.Equal(names, []string{"id"}), len(names) > 0 && names[0] == "left":
-			return redact.Leave
+			return redact.Keep
 		case len(names) == 0, names[0] == "names":
-			return redact.Values
+			return redact.RedactValues
 		}
-		return redact.All
+		return redact.RedactAll
 	})
 	if string(got) != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
@@ -88,7 +88,7 @@ func TestCut(t *testing.T) {
 
 // The text of an agent has names and values, which stay; certain secrets are redacted.
 func TestAgent(t *testing.T) {
-	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).Agent()
+	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).ForAgent()
 	for text, want := range map[string]string{
 		`password = os.Getenv("PASSWORD")`:                                            `password = os.Getenv("PASSWORD")`,
 		"TOKEN=abc DB_PASSWORD=hunter2 Bearer abc.def-12345":                          "TOKEN=abc DB_PASSWORD=hunter2 Bearer abc.def-12345",
@@ -109,8 +109,8 @@ func TestAgent(t *testing.T) {
 }
 
 func TestMatching(t *testing.T) {
-	r := redact.New(nil).Matching([]*regexp.Regexp{regexp.MustCompile(`acme-[0-9]{4}`), regexp.MustCompile(`ticket (\w+) of`)})
-	for _, r := range []*redact.Redactor{r, r.Agent()} {
+	r := redact.New(nil).WithPatterns([]*regexp.Regexp{regexp.MustCompile(`acme-[0-9]{4}`), regexp.MustCompile(`ticket (\w+) of`)})
+	for _, r := range []*redact.Redactor{r, r.ForAgent()} {
 		if got, want := r.Text("acme-1234 and ticket T1000 of mine, acme-12"), "[REDACTED] and ticket [REDACTED] of mine, acme-12"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -121,9 +121,9 @@ func TestMatching(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).Agent().Matching([]*regexp.Regexp{regexp.MustCompile(`acme-[0-9]{4}`)})
+	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).ForAgent().WithPatterns([]*regexp.Regexp{regexp.MustCompile(`acme-[0-9]{4}`)})
 	text := "one\ntwo ghp_" + digits + "\n" + pem + "\n${A_TOKEN} xyzzy-plugh acme-1234\n"
-	want := []redact.Found{{2, "github-token"}, {3, "private-key"}, {7, "variable A_TOKEN"}, {7, "pattern 1"}}
+	want := []redact.Finding{{2, "github-token"}, {3, "private-key"}, {7, "variable A_TOKEN"}, {7, "pattern 1"}}
 	if got := r.Find(text); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

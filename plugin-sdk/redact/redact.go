@@ -28,14 +28,14 @@ type Redactor struct {
 type value struct{ text, name string }
 
 // New returns a redactor for the values of the variables ("NAME=value") whose names are [Secret].
-func New(environ []string) *Redactor { return (*Redactor)(nil).Knowing(environ) }
+func New(environ []string) *Redactor { return (*Redactor)(nil).WithVariables(environ) }
 
-// Knowing returns r with the values of further variables.
-func (r *Redactor) Knowing(environ []string) *Redactor {
+// WithVariables returns r with the values of further variables.
+func (r *Redactor) WithVariables(environ []string) *Redactor {
 	known := r.clone()
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if Secret(name) {
+		if IsSecretName(name) {
 			known.learn(name, value)
 		}
 	}
@@ -49,9 +49,9 @@ func (r *Redactor) Knowing(environ []string) *Redactor {
 	return known
 }
 
-// Matching returns r with further patterns, which apply to the texts of agents as well. The secret
+// WithPatterns returns r with further patterns, which apply to the texts of agents as well. The secret
 // is a pattern's last matched group, or the whole match.
-func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
+func (r *Redactor) WithPatterns(patterns []*regexp.Regexp) *Redactor {
 	more := r.clone()
 	for _, p := range patterns {
 		more.patterns = append(more.patterns, rule{name: fmt.Sprintf("pattern %d", len(more.patterns)+1), pattern: p})
@@ -59,9 +59,9 @@ func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
 	return more
 }
 
-// Sparing returns r without the values that occur in one of the texts, such as the project's path:
+// WithoutPublicValues returns r without the values that occur in one of the texts, such as the project's path:
 // these are public, and marks in them make them useless.
-func (r *Redactor) Sparing(texts ...string) *Redactor {
+func (r *Redactor) WithoutPublicValues(texts ...string) *Redactor {
 	fewer := r.clone()
 	fewer.values = slices.DeleteFunc(fewer.values, func(v value) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, v.text) })
@@ -69,9 +69,9 @@ func (r *Redactor) Sparing(texts ...string) *Redactor {
 	return fewer
 }
 
-// Agent returns r for the texts of agents. It redacts known values, keys with a known beginning and
+// ForAgent returns r for the texts of agents. It redacts known values, keys with a known beginning and
 // pattern matches, and does not guess by names.
-func (r *Redactor) Agent() *Redactor {
+func (r *Redactor) ForAgent() *Redactor {
 	weaker := r.clone()
 	weaker.forAgent = true
 	return weaker
@@ -139,7 +139,7 @@ func (r *Redactor) Tail(end string, size int) string {
 // Field returns the value of a field without its secrets. A secret name hides the whole value,
 // unless the text is an agent's.
 func (r *Redactor) Field(name, value string) string {
-	if !r.isAgent() && Secret(name) && !isPlain("", value) && value != "" && !reference.MatchString(value) {
+	if !r.isAgent() && IsSecretName(name) && !isPlain("", value) && value != "" && !reference.MatchString(value) {
 		return Mark
 	}
 	return r.Text(value)

@@ -182,9 +182,9 @@ func BenchmarkText(b *testing.B) {
 // Values in public texts are kept; other values are redacted.
 func TestSparing(t *testing.T) {
 	all := redact.New([]string{"DB_PASSWORD=runner", "A_TOKEN=v4lue-of-mine"})
-	spared := all.Sparing("/home/runner/shop", "")
+	spared := all.WithoutPublicValues("/home/runner/shop", "")
 	const text = "/home/runner/shop has v4lue-of-mine"
-	if got, want := spared.Agent().Text(text), "/home/runner/shop has [REDACTED]"; got != want {
+	if got, want := spared.ForAgent().Text(text), "/home/runner/shop has [REDACTED]"; got != want {
 		t.Errorf("got %s", got)
 	}
 	if got, want := all.Text(text), "/home/[REDACTED]/shop has [REDACTED]"; got != want {

@@ -87,7 +87,7 @@ func isWorkingDirectory(match, value string) bool {
 // isOpenMember exempts the members of objects whose names are not secret.
 func isOpenMember(match, value string) bool {
 	name, _, _ := strings.Cut(match[1:], `"`)
-	return !Secret(name) || isPlain(match, value)
+	return !IsSecretName(name) || isPlain(match, value)
 }
 
 // secretName matches names of secret values. "auth" is one, "author" is not.
@@ -98,5 +98,7 @@ var secretName = regexp.MustCompile(
 // and names of variables.
 var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|ID|TYPE|ASKPASS|ENV|NAME|VAR|VARIABLE)$`)
 
-// Secret reports whether the name of a variable or field marks its value as secret.
-func Secret(name string) bool { return secretName.MatchString(name) && !openName.MatchString(name) }
+// IsSecretName reports whether the name of a variable or field marks its value as secret.
+func IsSecretName(name string) bool {
+	return secretName.MatchString(name) && !openName.MatchString(name)
+}

@@ -34,8 +34,8 @@ func pieces(s *redact.Stream, text string, next func(left int) int) string {
 // whole.
 func TestStreamOfAnySplit(t *testing.T) {
 	strong := redact.New(environ)
-	weak := strong.Agent()
-	patterned := weak.Matching([]*regexp.Regexp{regexp.MustCompile(`word\s+word`)})
+	weak := strong.ForAgent()
+	patterned := weak.WithPatterns([]*regexp.Regexp{regexp.MustCompile(`word\s+word`)})
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		var b strings.Builder
@@ -69,7 +69,7 @@ func headless(text string) int {
 func FuzzStream(f *testing.F) {
 	f.Add("say xyzzy-plugh and correct horse! "+pem, uint8(3))
 	f.Add("sk-"+digits+" [REDACTED]${A}xyzzy-", uint8(1))
-	weak := redact.New(environ).Agent()
+	weak := redact.New(environ).ForAgent()
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
 		if len(text) > 30_000 {
 			return
@@ -99,7 +99,7 @@ func TestStreamHoldsBack(t *testing.T) {
 		{"a reference", []string{"use ${DEPLOY", "_TOKEN} now "}, []string{"use ", "${DEPLOY_TOKEN} now ", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := redact.New(environ).Agent().Stream()
+			s := redact.New(environ).ForAgent().Stream()
 			for i, p := range tt.pieces {
 				if got := s.Add(p); got != tt.want[i] {
 					t.Errorf("piece %d: got %q, want %q", i, got, tt.want[i])
@@ -115,7 +115,7 @@ func TestStreamHoldsBack(t *testing.T) {
 // A very long word is not held for ever, and secrets in it are found.
 func TestStreamIsBounded(t *testing.T) {
 	const window = 64 << 10
-	r := redact.New(environ).Agent()
+	r := redact.New(environ).ForAgent()
 	s := r.Stream()
 	blob := strings.Repeat("QUJD", 100_000)
 	out := 0
@@ -141,7 +141,7 @@ func TestStreamIsBounded(t *testing.T) {
 
 // BenchmarkStream redacts an agent's text in the pieces of a model.
 func BenchmarkStream(b *testing.B) {
-	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"}).Agent()
+	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"}).ForAgent()
 	text := strings.Repeat("compiled package number of many, all is well; ", 100)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

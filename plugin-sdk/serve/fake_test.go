@@ -51,7 +51,7 @@ func (p *fakeProvider) Validate(_ context.Context, req sdk.ValidateRequest) erro
 	return p.validate(req)
 }
 
-func (p *fakeProvider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+func (p *fakeProvider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	if p.examine == nil {
 		return nil, nil
 	}

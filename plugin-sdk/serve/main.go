@@ -67,9 +67,9 @@ func Logger(name string) hclog.Logger {
 	})
 }
 
-// Describe returns the plugin's description without serving it, for programs that contain the
+// Description returns the plugin's description without serving it, for programs that contain the
 // plugin. It returns an error if the plugin is invalid.
-func Describe(p sdk.Plugin) (sdk.Description, error) { return describe.Build(p) }
+func Description(p sdk.Plugin) (sdk.Description, error) { return describe.Build(p) }
 
 // answer handles the argument of a user or of the kernel's discovery.
 func answer(s *server, self, arg string, stdout, stderr io.Writer) int {

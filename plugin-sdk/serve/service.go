@@ -51,12 +51,12 @@ func (s *pluginService) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.
 		return &pb.ExamineResponse{Failure: wire.FailurePB(failure.From(err))}, nil
 	}
 	response := &pb.ExamineResponse{}
-	impl, ok := c.impl.(sdk.Examiner)
+	impl, ok := c.impl.(sdk.Diagnoser)
 	if !ok {
 		return response, nil
 	}
 	err = s.server.unary(ctx, c, func(ctx context.Context) error {
-		findings, err := impl.Examine(ctx, wire.FromExamine(m))
+		findings, err := impl.Diagnose(ctx, wire.FromExamine(m))
 		for _, f := range findings {
 			response.Findings = append(response.Findings, wire.FindingPB(f))
 		}

@@ -93,7 +93,7 @@ func complete(d sdk.Description) sdk.Description {
 			if c.Provider != nil {
 				traits = *c.Provider
 			}
-			traits = traits.Complete()
+			traits = traits.WithDefaults()
 			d.Components[i].Provider = &traits
 		}
 	}

@@ -44,8 +44,8 @@ type Options struct {
 	// Host returns a command that only calls [ServeHost], as a host to be killed. Without it the
 	// row parent-death is not applicable.
 	Host func() *exec.Cmd
-	// Done is called after each row, in the order in which rows end. Default: nil.
-	Done func(Row)
+	// OnRow is called after each row, in the order in which rows end. Default: nil.
+	OnRow func(Row)
 
 	// Tests shorten the silence, the bytes of the row large, and the calls of the row leak.
 	silence time.Duration
@@ -247,12 +247,12 @@ func (t *trial) runCheck(ctx context.Context, c check, component sdk.Component, 
 }
 
 func (t *trial) report(row *Row) {
-	if t.opts.Done == nil || !isRequested(*row, t.opts.Only) {
+	if t.opts.OnRow == nil || !isRequested(*row, t.opts.Only) {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.opts.Done(*row)
+	t.opts.OnRow(*row)
 }
 
 // finding is the result of a row.

@@ -14,7 +14,7 @@ import (
 const unknownModel = "verify-no-such-model"
 
 func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
-	traits := c.Provider.Complete()
+	traits := c.Provider.WithDefaults()
 	closed := traits.ModelChoice != sdk.ModelsAny
 	if m := traits.DefaultModel; m != "" && closed && !slices.Contains(traits.Models, m) {
 		return fail("list the default model", "default_model %q is none of the models", m)
@@ -64,7 +64,7 @@ func checkUsage(ctx context.Context, t *trial, c sdk.Component) finding {
 	if err != nil {
 		return fail("see the row success", "%s", s.explain(ctx, err))
 	}
-	traits := c.Provider.Complete()
+	traits := c.Provider.WithDefaults()
 	for _, figure := range []struct {
 		name    string
 		claimed sdk.Reporting
@@ -119,7 +119,7 @@ func checkTraits(ctx context.Context, t *trial, c sdk.Component) finding {
 	if fault := callFaults(p); fault != "" {
 		return fail("report an id and a result for each tool call", "%s", fault)
 	}
-	traits := c.Provider.Complete()
+	traits := c.Provider.WithDefaults()
 	var shown []string
 	for _, trait := range []struct {
 		name          string
@@ -172,7 +172,7 @@ func callFaults(p performance) string {
 // checkDenied denies every gated call of the full case. The outcome of the attempt does not matter.
 func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 	const do = "do not make a call that is denied; report it by tool_result with status denied"
-	if !c.Provider.Complete().GatedTools {
+	if !c.Provider.WithDefaults().GatedTools {
 		return skip("", "it does not declare gated_tools")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()
@@ -206,7 +206,7 @@ func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 // one. A provider that starts over repeats calls or uses another conversation.
 func checkResume(ctx context.Context, t *trial, c sdk.Component) finding {
 	const do = "resume from the checkpoint in start.resume: repeat no finished call, and keep the conversation"
-	if !c.Provider.Complete().Resume {
+	if !c.Provider.WithDefaults().Resume {
 		return skip("", "it does not declare resume")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()

@@ -199,7 +199,7 @@ func TestMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf("measured = cliagent.Measured{Version: %q,", cli.Version); !strings.Contains(string(text), want) {
+		if want := fmt.Sprintf("measured = cliagent.TestedVersion{Version: %q,", cli.Version); !strings.Contains(string(text), want) {
 			t.Errorf("plugin %s does not have %s", plugin, want)
 		}
 	}

@@ -42,8 +42,8 @@ type Metadata struct {
 // firstVersion is the version of an artifact without a version, in its contract or its envelope.
 const firstVersion = "1.0"
 
-// MetaOf returns the envelope's head for a node's artifact.
-func MetaOf(n *plan.Node, created time.Time) Meta {
+// NewMeta returns the envelope's head for a node's artifact.
+func NewMeta(n *plan.Node, created time.Time) Meta {
 	m := Meta{StageName: n.ID, ArtifactType: "generic", Version: firstVersion, CreatedAt: created.UTC().Truncate(time.Second)}
 	if n.Artifact != nil && n.Artifact.Type != "" {
 		m.ArtifactType = n.Artifact.Type
@@ -57,7 +57,7 @@ func MetaOf(n *plan.Node, created time.Time) Meta {
 // Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
 // node's newest, for people.
 func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
-	visit, newest, err := store.Artifact(p, at)
+	visit, newest, err := store.ArtifactFiles(p, at)
 	if err != nil {
 		return event.Ref{}, err
 	}
@@ -165,8 +165,8 @@ func versionFaults(version any, contract *plan.Artifact) []schema.Fault {
 	}}
 }
 
-// Of refuses an artifact of another major version than the contract's.
-func (a Artifact) Of(contract *plan.Artifact) error {
+// CheckVersion refuses an artifact of another major version than the contract's.
+func (a Artifact) CheckVersion(contract *plan.Artifact) error {
 	want := contractVersion(contract)
 	if major(a.Meta.Version) != major(want) {
 		return failure.New(failure.ResultInvalid, "the artifact of %s has version %s, but its contract has %s", a.Meta.StageName, a.Meta.Version, want)

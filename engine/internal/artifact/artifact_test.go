@@ -278,7 +278,7 @@ func TestKeep(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Artifact: &plan.Artifact{Type: "task_plan", Version: "2.3"}}}}
 	made := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	a := Artifact{
-		Meta: MetaOf(&p.Nodes[0], made), Data: map[string]any{"goal": "x: y\n\n z", "n": []any{1, nil, map[string]any{"yes": "no"}}, "Upper": 0.5},
+		Meta: NewMeta(&p.Nodes[0], made), Data: map[string]any{"goal": "x: y\n\n z", "n": []any{1, nil, map[string]any{"yes": "no"}}, "Upper": 0.5},
 		Metadata: Metadata{PipelineID: "PL-1", Iteration: 2, TokensUsed: 7, DurationSeconds: 1.25},
 	}
 	ref, err := Write(d, p, event.Location{Node: "0", Visit: 3, Run: 1, Iteration: 2}, a)
@@ -316,7 +316,7 @@ func TestKeep(t *testing.T) {
 func TestMetaOf(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	want := Meta{StageName: "n", ArtifactType: "generic", Version: "1.0", CreatedAt: time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)}
-	if diff := cmp.Diff(want, MetaOf(&plan.Node{ID: "n"}, made)); diff != "" {
+	if diff := cmp.Diff(want, NewMeta(&plan.Node{ID: "n"}, made)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -330,7 +330,7 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	plain, err := Parse([]byte("a: 1"))
-	if err != nil || plain.Of(nil) != nil || plain.Of(&plan.Artifact{Version: "1.7"}) != nil || plain.Of(&plan.Artifact{Version: "2.0"}) == nil {
+	if err != nil || plain.CheckVersion(nil) != nil || plain.CheckVersion(&plan.Artifact{Version: "1.7"}) != nil || plain.CheckVersion(&plan.Artifact{Version: "2.0"}) == nil {
 		t.Errorf("%+v, %v", plain, err)
 	}
 	for _, text := range []string{"[1]", "a: [", "_artifact_meta: 3", "_metadata: {iteration: x}", `_artifact_meta: {created_at: yesterday}`} {
@@ -388,7 +388,7 @@ func TestKeepLarge(t *testing.T) {
 		list[i] = map[string]any{"id": i}
 	}
 	odd := "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀"
-	a := Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
+	a := Artifact{Meta: NewMeta(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
 	ref, err := Write(d, p, event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
 	if err != nil || ref.Size < minJSONBytes {
 		t.Fatalf("%+v, %v", ref, err)
@@ -414,7 +414,7 @@ func TestKeepMany(t *testing.T) {
 	for i := range list {
 		list[i] = i % 10
 	}
-	ref, err := Write(d, p, event.Location{Node: "0"}, Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
+	ref, err := Write(d, p, event.Location{Node: "0"}, Artifact{Meta: NewMeta(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
 	if err != nil || ref.Size > minJSONBytes {
 		t.Fatalf("%+v, %v", ref, err)
 	}

@@ -20,10 +20,10 @@ type Input struct {
 	contract *plan.Artifact // of the node that made it, nil for one that passes on another node's artifact
 }
 
-// InputOf returns the input artifact of the node at a location: that of the node in inputs.from; else of the node
+// FindInput returns the input artifact of the node at a location: that of the node in inputs.from; else of the node
 // that the run came from; else of the nearest earlier node in its list; else its pipeline's start artifact. False if
 // none has one.
-func InputOf(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Input, bool) {
+func FindInput(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Input, bool) {
 	siblings, position := p.Siblings(at.Outer())
 	inputAt := func(i int) (Input, bool) {
 		if i < 0 {
@@ -65,22 +65,22 @@ func StartArtifact(p *plan.Plan, st state.State, path string) (event.Ref, bool) 
 func (in Input) Load(d *store.Dir) (Artifact, error) {
 	a, err := Load(d, in.Ref)
 	if err == nil && in.contract != nil {
-		err = a.Of(in.contract)
+		err = a.CheckVersion(in.contract)
 	}
 	return a, err
 }
 
-// Effective is the effective input of a node: the fields of its input artifact over those of its pipeline's start
+// NodeInput is the effective input of a node: the fields of its input artifact over those of its pipeline's start
 // artifact. requires, skip_when, carry, defaults_from and wraps read it.
-type Effective struct {
+type NodeInput struct {
 	From string         // as in [Input]; "" without any artifact
 	Data map[string]any // never nil; the caller may change the map, but not the values in it
 }
 
-// EffectiveInput reads the effective input of the node at a location. The error is about an unreadable artifact.
-func EffectiveInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Effective, error) {
-	e := Effective{Data: map[string]any{}}
-	in, has := InputOf(p, st, n, at)
+// ReadNodeInput reads the effective input of the node at a location. The error is about an unreadable artifact.
+func ReadNodeInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Location) (NodeInput, error) {
+	e := NodeInput{Data: map[string]any{}}
+	in, has := FindInput(p, st, n, at)
 	if !has {
 		return e, nil
 	}

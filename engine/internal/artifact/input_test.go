@@ -58,10 +58,10 @@ func TestInputOf(t *testing.T) {
 			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {From: "2"}}},
 		},
 		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {From: "1"}}}},
-		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Input: began, Given: map[string]event.Ref{"1": {Path: "g"}}}},
+		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Input: began, SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}}},
 		{
 			name: "made, though given", node: "2", from: "execute", path: "e",
-			state: state.State{Given: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}},
+			state: state.State{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}},
 		},
 		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p")}}},
 		{
@@ -77,7 +77,7 @@ func TestInputOf(t *testing.T) {
 			if tt.inputs != "" {
 				n.Inputs = plan.Inputs{"from": json.RawMessage(`"` + tt.inputs + `"`)}
 			}
-			in, has := InputOf(p, tt.state, n, event.Location{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
+			in, has := FindInput(p, tt.state, n, event.Location{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
 			if has != (tt.from != "") || has && (in.From != tt.from || in.Ref.Path != tt.path) {
 				t.Errorf("%+v, %v", in, has)
 			}
@@ -105,20 +105,20 @@ func TestEffectiveInput(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		state state.State
-		want  Effective
+		want  NodeInput
 		fault string
 	}{
-		{name: "nothing", want: Effective{Data: map[string]any{}}},
-		{name: "the run's input", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
+		{name: "nothing", want: NodeInput{Data: map[string]any{}}},
+		{name: "the run's input", state: state.State{Input: &began}, want: NodeInput{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
 		{
 			name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
-			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
+			want: NodeInput{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
 		},
 		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, but its contract has 2.1"},
 		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "differs from the recorded file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := EffectiveInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})
+			got, err := ReadNodeInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})
 			if tt.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fault) {
 					t.Errorf("%v", err)

@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Demanded returns the fields that a node requires of its effective input: those for the input's node and those for
+// RequiredFields returns the fields that a node requires of its effective input: those for the input's node and those for
 // any node. Those for the start count if the run began with this node and there is no other artifact.
-func (e Effective) Demanded(requires map[string][]string, began bool) []string {
+func (e NodeInput) RequiredFields(requires map[string][]string, began bool) []string {
 	var fields []string
 	switch {
 	case e.From == plan.RequiresStart && began:
@@ -29,8 +29,8 @@ func (e Effective) Demanded(requires map[string][]string, began bool) []string {
 	return once
 }
 
-// Lacks returns the fields that the effective input lacks, and those that are null.
-func (e Effective) Lacks(fields []string) (missing, null []string) {
+// MissingFields returns the fields that the effective input lacks, and those that are null.
+func (e NodeInput) MissingFields(fields []string) (missing, null []string) {
 	for _, field := range fields {
 		switch v, there := Lookup(e.Data, field); {
 		case !there:
@@ -42,8 +42,8 @@ func (e Effective) Lacks(fields []string) (missing, null []string) {
 	return missing, null
 }
 
-// Unfit returns the error of an effective input that lacks fields which the node requires.
-func (e Effective) Unfit(node string, missing []string) error {
+// RequirementError returns the error of an effective input that lacks fields which the node requires.
+func (e NodeInput) RequirementError(node string, missing []string) error {
 	faults := make([]schema.Fault, len(missing))
 	for i, field := range missing {
 		faults[i] = schema.Fault{Path: "$." + field, Code: schema.CodeMissing, Message: fmt.Sprintf("is missing: %s requires it of %s", node, e.Name())}
@@ -57,7 +57,7 @@ func (e Effective) Unfit(node string, missing []string) error {
 }
 
 // Name returns the input's name for messages.
-func (e Effective) Name() string {
+func (e NodeInput) Name() string {
 	if e.From == plan.RequiresStart {
 		return "the run's input"
 	}
@@ -66,7 +66,7 @@ func (e Effective) Name() string {
 
 // SkippedArtifact returns the artifact of a skipped node: the carried fields of its contract, then its defaults
 // (defaults_from) for missing fields. It shares values with the input.
-func (e Effective) SkippedArtifact(contract *plan.Artifact) map[string]any {
+func (e NodeInput) SkippedArtifact(contract *plan.Artifact) map[string]any {
 	data := map[string]any{}
 	Carry(data, e.Data, contract)
 	for target, source := range contract.DefaultsFrom {

@@ -49,12 +49,12 @@ func StartMeta(created time.Time) Meta {
 }
 
 // WriteStart stores the run's start artifact.
-func WriteStart(d *store.Dir, a Artifact) (event.Ref, error) { return a.write(d, store.StartArtifact) }
+func WriteStart(d *store.Dir, a Artifact) (event.Ref, error) { return a.write(d, store.InputArtifact) }
 
-// WriteGiven stores an artifact that the user supplies in place of that of the node at path, as [Write] does for a
+// WriteSupplied stores an artifact that the user supplies in place of that of the node at path, as [Write] does for a
 // node's own.
-func WriteGiven(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.Ref, error) {
-	supplied, newest, err := store.GivenArtifact(p, path)
+func WriteSupplied(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.Ref, error) {
+	supplied, newest, err := store.InitialArtifact(p, path)
 	if err != nil {
 		return event.Ref{}, err
 	}

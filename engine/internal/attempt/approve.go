@@ -35,7 +35,7 @@ func (x *exchange) decide(ctx context.Context, c sdk.ToolCall, intent *event.Too
 		intent.Verdict, intent.Reason, intent.Question, intent.Rule = recorded.Verdict, recorded.Reason, recorded.Question, recorded.Rule
 		return nil
 	}
-	policy := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals
+	policy := x.attempt.Plan.EffectivePolicy(x.attempt.node).Approvals
 	r := approval.Decide(policy, c, x.approvalContext)
 	if r.Approval == plan.ApprovalPrompt {
 		answer, err := x.askUser(ctx, c, *intent, r.Rule)
@@ -95,7 +95,7 @@ func (x *exchange) askUser(ctx context.Context, c sdk.ToolCall, intent event.Too
 	if err := x.addPreview(c, &d); err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
-	if limit := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals.Timeout; limit > 0 {
+	if limit := x.attempt.Plan.EffectivePolicy(x.attempt.node).Approvals.Timeout; limit > 0 {
 		due := time.Now().Add(seconds(limit))
 		d.Due = &due
 	}
@@ -182,5 +182,5 @@ func (x *exchange) recordedIntent(id string) (event.ToolCallData, bool) {
 // mayAskUser reports whether the user may be asked about calls of the provider.
 func (a *attempt) mayAskUser(p sdk.Provider) bool {
 	traits := p.Describe().Provider
-	return traits != nil && traits.GatedTools && approval.MayAsk(a.Plan.PolicyOf(a.node).Approvals, a.state.Waits)
+	return traits != nil && traits.GatedTools && approval.MayAsk(a.Plan.EffectivePolicy(a.node).Approvals, a.state.Waits)
 }

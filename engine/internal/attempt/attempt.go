@@ -57,15 +57,15 @@ type Runner struct {
 	Live func(Report)
 	// Ready runs before the agent starts. It returns when the files that the agent may read are there.
 	Ready func()
-	// Finds holds the secrets already reported in the run. Default: each attempt reports all its secrets.
-	Finds *SecretDedup
-	// Accepted guards the published files of a retry against the abandoned attempt. Optional.
-	Accepted *PublishedFiles
-	// Began is the time when this kernel opened the session. Files that earlier attempts write after it are late.
-	Began time.Time
-	// Contested says that an older kernel may still run the session. Then first attempts get private directories,
+	// Secrets holds the secrets already reported in the run. Default: each attempt reports all its secrets.
+	Secrets *SecretDedup
+	// Published guards the published files of a retry against the abandoned attempt. Optional.
+	Published *PublishedFiles
+	// OpenedAt is the time when this kernel opened the session. Files that earlier attempts write after it are late.
+	OpenedAt time.Time
+	// PossiblyFenced says that an older kernel may still run the session. Then first attempts get private directories,
 	// too.
-	Contested bool
+	PossiblyFenced bool
 }
 
 // Report is the latest report of an agent, for live views.

@@ -143,7 +143,7 @@ func TestAttemptCompletes(t *testing.T) {
 	}
 	in, out := int64(10), int64(20)
 	want := event.IterationCompleteData{
-		Decision: "continue", Ask: "stop", Reason: "all of it", Stage: "build", Summary: "done", FilesTouched: []string{"a.go"},
+		Decision: "continue", AgentDecision: "stop", Reason: "all of it", Stage: "build", Summary: "done", FilesTouched: []string{"a.go"},
 		Signals: event.Signals{Risk: "low", Notes: "all of it"}, Model: "m1-really", Usage: &event.Usage{InputTokens: &in, OutputTokens: &out},
 	}
 	want.Result, want.Output, want.DurationMS = d.Result, d.Output, d.DurationMS

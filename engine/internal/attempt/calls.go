@@ -85,7 +85,7 @@ func (a *attempt) writeArtifactCall() error {
 	if len(calls) == 0 {
 		return nil
 	}
-	args := a.Redactor.Agent().JSON(calls[len(calls)-1].args)
+	args := a.Redactor.ForAgent().JSON(calls[len(calls)-1].args)
 	return a.Dir.Replace(a.iteration.ArtifactCall(), append(args, '\n'))
 }
 

@@ -36,7 +36,7 @@ func (a *attempt) writeOutput(failed bool) (*event.Ref, error) {
 	if raw == "" {
 		raw, _ = a.exchange.text.Text()
 	}
-	text, cut := output.Clean(a.Redactor.Agent().Text(raw))
+	text, cut := output.Clean(a.Redactor.ForAgent().Text(raw))
 	if cut {
 		a.log.Warn("output was cut", "limit_bytes", output.Limit)
 	}
@@ -133,7 +133,7 @@ func (a *attempt) syncArtifact() error {
 // contract still has to be evaluated.
 func (a *attempt) completionEvent(r result.Reading, ref event.Ref, out *event.Ref) (event.Event, error) {
 	data := event.AttemptCompleteData{
-		Decision: r.Decision, Ask: r.Ask, Result: ref, Output: out, Usage: a.usage(),
+		Decision: r.Decision, AgentDecision: r.Ask, Result: ref, Output: out, Usage: a.usage(),
 		Model: event.Truncate(a.result.Model, event.MaxName), AgentVersion: event.Truncate(a.result.AgentVersion, event.MaxName),
 		DurationMS: time.Since(a.started).Milliseconds(),
 	}
@@ -244,11 +244,11 @@ func (a *attempt) explainMissingResult(err error) error {
 
 // failureEvent writes the failure to the iteration's directory and returns the error event.
 func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
-	d := event.FailureOf(err)
+	d := event.NewFailureData(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = a.node.ID, a.node.ID, a.command.Location.Iteration, a.command.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + a.state.Session
 	d.Collateral, d.Escalate, d.Usage = a.Uncharged != nil && a.Uncharged(err), errors.Is(err, errUnanswered), a.usage()
-	if over := (*schedule.Overrun)(nil); errors.As(err, &over) {
+	if over := (*schedule.GuardrailError)(nil); errors.As(err, &over) {
 		d.ResumeCommand = over.Failure.ResumeCommand
 	}
 	if a.result.ExitCode != 0 {
@@ -314,7 +314,7 @@ const (
 // its result. The caller adds the outcome.
 func NewIterationComplete(name string, last event.AttemptCompleteData, r result.Reading) event.IterationCompleteData {
 	return event.IterationCompleteData{
-		Decision: last.Decision, Reason: truncateText(r.Reason), Ask: last.Ask, Stage: name, Summary: truncateText(r.Result.Summary),
+		Decision: last.Decision, Reason: truncateText(r.Reason), AgentDecision: last.AgentDecision, Stage: name, Summary: truncateText(r.Result.Summary),
 		FilesTouched: truncateList(r.Result.Work.FilesTouched), ItemsCompleted: truncateList(r.Result.Work.ItemsCompleted),
 		Signals: event.Signals{
 			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: truncateText(r.Result.Signals.Risk), Notes: truncateText(r.Result.Signals.Notes),

@@ -24,7 +24,7 @@ func TestAttemptUnderAContract(t *testing.T) {
 	}
 	in, out := int64(10), int64(20)
 	want := event.AttemptCompleteData{
-		Decision: "continue", Ask: "stop", Result: d.Result, Output: d.Output, Usage: &event.Usage{InputTokens: &in, OutputTokens: &out}, Model: "m1-really", DurationMS: d.DurationMS,
+		Decision: "continue", AgentDecision: "stop", Result: d.Result, Output: d.Output, Usage: &event.Usage{InputTokens: &in, OutputTokens: &out}, Model: "m1-really", DurationMS: d.DurationMS,
 	}
 	if diff := cmp.Diff(want, d); diff != "" || d.Output == nil {
 		t.Error(diff)

@@ -54,9 +54,9 @@ type exchange struct {
 func newExchange(ctx context.Context, cancel func(error), a *attempt, paths sdk.Paths) *exchange {
 	x := &exchange{
 		attempt: a, replayedCalls: map[string]state.Call{}, inFlight: map[string]inFlightCall{}, cancel: cancel, pause: func() func() { return pluginhost.PauseCallTimeout(ctx) },
-		raw:      streamFile{store: a.Dir, name: a.privateDir() + "/stream.jsonl", redactor: a.Redactor.Agent().Stream()},
-		stderr:   streamFile{store: a.Dir, name: a.privateDir() + "/stderr.txt", redactor: a.Redactor.Agent().Stream()},
-		liveText: a.Redactor.Agent().Stream(),
+		raw:      streamFile{store: a.Dir, name: a.privateDir() + "/stream.jsonl", redactor: a.Redactor.ForAgent().Stream()},
+		stderr:   streamFile{store: a.Dir, name: a.privateDir() + "/stderr.txt", redactor: a.Redactor.ForAgent().Stream()},
+		liveText: a.Redactor.ForAgent().Stream(),
 		approvalContext: approval.Context{
 			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{paths.Context, paths.InputArtifact},
 			Reports: []string{paths.Result, paths.Status, paths.Progress, paths.Output, paths.Artifact, paths.Attempt},

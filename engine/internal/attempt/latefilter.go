@@ -45,10 +45,10 @@ func (c *lateFilter) countLate(kind string, bytes int, tool string) (late, close
 func (c *lateFilter) add(kind string, bytes int, tool string) event.LateDeliveryData {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.late, func(d event.LateDeliveryData) bool { return d.What == kind })
+	i := slices.IndexFunc(c.late, func(d event.LateDeliveryData) bool { return d.Kind == kind })
 	if i < 0 {
 		i = len(c.late)
-		c.late = append(c.late, event.LateDeliveryData{What: kind, GivenUp: c.reason})
+		c.late = append(c.late, event.LateDeliveryData{Kind: kind, GivenUp: c.reason})
 	}
 	d := &c.late[i]
 	d.Count++
@@ -151,9 +151,9 @@ func (c *lateFilter) countLateResult(r sdk.ExecuteResult, err error) {
 
 // recordLateDelivery records a delivery that came after the attempt was abandoned.
 func (a *attempt) recordLateDelivery(d event.LateDeliveryData) {
-	if d.Of == 0 {
-		d.Of = a.command.Attempt
+	if d.Attempt == 0 {
+		d.Attempt = a.command.Attempt
 	}
-	a.log.Warn("refused a late delivery of an abandoned attempt", "what", d.What, "path", d.Path, "of", d.Of)
+	a.log.Warn("refused a late delivery of an abandoned attempt", "what", d.Kind, "path", d.Path, "of", d.Attempt)
 	a.recordInfo(context.Background(), event.LateDelivery, d)
 }

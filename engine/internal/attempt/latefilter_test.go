@@ -62,9 +62,9 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 	why := string(failure.IterationTimeout)
 	want := []event.LateDeliveryData{
-		{What: event.LateOutput, Of: 1, GivenUp: why, Count: 1, Bytes: 5},
-		{What: event.LateToolCall, Of: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
-		{What: event.LateResult, Of: 1, GivenUp: why, Count: 1},
+		{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 5},
+		{Kind: event.LateToolCall, Attempt: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
+		{Kind: event.LateResult, Attempt: 1, GivenUp: why, Count: 1},
 	}
 	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
 		t.Error(diff)
@@ -81,7 +81,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err := kept.Checkpoint(t.Context(), sdk.Checkpoint{Blob: []byte("x")}); err == nil {
 		t.Error("a checkpoint was saved after the end")
 	}
-	want = append(want, event.LateDeliveryData{What: event.LateOutput, Of: 1, GivenUp: why, Count: 1, Bytes: 13})
+	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
 	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
 		t.Error(diff)
 	}
@@ -104,7 +104,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
 	})
-	b.maker.Accepted = &PublishedFiles{}
+	b.maker.Published = &PublishedFiles{}
 	b.failure(b.run(t.Context(), 1, 1))
 	e := b.run(t.Context(), 1, 2)
 	d, err := event.Decode[event.IterationCompleteData](e)
@@ -129,7 +129,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 	var got []string
 	for _, d := range b.lateDeliveries() {
-		got = append(got, d.What+" "+d.Path)
+		got = append(got, d.Kind+" "+d.Path)
 	}
 	path := "stage-00-build/iterations/001/result.json"
 	if diff := cmp.Diff([]string{"file " + path, "file " + path}, got); diff != "" {
@@ -152,7 +152,7 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 				path = req.Paths.Result
 				return sdk.ExecuteResult{}, writeAll(map[string]string{path: `{"summary":"mine"}`})
 			})
-			b.maker.Began, b.maker.Contested = time.Now(), tt.contested
+			b.maker.OpenedAt, b.maker.PossiblyFenced = time.Now(), tt.contested
 			it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
 			if err := os.MkdirAll(it, 0o755); err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			at := b.maker.Began.Add(tt.written)
+			at := b.maker.OpenedAt.Add(tt.written)
 			if err := os.Chtimes(it+"/result.json", at, at); err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func (a *attempt) chooseOutputDir() store.Iteration {
 			n = saved
 		}
 	}
-	if n > 1 || a.Contested {
+	if n > 1 || a.PossiblyFenced {
 		return store.Iteration(a.iteration.Attempt(n))
 	}
 	return a.iteration
@@ -107,7 +107,7 @@ func (a *attempt) refuseLateFile(name string, number int, inTheWay bool) {
 			return
 		}
 	}
-	a.recordLateDelivery(event.LateDeliveryData{What: event.LateFile, Of: number, GivenUp: a.previousTry.failureKind(), Path: name, Kept: optionalRef(a.Dir, kept)})
+	a.recordLateDelivery(event.LateDeliveryData{Kind: event.LateFile, Attempt: number, GivenUp: a.previousTry.failureKind(), Path: name, KeptFile: optionalRef(a.Dir, kept)})
 }
 
 // optionalRef returns a reference to a file, nil if the file cannot be read.
@@ -176,7 +176,7 @@ func (a *attempt) publishRetry(normal []byte, out *event.Ref) error {
 	}
 	to := reportFiles(a.iteration)
 	for i, name := range reportFiles(a.outputDir) {
-		a.Accepted.add(a, to[i], name)
+		a.Published.add(a, to[i], name)
 	}
 	if out == nil {
 		return nil
@@ -189,7 +189,7 @@ func (a *attempt) publishRetry(normal []byte, out *event.Ref) error {
 	if err := a.Dir.Replace(own, text); err != nil {
 		return err
 	}
-	a.Accepted.add(a, out.Path, own)
+	a.Published.add(a, out.Path, own)
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (a *attempt) archiveFile(name, to string) error {
 		return err
 	}
 	if a.previousTry != nil && written.After(a.previousTry.endedAt) {
-		a.recordLateDelivery(event.LateDeliveryData{What: event.LateFile, Of: a.previousTry.Attempt, GivenUp: a.previousTry.failureKind(), Path: name, Kept: optionalRef(a.Dir, to)})
+		a.recordLateDelivery(event.LateDeliveryData{Kind: event.LateFile, Attempt: a.previousTry.Attempt, GivenUp: a.previousTry.failureKind(), Path: name, KeptFile: optionalRef(a.Dir, to)})
 	}
 	return nil
 }

@@ -17,13 +17,13 @@ import (
 // of an earlier attempt, and reports that attempt's changes.
 func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	var err error
-	if a.dir, err = store.At(a.Plan, a.command.Location); err != nil {
+	if a.dir, err = store.NodeAt(a.Plan, a.command.Location); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
 	a.iteration = a.dir.Iteration(a.command.Location.Iteration)
 	a.outputDir = a.chooseOutputDir()
 	a.Restore(ctx, a.record)
-	a.Accepted.forget(a.iteration)
+	a.Published.forget(a.iteration)
 	fresh, err := a.Dir.MkdirNew(string(a.iteration)) // a fresh directory is empty
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
@@ -67,9 +67,9 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	if promptErr != nil {
 		return sdk.ExecuteRequest{}, promptErr
 	}
-	a.outputWrite.Go(func() { _ = a.Dir.Anchor(string(a.iteration)) }) // concurrently with the agent; later writes report their own errors
+	a.outputWrite.Go(func() { _ = a.Dir.SyncParents(string(a.iteration)) }) // concurrently with the agent; later writes report their own errors
 	a.recordPromptBudget(ctx, data)
-	data.prompt = a.Redactor.Agent().Text(data.prompt)
+	data.prompt = a.Redactor.ForAgent().Text(data.prompt)
 	return a.request(c.Paths, data)
 }
 
@@ -127,7 +127,7 @@ func (a *attempt) supersededPath(name string) string {
 func (a *attempt) ensureProgress() (string, error) {
 	switch at := a.command.Location; {
 	case at.Branch != "":
-		scope, err := store.Provider(a.Plan, at)
+		scope, err := store.ProviderAt(a.Plan, at)
 		if err != nil {
 			return "", err
 		}

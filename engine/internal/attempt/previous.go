@@ -55,7 +55,7 @@ func (a *attempt) findPrevious() (*previousAttempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &previousAttempt{startedAt: context.ModTime(), endedAt: a.Began}
+	s := &previousAttempt{startedAt: context.ModTime(), endedAt: a.OpenedAt}
 	for line := range bytes.Lines(text) {
 		var r record
 		if json.Unmarshal(line, &r) == nil && r.Attempt > 0 {
@@ -104,7 +104,7 @@ func (a *attempt) reportWorkspaceChanges(ctx context.Context) {
 	}
 	changes, partial := workspace.Since(ctx, a.Project, s.startedAt)
 	d := event.AttemptSupersededData{
-		Of: s.Attempt, Epoch: s.Epoch, GivenUp: s.failureKind(), Partial: partial, Shared: a.command.Location.Branch != "",
+		Attempt: s.Attempt, Epoch: s.Epoch, GivenUp: s.failureKind(), Partial: partial, Shared: a.command.Location.Branch != "",
 		Head: workspace.HeadSince(a.Project.Path(), s.startedAt),
 	}
 	d.Changed, d.More = changedPaths(changes)
@@ -120,12 +120,12 @@ func (a *attempt) reportWorkspaceChanges(ctx context.Context) {
 		}
 	}
 	if len(late) > 0 {
-		l := event.LateDeliveryData{What: event.LateFiles, Of: s.Attempt, GivenUp: s.failureKind()}
+		l := event.LateDeliveryData{Kind: event.LateFiles, Attempt: s.Attempt, GivenUp: s.failureKind()}
 		l.Files, l.More = changedPaths(late)
 		a.recordLateDelivery(l)
 	}
 	if h := workspace.HeadSince(a.Project.Path(), s.endedAt.Add(time.Second)); h != nil { // git's log has whole seconds
-		a.recordLateDelivery(event.LateDeliveryData{What: event.LateCommit, Of: s.Attempt, GivenUp: s.failureKind(), Head: h})
+		a.recordLateDelivery(event.LateDeliveryData{Kind: event.LateCommit, Attempt: s.Attempt, GivenUp: s.failureKind(), Head: h})
 	}
 }
 

@@ -108,7 +108,7 @@ func (a *attempt) promptVars(paths inputs.Paths, userContext string) prompt.Vars
 	v := prompt.Vars{
 		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		OutputPath: a.declaredPath(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), userContext), "\n"),
+		OutputPath: a.declaredPath(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.EffectiveContext(a.node), userContext), "\n"),
 	}
 	if name := a.stageOutput(); name != "" {
 		v.Output = a.Dir.Abs(name)
@@ -150,7 +150,7 @@ func (a *attempt) contractData() (promptData, error) {
 		}
 		t.artifact = inputs.Artifact{Path: a.Dir.Abs(file), Schema: c.Schema}
 	}
-	if in, has := artifact.InputOf(a.Plan, a.state, a.node, at); has {
+	if in, has := artifact.FindInput(a.Plan, a.state, a.node, at); has {
 		t.inputArtifact = a.Dir.Abs(in.Ref.Path)
 	}
 	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
@@ -167,7 +167,7 @@ func (a *attempt) artifactFile(ns state.Node) (string, error) {
 		return a.outputDir.Artifact(), nil
 	}
 	at.Step = ""
-	dir, err := store.At(a.Plan, at)
+	dir, err := store.NodeAt(a.Plan, at)
 	return dir.Iteration(max(1, ns.Loop.Iteration)).Artifact(), err
 }
 
@@ -199,7 +199,7 @@ func (a *attempt) feedback(ns state.Node) (string, error) {
 		}
 		text, err := a.Dir.ReadRef(*ref)
 		said := strings.TrimRight(string(text), "\n")
-		if step := a.command.Location.Step; step != "" && ref != a.loop().Feedback && a.Plan.PolicyOf(a.node).Context == briefing.Focused {
+		if step := a.command.Location.Step; step != "" && ref != a.loop().Feedback && a.Plan.EffectivePolicy(a.node).Context == briefing.Focused {
 			said = briefing.FeedbackForStep(said, step, ns.Order)
 		}
 		return said, err
@@ -261,7 +261,7 @@ func (a *attempt) artifactInstructions(to inputs.Artifact, paths inputs.Paths) s
 // addContextSections appends the previous visit's files and the sections of policy.context, cut to the node's share
 // of policy.budget.
 func (a *attempt) addContextSections(ctx context.Context, t promptData) (promptData, error) {
-	policy, count := a.Plan.PolicyOf(a.node), tokens.For(a.node.Provider.Model)
+	policy, count := a.Plan.EffectivePolicy(a.node), tokens.For(a.node.Provider.Model)
 	share, limited, err := a.promptLimit(ctx, policy.Budget)
 	if err != nil {
 		return t, err
@@ -308,7 +308,7 @@ func (a *attempt) promptLimit(ctx context.Context, b *plan.Budget) (limit int, l
 		if err != nil {
 			return 0, false, err
 		}
-		if contextTokens, err = ContextOf(provider, a.node); err != nil {
+		if contextTokens, err = ContextTokens(provider, a.node); err != nil {
 			return 0, false, err
 		}
 	}

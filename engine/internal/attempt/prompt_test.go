@@ -149,7 +149,7 @@ func (b *fixture) prompt(step string) promptData {
 	b.t.Helper()
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
 	a := &attempt{Runner: b.maker, node: b.node, state: b.state, command: schedule.Command{Location: at, Attempt: 1}}
-	dir, err := store.At(b.maker.Plan, at)
+	dir, err := store.NodeAt(b.maker.Plan, at)
 	if err != nil {
 		b.t.Fatal(err)
 	}

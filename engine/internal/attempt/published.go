@@ -59,7 +59,7 @@ func (f *PublishedFiles) forget(it store.Iteration) {
 // Restore rewrites published files that an abandoned agent has overwritten, archives the late content, and records
 // it. It costs nothing in a run without abandoned attempts.
 func (m *Runner) Restore(ctx context.Context, record func(context.Context, event.Event) error) {
-	f := m.Accepted
+	f := m.Published
 	if f == nil {
 		return
 	}
@@ -77,10 +77,10 @@ func (m *Runner) Restore(ctx context.Context, record func(context.Context, event
 }
 
 func (m *Runner) restoreFile(ctx context.Context, file *publishedFile, record func(context.Context, event.Event) error) error {
-	d := event.LateDeliveryData{What: event.LateFile, Path: file.name}
+	d := event.LateDeliveryData{Kind: event.LateFile, Path: file.name}
 	aside := string(file.iteration) + "/late-" + path.Base(file.name)
 	if m.Dir.Rename(file.name, aside) == nil { // otherwise the agent removed it
-		d.Kept = optionalRef(m.Dir, aside)
+		d.KeptFile = optionalRef(m.Dir, aside)
 	}
 	info, err := m.Dir.Stat(file.copy)
 	if err != nil {

@@ -29,7 +29,7 @@ func (a *attempt) request(paths inputs.Paths, t promptData) (sdk.ExecuteRequest,
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	at, policy := a.command.Location, a.Plan.PolicyOf(a.node)
+	at, policy := a.command.Location, a.Plan.EffectivePolicy(a.node)
 	req := sdk.ExecuteRequest{
 		Resume: resume, Budget: a.budget(),
 		Key: string(a.command.Key), Epoch: a.state.Epoch,
@@ -93,7 +93,7 @@ func (a *attempt) prepareDeclaredOutput() (string, error) {
 
 // declaredPath returns the node's output_path in the project, "" without one.
 func (a *attempt) declaredPath() string {
-	return store.DeclaredOutput(a.Plan, a.node, a.state.Session, a.command.Location)
+	return store.OutputPath(a.Plan, a.node, a.state.Session, a.command.Location)
 }
 
 // environment returns the variables that the Bash engine gave its agents (BASH-BEHAVIOUR 6).
@@ -116,8 +116,8 @@ func (a *attempt) environment(paths inputs.Paths) map[string]string {
 	return env
 }
 
-// ContextOf returns the context size of the provider's model in tokens. It fails if the provider does not state one.
-func ContextOf(provider sdk.Provider, n *plan.Node) (int64, error) {
+// ContextTokens returns the context size of the provider's model in tokens. It fails if the provider does not state one.
+func ContextTokens(provider sdk.Provider, n *plan.Node) (int64, error) {
 	c := provider.Describe()
 	if c.Provider == nil || c.Provider.ContextTokens <= 0 {
 		return 0, failure.New(failure.ConfigInvalid, "policy.budget.total of %s is \"model\", and provider %s does not say how much its model takes in", n.ID, c.Name).

@@ -46,14 +46,14 @@ func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
 
 // scanForSecrets reports secrets in files that the agent wrote. It changes no file.
 func (a *attempt) scanForSecrets(ctx context.Context, files []string) {
-	agent, left := a.Redactor.Agent(), maxFinds
+	agent, left := a.Redactor.ForAgent(), maxFinds
 	for _, name := range files {
 		for _, d := range findSecrets(agent, name, a.readHead(name)) {
 			if left == 0 {
 				a.log.Warn("too many secrets found in the agent's files; the rest is not reported", "limit", maxFinds)
 				return
 			}
-			if d.Path = agent.Text(d.Path); a.Finds.isNew(d) {
+			if d.Path = agent.Text(d.Path); a.Secrets.isNew(d) {
 				a.recordInfo(ctx, event.SecretFound, d)
 				left--
 			}

@@ -42,7 +42,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newFixture(t, nil)
-	b.maker.Redactor, b.maker.Finds = redact.New([]string{"A_SECRET=xyzzy plugh"}), &SecretDedup{}
+	b.maker.Redactor, b.maker.Secrets = redact.New([]string{"A_SECRET=xyzzy plugh"}), &SecretDedup{}
 	files := map[string]string{
 		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
 		"big": strings.Repeat("x", maxScannedSize) + token,

@@ -12,7 +12,7 @@ import (
 func newStreamFile(t *testing.T) (s *streamFile, path string) {
 	t.Helper()
 	b := newFixture(t, nil)
-	return &streamFile{store: b.maker.Dir, name: "stream.jsonl", redactor: redact.New(nil).Agent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
+	return &streamFile{store: b.maker.Dir, name: "stream.jsonl", redactor: redact.New(nil).ForAgent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
 }
 
 // A chunk is in the file immediately, so that it survives a crash.

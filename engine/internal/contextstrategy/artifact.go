@@ -40,7 +40,7 @@ func (s Source) readData(ref event.Ref) (any, error) {
 
 // inputData returns the data of the node's input artifact and the id of its node; nil without one.
 func (s Source) inputData() (v any, from string, err error) {
-	in, has := artifact.InputOf(s.Plan, s.State, s.Node, s.Location)
+	in, has := artifact.FindInput(s.Plan, s.State, s.Node, s.Location)
 	if !has {
 		return nil, "", nil
 	}

@@ -40,7 +40,7 @@ func (s Source) measurements(n *plan.Node) []state.Measurement {
 // checkLine returns a check's result in one line.
 func checkLine(n *plan.Node, m state.Measurement) string {
 	switch {
-	case m.LeftOut:
+	case m.Skipped:
 		return n.ID + "/" + m.ID + ": left out, nothing was measured: " + oneLine(m.Reason)
 	case m.Passed:
 		return n.ID + "/" + m.ID + ": passed"

@@ -25,7 +25,7 @@ func PreviousVisit(d *store.Dir, p *plan.Plan, st state.State, at event.Location
 		return files, nil
 	}
 	at.Visit--
-	dir, err := store.At(p, at)
+	dir, err := store.NodeAt(p, at)
 	if err != nil {
 		return files, err
 	}
@@ -38,7 +38,7 @@ func PreviousVisit(d *store.Dir, p *plan.Plan, st state.State, at event.Location
 			return files, err
 		}
 	}
-	file, _, err := store.Artifact(p, at)
+	file, _, err := store.ArtifactFiles(p, at)
 	if err == nil {
 		files.Artifact, err = optionalRef(d, file)
 	}

@@ -80,7 +80,7 @@ func (s Source) unlessInPrompt(text string) string {
 
 // request returns the text and the input files that the run was started with.
 func (s Source) request() ([]Section, error) {
-	sections := []Section{{Kind: Fact, Name: "request", Text: s.unlessInPrompt(s.Plan.ContextOf(s.Node))}}
+	sections := []Section{{Kind: Fact, Name: "request", Text: s.unlessInPrompt(s.Plan.EffectiveContext(s.Node))}}
 	files, err := s.Inputs.Initial(s.State, s.Location.Outer())
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ type iterationRange struct {
 
 // iterations returns the newest iterations in their order.
 func (w iterationRange) iterations(p *plan.Plan) ([]store.Iteration, error) {
-	dir, err := store.At(p, w.at)
+	dir, err := store.NodeAt(p, w.at)
 	var all []store.Iteration
 	if w.earlier != "" {
 		all = append(all, w.earlier)
@@ -206,7 +206,7 @@ func (s Source) nodeConversation(n *plan.Node) ([]Section, error) {
 	var sections []Section
 	for visit := s.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
 		at := event.Location{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
-		dir, err := store.At(s.Plan, at)
+		dir, err := store.NodeAt(s.Plan, at)
 		if err != nil {
 			return nil, err
 		}

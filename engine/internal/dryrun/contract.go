@@ -26,9 +26,9 @@ func (w *walker) check(c schedule.Command) event.Event {
 		}
 		_ = json.Unmarshal(check.Config, &config) // what is no object has no type
 		d.Type, d.At = config.Type, orExit(check.At)
-		d.LeftOut, d.Reason = check.LeftOut != "", check.LeftOut
+		d.Skipped, d.Reason = check.SkipReason != "", check.SkipReason
 	}
-	if d.LeftOut {
+	if d.Skipped {
 		return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
 	}
 	if d.At == plan.AtExit && w.outcome(c.Location) == Fail {
@@ -58,7 +58,7 @@ func orExit(at string) string {
 func (w *walker) attempted(c schedule.Command) event.Event {
 	d := event.AttemptCompleteData{Decision: "continue"}
 	if w.outcome(c.Location) == Stop {
-		d.Decision, d.Ask = string(Stop), string(Stop)
+		d.Decision, d.AgentDecision = string(Stop), string(Stop)
 	}
 	e := event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
@@ -74,7 +74,7 @@ func (w *walker) settle(c schedule.Command) event.Event {
 	case Fail, Reject, Escalate:
 		d.Outcome, d.Message = string(o), "assumed to "+string(o)
 	case Stop:
-		d.Decision, d.Ask, d.Reason = string(Stop), string(Stop), "assumed to say stop"
+		d.Decision, d.AgentDecision, d.Reason = string(Stop), string(Stop), "assumed to say stop"
 	}
 	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
@@ -90,7 +90,7 @@ func planned(c schedule.Command) event.Event {
 func measured(l state.Loop) []json.RawMessage {
 	var checks []json.RawMessage
 	for _, m := range l.Measured {
-		if raw, err := json.Marshal(termination.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.LeftOut}); err == nil {
+		if raw, err := json.Marshal(termination.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}); err == nil {
 			checks = append(checks, raw)
 		}
 	}

@@ -150,7 +150,7 @@ func (s shown) stage(at event.Location) (Stage, error) {
 	if n.Provider != nil {
 		stage.Provider, stage.Model = n.Provider.Type, n.Provider.Model
 	}
-	stage.Commands = slices.Sorted(maps.Keys(s.plan.CommandsOf(n)))
+	stage.Commands = slices.Sorted(maps.Keys(s.plan.EffectiveCommands(n)))
 	var err error
 	if stage.Files, err = s.files(n, at); err != nil {
 		return Stage{}, err
@@ -175,7 +175,7 @@ func (s shown) stage(at event.Location) (Stage, error) {
 func (s shown) session() string { return path.Join(store.RunsDir, s.plan.Session.Name) }
 
 func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
-	node, err := store.At(s.plan, at)
+	node, err := store.NodeAt(s.plan, at)
 	if err != nil {
 		return Files{}, err
 	}
@@ -187,7 +187,7 @@ func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
 	}
 	switch {
 	case at.Branch != "":
-		scope, err := store.Provider(s.plan, at)
+		scope, err := store.ProviderAt(s.plan, at)
 		if err != nil {
 			return Files{}, err
 		}
@@ -207,9 +207,9 @@ func (s shown) vars(n *plan.Node, at event.Location, f Files) prompt.Vars {
 	v := prompt.Vars{
 		Context: absolute(f.Context), Result: absolute(f.Result), Status: absolute(path.Join(f.Dir, "status.json")),
 		Session: s.plan.Session.Name, Iteration: "1", Index: "0",
-		OutputPath: f.Output, Progress: absolute(f.Progress), Text: s.plan.ContextOf(n),
+		OutputPath: f.Output, Progress: absolute(f.Progress), Text: s.plan.EffectiveContext(n),
 	}
-	if node, err := store.At(s.plan, at); err == nil && s.end.Mode != "loop" && at.Branch == "" {
+	if node, err := store.NodeAt(s.plan, at); err == nil && s.end.Mode != "loop" && at.Branch == "" {
 		v.Output = absolute(path.Join(s.session(), node.Output(1, n.Termination.Max())))
 	}
 	if n.HasContract() {
@@ -225,7 +225,7 @@ func (s shown) contract(n *plan.Node, at event.Location) *prompt.Contract {
 	if n.Steps != nil {
 		c.Step = "${STEP}"
 	}
-	if node, err := store.At(s.plan, at); err == nil && n.Artifact != nil {
+	if node, err := store.NodeAt(s.plan, at); err == nil && n.Artifact != nil {
 		c.Artifact = filepath.Join(s.src.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
 	}
 	return c
@@ -243,7 +243,7 @@ func (s shown) inputs(n *plan.Node, at event.Location) (Inputs, error) {
 		return in, nil
 	}
 	from := nodes[i].Path
-	node, err := store.At(s.plan, event.Location{Node: from, Visit: 1, Run: at.Run})
+	node, err := store.NodeAt(s.plan, event.Location{Node: from, Visit: 1, Run: at.Run})
 	if err != nil {
 		return in, err
 	}

@@ -217,7 +217,7 @@ func (w *walker) attempt(c schedule.Command) event.Event {
 	}
 	d := event.IterationCompleteData{Decision: "continue", Stage: id}
 	if o == Stop || o == Error {
-		d.Decision, d.Ask, d.Reason = string(o), string(o), "assumed to say "+string(o)
+		d.Decision, d.AgentDecision, d.Reason = string(o), string(o), "assumed to say "+string(o)
 	}
 	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
@@ -235,7 +235,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	case plan.TypeChecks:
 		own = termination.Checks{}
 	default:
-		if loop.Counted() > 0 && loop.Counted() >= n.Termination.MinIterations() {
+		if loop.CountedIterations() > 0 && loop.CountedIterations() >= n.Termination.MinIterations() {
 			d.Action, d.Reason = string(sdk.DecisionStop), "assumed to say stop"
 		}
 		return d, nil
@@ -245,7 +245,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
 	}
 	said, err := own.Decide(context.Background(), sdk.DecideRequest{
-		Iteration: loop.Counted(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config, Checks: measured(loop),
+		Iteration: loop.CountedIterations(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config, Checks: measured(loop),
 	})
 	d.Action, d.Reason = string(said.Action), said.Reason
 	return d, err

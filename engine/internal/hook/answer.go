@@ -35,7 +35,7 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 	d := k.completeData(string(a.Action), a.Reason)
 	k.restrictAnswer(&d)
 	if a.Context != "" && (a.Action == sdk.ActionModifyContext || a.Action == sdk.ActionRestartStage) {
-		ref, err := k.Dir.Write(store.HookText(k.Command.Key, string(k.point)), []byte(k.Redactor.Agent().Text(a.Context)))
+		ref, err := k.Dir.Write(store.HookText(k.Command.Key, string(k.point)), []byte(k.Redactor.ForAgent().Text(a.Context)))
 		if err != nil {
 			return k.failureEvent(err)
 		}
@@ -129,7 +129,7 @@ func (k *call) failureEvent(err error) event.Event {
 	}
 	message := event.Truncate(f.Message, event.MaxText)
 	d := k.completeData(string(to), fmt.Sprintf("%s: %s", k.description(), message))
-	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint, Cause: err})
+	failed := event.NewFailureData(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint, Cause: err})
 	failed.Iteration = k.at.Iteration
 	d.Failure = &failed
 	if k.node != nil {
@@ -204,9 +204,9 @@ func (k *call) progressFile() string {
 	if k.State.Mode == "loop" {
 		return store.ProgressFile(k.State.Session)
 	}
-	n, err := store.At(k.Plan, k.at)
+	n, err := store.NodeAt(k.Plan, k.at)
 	if k.at.Branch != "" {
-		n, err = store.Provider(k.Plan, k.at)
+		n, err = store.ProviderAt(k.Plan, k.at)
 	}
 	if err != nil {
 		return ""

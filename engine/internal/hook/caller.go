@@ -24,9 +24,9 @@ import (
 // DefaultTimeout limits an action without a timeout of its own.
 const DefaultTimeout = 10 * time.Minute
 
-// Grace is the additional time of an action after its timeout, to stop its own processes. After that the call is
+// GracePeriod is the additional time of an action after its timeout, to stop its own processes. After that the call is
 // canceled.
-const Grace = 15 * time.Second
+const GracePeriod = 15 * time.Second
 
 // callbackAction is the action of callbacks in events.
 const callbackAction = "callback"
@@ -38,10 +38,10 @@ type Actions interface {
 }
 
 // Callback is a hook function of the program that embeds the engine.
-type Callback func(ctx context.Context, m Moment) (sdk.HookAnswer, error)
+type Callback func(ctx context.Context, m CallbackRequest) (sdk.HookAnswer, error)
 
-// Moment is the argument of a callback.
-type Moment struct {
+// CallbackRequest is the argument of a callback.
+type CallbackRequest struct {
 	Request sdk.HookRequest
 	State   state.State
 	// Progress is the name of the progress file in the session's directory, "" without one.
@@ -151,7 +151,7 @@ func (k *call) perform(ctx context.Context) event.Event {
 	if k.hook != nil { // a callback has no timeout
 		limit := DefaultTimeout
 		if k.hook.Timeout > 0 {
-			limit = k.timeout() + Grace
+			limit = k.timeout() + GracePeriod
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
@@ -199,5 +199,5 @@ func (k *call) runCallback(ctx context.Context, req sdk.HookRequest) (answer sdk
 			err = panicError(p)
 		}
 	}()
-	return k.Callbacks[i](ctx, Moment{Request: req, State: k.State, Progress: k.progressFile()})
+	return k.Callbacks[i](ctx, CallbackRequest{Request: req, State: k.State, Progress: k.progressFile()})
 }

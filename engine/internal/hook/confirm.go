@@ -47,11 +47,11 @@ func (k *call) applyAnswer(q state.Question) event.Event {
 		k.log.Warn("the shown files changed after the answer; asking again")
 		return k.askQuestion(true)
 	}
-	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Reason: q.Answer.Word}
+	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Reason: q.Answer.Option}
 	if q.Answer.By != "" {
 		answer.Reason += " by " + q.Answer.By
 	}
-	if q.Answer.Word == event.AnswerReject { // with text; a rejection without text has ended the run
+	if q.Answer.Option == event.AnswerReject { // with text; a rejection without text has ended the run
 		answer.Action, answer.Context = sdk.ActionRestartStage, k.feedback(q)
 	}
 	return k.complete(answer)

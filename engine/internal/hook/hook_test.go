@@ -203,7 +203,7 @@ func TestDeafAction(t *testing.T) {
 		})
 		began := time.Now()
 		d := b.end(t, event.HookTimeout)
-		if took := time.Since(began); took != time.Second+Grace {
+		if took := time.Since(began); took != time.Second+GracePeriod {
 			t.Errorf("it took %s", took)
 		}
 		if d.Context != nil || d.Answer != "pause" || d.Failure.ErrorType != string(failure.HookTimeout) {
@@ -277,7 +277,7 @@ func TestApprovalIsBound(t *testing.T) {
 	}
 	answer := func(word, text string) {
 		b.job.State.Questions = map[string]state.Question{q.ID: {
-			Kind: q.Kind, Digest: q.Digest, Shown: q.Shown, Answer: &state.Answer{Word: word, Text: text, By: "ada"},
+			Kind: q.Kind, Digest: q.Digest, Shown: q.Shown, Answer: &state.Answer{Option: word, Text: text, By: "ada"},
 		}}
 	}
 	answer(event.AnswerApprove, "")
@@ -307,12 +307,12 @@ func TestCallbacks(t *testing.T) {
 	if d := b.end(t, event.HookComplete); d.Answer != "continue" || !strings.Contains(d.Failure.Message, "no callback 0") {
 		t.Errorf("%+v", d)
 	}
-	b.caller.Callbacks = []Callback{func(context.Context, Moment) (sdk.HookAnswer, error) { panic(errors.New("oh")) }}
+	b.caller.Callbacks = []Callback{func(context.Context, CallbackRequest) (sdk.HookAnswer, error) { panic(errors.New("oh")) }}
 	b.caller.OnError = plan.FallbackPause
 	if d := b.end(t, event.HookComplete); d.Answer != "pause" || d.Action != "callback" || !strings.Contains(d.Failure.Message, "panicked: oh") {
 		t.Errorf("%+v", d)
 	}
-	b.caller.Callbacks[0] = func(_ context.Context, m Moment) (sdk.HookAnswer, error) {
+	b.caller.Callbacks[0] = func(_ context.Context, m CallbackRequest) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{Reason: m.Progress + " " + m.State.Session}, nil
 	}
 	if d := b.end(t, event.HookComplete); d.Reason != "stage-00-draft/progress.md demo" {

@@ -41,7 +41,7 @@ func (k *call) provider() string {
 	case k.at.Branch != "":
 		return k.at.Branch
 	case k.node != nil && k.node.Provider != nil:
-		return k.node.Provider.Said()
+		return k.node.Provider.EventName()
 	default:
 		return ""
 	}
@@ -128,7 +128,7 @@ func (k *call) addArtifactPaths(req *sdk.HookRequest) {
 	if ref, made := k.State.ArtifactOf(k.at.Outer()); made {
 		req.ArtifactFile = k.Dir.Abs(ref.Path)
 	}
-	if in, has := artifact.InputOf(k.Plan, k.State, k.node, k.at); has {
+	if in, has := artifact.FindInput(k.Plan, k.State, k.node, k.at); has {
 		req.InputArtifactFile = k.Dir.Abs(in.Ref.Path)
 	}
 	if ref, began := artifact.StartArtifact(k.Plan, k.State, k.at.Outer()); began {
@@ -149,7 +149,7 @@ func (k *call) loop() state.Loop {
 // InjectedContext returns the texts of users and hooks for the prompts at a location.
 func InjectedContext(d *store.Dir, st state.State, at event.Location) (string, error) {
 	texts := []string{}
-	for _, ref := range schedule.Injected(st, at) {
+	for _, ref := range schedule.InjectedTexts(st, at) {
 		text, err := d.ReadRef(ref)
 		if err != nil {
 			return "", err
@@ -168,7 +168,7 @@ func (k *call) shownFiles() []event.Ref {
 		return nil
 	}
 	var refs []event.Ref
-	if name := store.DeclaredOutput(k.Plan, k.node, k.State.Session, k.at); name != "" {
+	if name := store.OutputPath(k.Plan, k.node, k.State.Session, k.at); name != "" {
 		if ref, err := k.Project.Ref(name); err == nil { // a missing file is not shown
 			ref.Path = k.Project.Abs(name)
 			refs = append(refs, ref)
@@ -188,7 +188,7 @@ func (k *call) outputFile() string {
 	ref, written := n.Artifacts[event.Manifest]
 	switch {
 	case k.at.Branch != "": // the node's own output is that of the provider that ended last
-		if node, err := store.At(k.Plan, k.at); err == nil {
+		if node, err := store.NodeAt(k.Plan, k.at); err == nil {
 			return node.Iteration(k.at.Iteration).Output()
 		}
 		return ""

@@ -40,7 +40,7 @@ func Post(d *store.Dir, m Message) (id string, err error) {
 	}
 	for range postTries {
 		_, err = d.Write(file(m.ID), append(text, '\n'))
-		if !errors.Is(err, fs.ErrNotExist) || d.Intact() != nil {
+		if !errors.Is(err, fs.ErrNotExist) || d.CheckIntact() != nil {
 			break
 		}
 	}

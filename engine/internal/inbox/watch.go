@@ -34,7 +34,7 @@ func (w *Watch) Look(ctx context.Context, deliver func(Message)) error {
 		w.faults = 0
 		return nil
 	}
-	if w.faults++; w.faults >= maxFaults || w.dir.Intact() != nil {
+	if w.faults++; w.faults >= maxFaults || w.dir.CheckIntact() != nil {
 		return err
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 // The error is about reading the session's directory.
 func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress string) (Context, error) {
 	p, dir := r.plan, r.dir
-	node, err := store.At(p, at)
+	node, err := store.NodeAt(p, at)
 	if err != nil {
 		return Context{}, err
 	}
@@ -24,7 +24,7 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress
 	holder, _ := p.Holder(at.Outer())
 	_, position := p.Siblings(at.Outer())
 	c := Context{
-		Session: st.Session, Pipeline: holder.Pipeline.Name, Iteration: at.Iteration, Commands: p.CommandsOf(n),
+		Session: st.Session, Pipeline: holder.Pipeline.Name, Iteration: at.Iteration, Commands: p.EffectiveCommands(n),
 		Stage: Stage{ID: n.ID, Index: position, Template: n.Ref},
 		Paths: Paths{
 			SessionDir: dir.Path(), StageDir: dir.Abs(string(node)), Progress: dir.Abs(progress),
@@ -33,7 +33,7 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress
 		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: remainingSeconds(st, at, time.Now())},
 	}
 	if at.Branch != "" {
-		scope, err := store.Provider(p, at)
+		scope, err := store.ProviderAt(p, at)
 		if err != nil {
 			return Context{}, err
 		}
@@ -175,7 +175,7 @@ func ReturnCounts(p *plan.Plan, st state.State, at event.Location) map[string]Cy
 	var returns map[string]Cycle
 	for i := range nodes {
 		for outcome := range nodes[i].Transitions {
-			r := p.RouteOf(&nodes[i], outcome)
+			r := p.Route(&nodes[i], outcome)
 			if c, taken := st.Cycles[r.Name]; taken && r.To == at.Outer() && c.Count > 0 {
 				if returns == nil {
 					returns = map[string]Cycle{}

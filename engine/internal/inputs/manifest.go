@@ -42,7 +42,7 @@ func (r *Reader) WriteManifest(st state.State, at event.Location, now time.Time)
 		return event.Ref{}, err
 	}
 	m.CompletedAt = now.UTC().Format("2006-01-02T15:04:05Z")
-	node, err := store.At(r.plan, at)
+	node, err := store.NodeAt(r.plan, at)
 	if err != nil {
 		return event.Ref{}, err
 	}
@@ -83,7 +83,7 @@ func (r *Reader) manifest(st state.State, path string) (Manifest, error) {
 func (r *Reader) providerOutput(st state.State, block *plan.Node, id string, stage int) (ProviderOutput, error) {
 	ns := st.Nodes[block.Path]
 	at := branchStageLocation(block.Path, ns, id, stage)
-	node, err := store.At(r.plan, at)
+	node, err := store.NodeAt(r.plan, at)
 	if err != nil {
 		return ProviderOutput{}, err
 	}

@@ -45,7 +45,7 @@ func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
 // list returns the list of [Reader.Outputs] with its text. It checks each iteration's output once, by name, and lists
 // no directory.
 func (r *Reader) list(at event.Location, last int) (List, error) {
-	node, err := store.At(r.plan, at)
+	node, err := store.NodeAt(r.plan, at)
 	if err != nil {
 		return List{}, err
 	}

@@ -184,7 +184,7 @@ func warnUnmade(d yamldoc.Document, field *yamldoc.Node, made []string) {
 	if near := nearest.Name(field.Source, made); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	d.Warnf(field.Pos, yamldoc.CodeUnmade, hint, "no node before makes the field %q", field.Source)
+	d.Warnf(field.Pos, yamldoc.CodeNoProducer, hint, "no node before makes the field %q", field.Source)
 }
 
 // itemsOf are the values of a list, none for anything else.

@@ -39,7 +39,7 @@ func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 		return "what happens inside the pipeline is settled there"
 	case n.Kind == plan.KindParallel && slices.Contains(ofAttempts, o):
 		return "a block whose providers fail ends as fail"
-	case n.Kind == plan.KindStage && o == plan.OutcomeBudget && len(p.Ceilings(n.Path)) == 0 && p.PolicyOf(n).Budget == nil:
+	case n.Kind == plan.KindStage && o == plan.OutcomeBudget && len(p.Ceilings(n.Path)) == 0 && p.EffectivePolicy(n).Budget == nil:
 		return "there is no cost or budget in its policy"
 	default:
 		return ""
@@ -76,7 +76,7 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 // checkNoFail finds a node that ends by checks and does not say what happens when they never pass.
 func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	_, said := n.Transitions[plan.OutcomeFail]
-	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || said || !p.Laddered(n) {
+	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || said || !p.HasRetryLadder(n) {
 		return
 	}
 	at := item.Pos

@@ -118,7 +118,7 @@ func (l Linter) File(path string) (Target, error) {
 		if t, found := l.named(path); found {
 			return t, nil
 		}
-		return Target{}, &compile.NotFoundError{What: "file", Name: path, Searched: []string{l.Request.Display(file)}}
+		return Target{}, &compile.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
 	}
 	if filepath.Base(file) == "stage.yaml" {
 		dir := filepath.Dir(file)
@@ -154,7 +154,7 @@ func target(kind, name, file string, found yamldoc.Diagnostics) Target {
 // map, of which the compiler has said so.
 func tree(name string, data []byte) *yamldoc.Node {
 	var said yamldoc.Diagnostics
-	root, _ := yamldoc.Document{File: name, List: &said}.Parse(data)
+	root, _ := yamldoc.Document{File: name, Diagnostics: &said}.Parse(data)
 	if root == nil || root.Kind != yamldoc.Map {
 		return nil
 	}

@@ -19,7 +19,7 @@ func (l Linter) pipeline(name, file string) Target {
 	shown := l.Request.Display(file)
 	data, _ := l.Request.ReadPipeline(file) // what cannot be read the compiler has reported
 	root := tree(shown, data)
-	d := yamldoc.Document{File: shown, List: &found}
+	d := yamldoc.Document{File: shown, Diagnostics: &found}
 	for i, item := range items(root, "nodes", "stages") {
 		n := find(p, strconv.Itoa(i))
 		l.node(d, item, n)

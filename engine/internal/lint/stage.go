@@ -21,7 +21,7 @@ func (l Linter) stage(dir compile.StageDir) Target {
 	}
 	p, found := compile.CheckStage(l.request(dir.Name), dir, compile.Loop{Stage: dir.Name})
 	if root := tree(file, l.read(dir)); p != nil && root != nil {
-		d := yamldoc.Document{File: file, List: &found}
+		d := yamldoc.Document{File: file, Diagnostics: &found}
 		n := &p.Nodes[0]
 		if n.Wraps == nil { // what is wrapped is run once
 			checkEnd(d, root)
@@ -70,7 +70,7 @@ func (l Linter) checkPrompt(found *yamldoc.Diagnostics, n *plan.Node) {
 	if file == "" {
 		return
 	}
-	d := yamldoc.Document{File: file, List: found}
+	d := yamldoc.Document{File: file, Diagnostics: found}
 	text := l.promptOf(n, &d)
 	for _, v := range prompt.Leftovers(string(text), true) {
 		warnVariable(d, yamldoc.Pos{Line: v.Line, Column: v.Column}, v)

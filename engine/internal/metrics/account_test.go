@@ -58,16 +58,16 @@ func TestCycle(t *testing.T) {
 	j.start()
 	j.add(event.NodeStart, "0", "", nil)
 	j.add(event.StepsPlanned, "0", event.KeyPlan, event.StepsPlannedData{Steps: []event.StepData{{ID: "a"}, {ID: "b"}}})
-	j.add(event.StepStart, "0", "", event.StepStartData{Step: "a", N: 1, Of: 2})
+	j.add(event.StepStart, "0", "", event.StepStartData{Step: "a", N: 1, Total: 2})
 	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
 	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
 	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStep, N: 2, Max: 4})
 	j.add(event.AttemptComplete, "0", event.KeyAttempt, event.AttemptCompleteData{Usage: used(100, 10, 0.5)})
-	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "a", Status: "complete", N: 1, Of: 2, Done: 1})
-	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "failed", N: 2, Of: 2, Done: 1})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "a", Status: "complete", N: 1, Total: 2, Done: 1})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "failed", N: 2, Total: 2, Done: 1})
 	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStage, N: 2, Max: 3})
-	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Of: 2})
-	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Of: 2, Done: 2})
+	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Total: 2})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Total: 2, Done: 2})
 	j.events[len(j.events)-1].Cursor.Step = "b"
 	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{})
 	j.events[len(j.events)-1].Cursor.Step = "b"
@@ -77,7 +77,7 @@ func TestCycle(t *testing.T) {
 	j.add(event.AttemptComplete, "1", event.KeyAttempt, event.AttemptCompleteData{})
 	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Passed: true})
 	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}})
-	j.add(event.Retry, "1", event.KeyAttempt, event.RetryData{Rung: event.RungHeal, N: 1, Max: 1})
+	j.add(event.Retry, "1", event.KeyAttempt, event.RetryData{Rung: event.RungArtifact, N: 1, Max: 1})
 	j.add(event.NodeComplete, "1", "", event.NodeCompleteData{
 		Name: "verify", Status: "complete", Outcome: "fail", Reason: "2 failed", To: "0", Edge: "verify:fail->execute", Cycle: 1, Limit: 3,
 	})

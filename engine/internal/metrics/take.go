@@ -106,7 +106,7 @@ func (a *Collector) retried(e event.Event) {
 	case err != nil || v == nil:
 	case d.Rung == event.RungStage:
 		v.StageRetries++
-	case d.Rung == event.RungHeal:
+	case d.Rung == event.RungArtifact:
 		v.Heals++
 	default:
 		v.Retries++

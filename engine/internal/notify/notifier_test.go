@@ -325,7 +325,7 @@ func TestClose(t *testing.T) {
 			[]string{"0 waits for you: a? (agent-pipelines approve auth)", "7 completed"},
 		},
 		{"hanging", hanging, 10 * time.Second, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
-		{"deaf", deaf, 10*time.Second + hook.Grace, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
+		{"deaf", deaf, 10*time.Second + hook.GracePeriod, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

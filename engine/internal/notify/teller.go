@@ -145,7 +145,7 @@ func (t *teller) run(c call) error {
 	if limit <= 0 {
 		return failure.New(failure.HookTimeout, "the session has ended, and there was no time left")
 	}
-	ctx, cancel := pluginhost.WithCallTimeout(context.Background(), limit+hook.Grace, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.Grace))
+	ctx, cancel := pluginhost.WithCallTimeout(context.Background(), limit+hook.GracePeriod, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.GracePeriod))
 	defer cancel()
 	action, err := t.Action(ctx, t.entry)
 	if err == nil {

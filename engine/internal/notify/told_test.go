@@ -26,7 +26,7 @@ func question(path, text string) state.Question {
 }
 
 func answered(q state.Question) state.Question {
-	q.Answer = &state.Answer{Word: event.AnswerApprove}
+	q.Answer = &state.Answer{Option: event.AnswerApprove}
 	return q
 }
 

@@ -58,8 +58,8 @@ func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error 
 	}
 	c := w.Node.Checks[i]
 	d.At = cmp.Or(c.At, plan.AtExit)
-	if c.LeftOut != "" {
-		d.Type, d.Passed, d.LeftOut, d.Reason = checkType(c.Config), true, true, event.Truncate(c.LeftOut, event.MaxReason)
+	if c.SkipReason != "" {
+		d.Type, d.Passed, d.Skipped, d.Reason = checkType(c.Config), true, true, event.Truncate(c.SkipReason, event.MaxReason)
 		return nil
 	}
 	config, wrong, err := w.checkConfig(c)
@@ -97,7 +97,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 	timeout := time.Duration(c.Timeout * float64(time.Second))
 	limit := hook.DefaultTimeout
 	if timeout > 0 {
-		limit = timeout + hook.Grace
+		limit = timeout + hook.GracePeriod
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
@@ -126,7 +126,7 @@ func (w *evaluation) request(c plan.Check, config json.RawMessage, timeout time.
 		req.Point = sdk.StageStart
 	}
 	if w.Node.Provider != nil {
-		req.Provider = cmp.Or(w.at.Branch, w.Node.Provider.Said())
+		req.Provider = cmp.Or(w.at.Branch, w.Node.Provider.EventName())
 	}
 	return req
 }
@@ -159,7 +159,7 @@ func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.C
 
 // factsFile returns the file in the iteration's directory, for a check at the entry in the node's.
 func (w *evaluation) factsFile(c plan.Check) (string, error) {
-	n, err := store.At(w.Plan, w.at)
+	n, err := store.NodeAt(w.Plan, w.at)
 	if c.At == plan.AtEnter {
 		return n.Check(c.ID), err
 	}

@@ -62,12 +62,12 @@ func TestCheck(t *testing.T) {
 // A check that the plan skips is journaled as skipped, and its action does not run. Checks at the entry belong to the
 // visit, not to an iteration.
 func TestCheckThatIsLeftOut(t *testing.T) {
-	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, LeftOut: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
+	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, SkipReason: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			t.Error("the action was called")
 			return sdk.HookAnswer{}, nil
 		})
-	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, LeftOut: true, Reason: `there is no command "lint"`}
+	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, Skipped: true, Reason: `there is no command "lint"`}
 	if diff := cmp.Diff(want, b.check("lint")); diff != "" {
 		t.Error(diff)
 	}
@@ -124,7 +124,7 @@ func TestChecksThatSayNothing(t *testing.T) {
 
 // An action that exceeds its timeout is canceled and has not passed.
 func TestCheckThatHangs(t *testing.T) {
-	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.Grace, 0: hook.DefaultTimeout} {
+	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.GracePeriod, 0: hook.DefaultTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newCheckFixture(t, plan.Check{ID: "c", Timeout: timeout, Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 				<-ctx.Done()
@@ -226,7 +226,7 @@ func TestFilesOfAnArtifact(t *testing.T) {
 				if err := json.Unmarshal([]byte(tt.input), &data); err != nil {
 					t.Fatal(err)
 				}
-				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
+				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
 				if err != nil {
 					t.Fatal(err)
 				}

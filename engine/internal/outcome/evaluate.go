@@ -73,7 +73,7 @@ func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
 		return d, err
 	}
 	if d.Artifact != nil {
-		d.Healed = k.loop.ArtifactRetries
+		d.ArtifactRetries = k.loop.ArtifactRetries
 	} else if o == plan.OutcomeEscalate {
 		d.Partial = k.partialArtifact()
 	}
@@ -91,10 +91,10 @@ func (k *iterationEvaluation) readAttempt() error {
 		k.attemptData, k.reading, err = k.stepsResult()
 		return err
 	}
-	if k.loop.Attempted == nil {
+	if k.loop.CompletedAttempt == nil {
 		return fmt.Errorf("evaluate iteration %d of %s: it has no attempt", k.at.Iteration, k.Node.ID)
 	}
-	k.attemptData = *k.loop.Attempted
+	k.attemptData = *k.loop.CompletedAttempt
 	k.reading, err = k.readResult()
 	return err
 }
@@ -102,7 +102,7 @@ func (k *iterationEvaluation) readAttempt() error {
 func (k *iterationEvaluation) readFacts() error {
 	k.facts = map[string]artifact.Facts{}
 	for _, m := range k.loop.Measured {
-		if m.LeftOut {
+		if m.Skipped {
 			k.facts[m.ID] = artifact.Facts{Skipped: true}
 		}
 		if m.Facts == nil {
@@ -153,7 +153,7 @@ func (k *iterationEvaluation) readArtifact() error {
 // or invalid artifact; the agent's outcome; the artifact's verdict; success.
 func (k *iterationEvaluation) outcome() (plan.Outcome, string, error) {
 	claims := k.reading.Result.Claims
-	claimed := claims.Claimed(k.attemptData.Ask)
+	claimed := claims.Claimed(k.attemptData.AgentDecision)
 	why := cmp.Or(claims.Why(), k.reading.Reason, k.reading.Result.Summary)
 	if claimed == plan.OutcomeEscalate {
 		return claimed, cmp.Or(claims.Asking(), why), nil
@@ -220,7 +220,7 @@ func (k *iterationEvaluation) writeArtifact() (*event.Ref, error) {
 		return nil, nil //nolint:nilnil // the outcome covers a missing artifact
 	}
 	a := artifact.Artifact{
-		Meta: artifact.MetaOf(k.Node, time.Now()), Data: k.candidate.Data,
+		Meta: artifact.NewMeta(k.Node, time.Now()), Data: k.candidate.Data,
 		Metadata: artifact.Metadata{
 			PipelineID: k.State.RunID, Iteration: k.at.Iteration, TokensUsed: tokenCount(k.attemptData.Usage), DurationSeconds: float64(k.attemptData.DurationMS) / 1000,
 			Warnings: k.State.Nodes[k.at.Outer()].Warnings,

@@ -116,7 +116,7 @@ func (b *fixture) attempt(a agent) {
 	if err != nil || e.Type != event.AttemptComplete {
 		b.t.Fatalf("%s %s %v", e.Type, e.Data, err)
 	}
-	b.loop(func(l *state.Loop) { l.Attempted = &d })
+	b.loop(func(l *state.Loop) { l.CompletedAttempt = &d })
 }
 
 func (b *fixture) check(id string) event.CheckResultData {
@@ -257,8 +257,8 @@ func TestSettleKeeps(t *testing.T) {
 	})
 	d := b.evaluateComplete()
 	want := event.IterationCompleteData{
-		Decision: "continue", Reason: "n", Ask: "stop", Stage: "verify", Summary: "done", FilesTouched: []string{"a.go"}, ItemsCompleted: []string{"x"},
-		Signals: event.Signals{Risk: "high", Notes: "n"}, Result: d.Result, Output: d.Output, Usage: d.Usage, DurationMS: b.state.Nodes["1"].Loop.Attempted.DurationMS,
+		Decision: "continue", Reason: "n", AgentDecision: "stop", Stage: "verify", Summary: "done", FilesTouched: []string{"a.go"}, ItemsCompleted: []string{"x"},
+		Signals: event.Signals{Risk: "high", Notes: "n"}, Result: d.Result, Output: d.Output, Usage: d.Usage, DurationMS: b.state.Nodes["1"].Loop.CompletedAttempt.DurationMS,
 		Settlement: event.Settlement{Outcome: "success", Artifact: d.Artifact, FailedSteps: []string{"s1", "s2"}},
 	}
 	if diff := cmp.Diff(want, d); diff != "" || d.Usage == nil || *d.Usage.InputTokens != 1000 {

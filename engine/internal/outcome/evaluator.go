@@ -58,13 +58,13 @@ func (s *Evaluator) newEvaluation(j Job) *evaluation {
 
 // iteration returns the directory of the job's iteration.
 func (w *evaluation) iteration() (store.Iteration, error) {
-	n, err := store.At(w.Plan, w.at)
+	n, err := store.NodeAt(w.Plan, w.at)
 	return n.Iteration(w.at.Iteration), err
 }
 
 // readResult reads the attempt's normalized result.
 func (w *evaluation) readResult() (result.Reading, error) {
-	text, err := w.Dir.ReadRef(w.loop.Attempted.Result)
+	text, err := w.Dir.ReadRef(w.loop.CompletedAttempt.Result)
 	if err != nil {
 		return result.Reading{}, err
 	}
@@ -74,15 +74,15 @@ func (w *evaluation) readResult() (result.Reading, error) {
 // artifactSources returns the sources of the attempt's artifact.
 func (w *evaluation) artifactSources(it store.Iteration, r result.Reading) artifact.Sources {
 	l := artifact.Sources{Dir: w.Dir, Iteration: it, ResultMember: r.Result.Artifact}
-	if w.loop.Attempted != nil {
-		l.Output = w.loop.Attempted.Output
+	if w.loop.CompletedAttempt != nil {
+		l.Output = w.loop.CompletedAttempt.Output
 	}
 	return l
 }
 
 // failureData returns an error of the job as event data.
 func (w *evaluation) failureData(err error) *event.FailureData {
-	d := event.FailureOf(err)
+	d := event.NewFailureData(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
 	if bad := (*artifact.ContractError)(nil); errors.As(err, &bad) {

@@ -52,14 +52,14 @@ func (w *evaluation) checkConfig(c plan.Check) (config json.RawMessage, wrong st
 // resolveFilesFrom returns the field's value from the node's effective input, so that an agent cannot choose what
 // measures it; else, after the attempt, from the agent's artifact.
 func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
-	input, err := artifact.EffectiveInput(w.Dir, w.Plan, w.State, w.Node, w.at)
+	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err != nil {
 		return nil, err
 	}
 	if v := artifact.Field(input.Data, c.FilesFrom); v != nil {
 		return v, nil
 	}
-	if w.loop.Attempted != nil && c.At != plan.AtEnter && w.Node.Artifact != nil {
+	if w.loop.CompletedAttempt != nil && c.At != plan.AtEnter && w.Node.Artifact != nil {
 		own, err := w.ownArtifact()
 		if err != nil {
 			return nil, err
@@ -95,11 +95,11 @@ func (w *evaluation) ownArtifact() (map[string]any, error) {
 
 // completeArtifact redacts the agent's data and adds the carried fields. It changes data.
 func (w *evaluation) completeArtifact(data map[string]any) error {
-	redaction.Data(w.Redactor.Agent(), data)
+	redaction.Data(w.Redactor.ForAgent(), data)
 	if len(w.Node.Artifact.Carry) == 0 {
 		return nil
 	}
-	input, err := artifact.EffectiveInput(w.Dir, w.Plan, w.State, w.Node, w.at)
+	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err == nil {
 		artifact.Carry(data, input.Data, w.Node.Artifact)
 	}
@@ -164,14 +164,14 @@ func shortenLine(s string) string {
 // addArtifactPaths adds the paths of the artifacts that a check may read: the agent's own, the node's input, and the
 // start artifact of its pipeline.
 func (w *evaluation) addArtifactPaths(c plan.Check, req *sdk.HookRequest) error {
-	if in, has := artifact.InputOf(w.Plan, w.State, w.Node, w.at); has {
+	if in, has := artifact.FindInput(w.Plan, w.State, w.Node, w.at); has {
 		req.InputArtifactFile = w.Dir.Abs(in.Ref.Path)
 	}
 	req.StageDir = w.Project.StageDir(w.Node)
 	if ref, began := artifact.StartArtifact(w.Plan, w.State, w.at.Outer()); began {
 		req.StartArtifactFile = w.Dir.Abs(ref.Path)
 	}
-	if w.Node.Artifact == nil || w.loop.Attempted == nil || c.At == plan.AtEnter {
+	if w.Node.Artifact == nil || w.loop.CompletedAttempt == nil || c.At == plan.AtEnter {
 		return nil
 	}
 	file, err := w.writeAgentArtifact()
@@ -190,10 +190,10 @@ func (w *evaluation) writeAgentArtifact() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := artifact.Artifact{Meta: artifact.MetaOf(w.Node, time.Now()), Data: data}.Render()
+	text, err := artifact.Artifact{Meta: artifact.NewMeta(w.Node, time.Now()), Data: data}.Render()
 	if err != nil {
 		return "", err
 	}
-	ref, err := w.Dir.Write(it.Left(), text)
+	ref, err := w.Dir.Write(it.ArtifactCopy(), text)
 	return w.Dir.Abs(ref.Path), err
 }

@@ -26,7 +26,7 @@ func (s *Evaluator) Inspect(j Job) event.Event {
 // inspection is the check of one input artifact.
 type inspection struct {
 	*evaluation
-	input    artifact.Effective
+	input    artifact.NodeInput
 	warnings []string
 	data     event.InputCheckedData
 }
@@ -34,7 +34,7 @@ type inspection struct {
 // inspect checks whether the node can begin, then whether it is skipped, then writes its input.
 func (in *inspection) inspect() error {
 	var err error
-	if in.input, err = artifact.EffectiveInput(in.Dir, in.Plan, in.State, in.Node, in.at); err != nil {
+	if in.input, err = artifact.ReadNodeInput(in.Dir, in.Plan, in.State, in.Node, in.at); err != nil {
 		return err
 	}
 	in.data.From = in.input.From
@@ -53,12 +53,12 @@ func (in *inspection) inspect() error {
 // checkRequired checks the input against the node's requires.
 func (in *inspection) checkRequired() error {
 	began := in.State.Nodes[in.at.Outer()].From == ""
-	missing, null := in.input.Lacks(in.input.Demanded(in.Node.Requires, began))
+	missing, null := in.input.MissingFields(in.input.RequiredFields(in.Node.Requires, began))
 	for _, field := range null {
 		in.warnf("%s of %s, which %s requires, is null", field, in.input.Name(), in.Node.ID)
 	}
 	if len(missing) > 0 {
-		return in.input.Unfit(in.Node.ID, missing)
+		return in.input.RequirementError(in.Node.ID, missing)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (in *inspection) skip() error {
 			return nil
 		}
 		ref, err := artifact.Write(in.Dir, in.Plan, in.at, artifact.Artifact{
-			Meta: artifact.MetaOf(in.Node, time.Now()), Data: data,
+			Meta: artifact.NewMeta(in.Node, time.Now()), Data: data,
 			Metadata: artifact.Metadata{PipelineID: in.State.RunID, Warnings: in.warningTexts()},
 		})
 		if err != nil {

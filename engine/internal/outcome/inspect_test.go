@@ -33,7 +33,7 @@ func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	}
 	if made != nil {
 		first := &b.settler.Plan.Nodes[0]
-		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(first, time.Now()), Data: made})
+		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(first, time.Now()), Data: made})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,8 +245,8 @@ func TestEmbeddedInput(t *testing.T) {
 	n := b.state.Nodes["1"]
 	n.Input = d.Input
 	b.state.Nodes["1"], b.state.Nodes["1.0"] = n, state.Node{}
-	e, err := artifact.EffectiveInput(b.settler.Dir, b.settler.Plan, b.state, b.settler.Plan.Find("1.0"), event.Location{Node: "1.0", Visit: 1, Run: 1})
-	if diff := cmp.Diff(artifact.Effective{From: "$input", Data: map[string]any{"request_id": "REQ-1", "goal": "ship"}}, e); diff != "" || err != nil {
+	e, err := artifact.ReadNodeInput(b.settler.Dir, b.settler.Plan, b.state, b.settler.Plan.Find("1.0"), event.Location{Node: "1.0", Visit: 1, Run: 1})
+	if diff := cmp.Diff(artifact.NodeInput{From: "$input", Data: map[string]any{"request_id": "REQ-1", "goal": "ship"}}, e); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 	b.node.SkipWhen = "true"

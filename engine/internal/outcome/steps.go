@@ -80,7 +80,7 @@ func (k *iterationEvaluation) stepResult(step state.Step) (result.Result, error)
 	}
 	at := k.at
 	at.Step = step.ID
-	n, err := store.At(k.Plan, at)
+	n, err := store.NodeAt(k.Plan, at)
 	if err != nil {
 		return result.Result{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // writeInput writes the input of the pipeline that the node embeds, or of the thing it wraps (REQUIREMENTS U027): the
 // effective input or its mapped fields. It returns nil for other nodes.
-func (w *evaluation) writeInput(input artifact.Effective) (*event.Ref, error) {
+func (w *evaluation) writeInput(input artifact.NodeInput) (*event.Ref, error) {
 	if w.Node.Wraps == nil && w.Node.Plan == nil {
 		return nil, nil //nolint:nilnil // no input is no error
 	}
@@ -22,7 +22,7 @@ func (w *evaluation) writeInput(input artifact.Effective) (*event.Ref, error) {
 			return nil, err
 		}
 	}
-	redaction.Data(w.Redactor.Agent(), data)
+	redaction.Data(w.Redactor.ForAgent(), data)
 	ref, err := artifact.WriteEmbedded(w.Dir, w.Plan, w.at, artifact.Artifact{
 		Meta: artifact.StartMeta(time.Now()), Data: data, Metadata: artifact.Metadata{PipelineID: w.State.RunID},
 	})
@@ -42,7 +42,7 @@ func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) 
 	if w.Node.Wraps == nil {
 		return outputs, nil
 	}
-	in, has := artifact.InputOf(w.Plan, w.State, w.Node, w.at)
+	in, has := artifact.FindInput(w.Plan, w.State, w.Node, w.at)
 	if !has {
 		return artifact.Outputs(w.Node.Wraps, nil, outputs), nil
 	}
@@ -76,7 +76,7 @@ func (w *evaluation) writePipelineArtifact() (event.Ref, error) {
 	}
 	ns := w.State.Nodes[w.at.Outer()]
 	return artifact.Write(w.Dir, w.Plan, w.at, artifact.Artifact{
-		Meta: artifact.MetaOf(w.Node, time.Now()), Data: data,
+		Meta: artifact.NewMeta(w.Node, time.Now()), Data: data,
 		Metadata: artifact.Metadata{PipelineID: w.State.RunID, DurationSeconds: time.Since(ns.StartedAt).Seconds(), Warnings: ns.Warnings},
 	})
 }

@@ -37,7 +37,7 @@ func Read(d *store.Dir, id string) (Found, bool) {
 		data = make([]byte, MaxResolution+1) // as Parse says it
 	case err != nil:
 		f.Print = err.Error()
-		yamldoc.Document{File: f.Name, List: &f.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
+		yamldoc.Document{File: f.Name, Diagnostics: &f.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 		return f, true
 	}
 	sum := sha256.Sum256(data)

@@ -26,7 +26,7 @@ var resolutionKeys = []string{"abort", "context"}
 // context, or says anything else, is no answer. The resolution counts only if there are no faults.
 func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	var faults yamldoc.Diagnostics
-	d := yamldoc.Document{File: file, List: &faults}
+	d := yamldoc.Document{File: file, Diagnostics: &faults}
 	if len(data) > MaxResolution {
 		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeSize, "put what is long into a file of the project and name that",
 			"the file has more than %d bytes", MaxResolution)

@@ -58,7 +58,7 @@ func (f *Fold) State() (state.State, error) { return f.state, f.unread }
 
 // Whole reports whether the journal that was taken, of which reading gave the log, is one of this engine that lacks
 // nothing: what [Found.Restore] would say of it, too. Where it says no, that knows better.
-func (f *Fold) Whole(log journal.Log) bool {
+func (f *Fold) Whole(log journal.Summary) bool {
 	r := log.Report
 	if f.doubtful || f.foreign || f.unread != nil || f.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
 		return false

@@ -77,7 +77,7 @@ type Result struct {
 func Read(dir *store.Dir) (*SessionFiles, error) {
 	f := &SessionFiles{Dir: dir}
 	var err error
-	if f.Lines, err = journal.Lines(dir); err != nil {
+	if f.Lines, err = journal.ReadLines(dir); err != nil {
 		return nil, err
 	}
 	if err := f.readDocument(); err != nil {

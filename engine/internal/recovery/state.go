@@ -115,7 +115,7 @@ func (f *SessionFiles) countNested(p *plan.Plan, st *state.State) {
 // runsMade is how many runs of a nested pipeline have a folder.
 func (f *SessionFiles) runsMade(p *plan.Plan, n *plan.Node) int {
 	for made := 0; ; made++ {
-		node, err := store.At(p, event.Location{Node: n.Path, Run: made + 1})
+		node, err := store.NodeAt(p, event.Location{Node: n.Path, Run: made + 1})
 		if err != nil {
 			return made
 		}
@@ -212,7 +212,7 @@ func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) e
 		ns.Branches[id] = s
 	}
 	at := event.Location{Node: n.Path, Visit: ns.Visit, Run: ns.Run}
-	node, err := store.At(b.Plan, at)
+	node, err := store.NodeAt(b.Plan, at)
 	if err != nil || !w.done || n.Kind != plan.KindParallel {
 		return err
 	}
@@ -271,7 +271,7 @@ func (f *SessionFiles) endedBy(p *plan.Plan, at event.Location, stage string) st
 // providerView is what state.json of a provider says, as far as it can be read.
 func (f *SessionFiles) providerView(p *plan.Plan, at event.Location) statefile.Provider {
 	var v statefile.Provider
-	node, err := store.Provider(p, at)
+	node, err := store.ProviderAt(p, at)
 	if err != nil {
 		return v
 	}
@@ -287,7 +287,7 @@ func (f *SessionFiles) refs(p *plan.Plan, at event.Location, l *state.Loop, outp
 	if l.Completed == 0 {
 		return nil
 	}
-	node, err := store.At(p, at)
+	node, err := store.NodeAt(p, at)
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (f *SessionFiles) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
 }
 
 func (f *SessionFiles) iterationsAt(p *plan.Plan, at event.Location) int {
-	node, err := store.At(p, at)
+	node, err := store.NodeAt(p, at)
 	if err != nil {
 		return 0
 	}

@@ -22,17 +22,17 @@ func Result(r *redact.Redactor, doc []byte) []byte {
 	if doc == nil {
 		return nil
 	}
-	doc = r.JSONFunc(doc, func(names []string) redact.Care {
+	doc = r.JSONFunc(doc, func(names []string) redact.Treatment {
 		if len(names) == 1 && (names[0] == "artifact" || steering[names[0]]) {
-			return redact.Leave
+			return redact.Keep
 		}
-		return redact.All
+		return redact.RedactAll
 	})
-	return r.Agent().JSONFunc(doc, func(names []string) redact.Care {
+	return r.ForAgent().JSONFunc(doc, func(names []string) redact.Treatment {
 		if len(names) == 1 && names[0] != "artifact" {
-			return redact.Leave
+			return redact.Keep
 		}
-		return redact.All
+		return redact.RedactAll
 	})
 }
 
@@ -42,7 +42,7 @@ var steering = map[string]bool{"decision": true, "outcome": true, "steps": true,
 // Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them as
 // they are.
 func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
-	agent := r.Agent()
+	agent := r.ForAgent()
 	c.Feedback, c.Resolution = agent.Text(c.Feedback), agent.Text(c.Resolution)
 	if len(c.Step) > 0 {
 		c.Step = agent.JSON(c.Step)

@@ -44,37 +44,37 @@ func Event(r *redact.Redactor, e event.Event) event.Event {
 		return e
 	}
 	lent := lent[e.Type]
-	e.Data = r.JSONFunc(e.Data, func(names []string) redact.Care {
+	e.Data = r.JSONFunc(e.Data, func(names []string) redact.Treatment {
 		if lent != "" && len(names) > 0 && names[0] == lent {
-			return redact.Leave
+			return redact.Keep
 		}
 		return careOf(e.Type, names)
 	})
 	if lent == "" {
 		return e
 	}
-	e.Data = r.Agent().JSONFunc(e.Data, func(names []string) redact.Care {
+	e.Data = r.ForAgent().JSONFunc(e.Data, func(names []string) redact.Treatment {
 		switch {
 		case len(names) == 0:
-			return redact.Values
+			return redact.RedactValues
 		case names[0] != lent, e.Type == event.SessionImported && fixed[names[len(names)-1]]:
-			return redact.Leave
+			return redact.Keep
 		}
-		return redact.Values
+		return redact.RedactValues
 	})
 	return e
 }
 
-func careOf(t event.Type, names []string) redact.Care {
+func careOf(t event.Type, names []string) redact.Treatment {
 	switch {
 	case len(names) == 0:
-		return redact.Values
+		return redact.RedactValues
 	case !refers(t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
-		return redact.All
+		return redact.RedactAll
 	case fixed[names[len(names)-1]]:
-		return redact.Leave
+		return redact.Keep
 	}
-	return redact.Values
+	return redact.RedactValues
 }
 
 // refers reports whether the events of a type name a file as their result or facts.

@@ -47,7 +47,7 @@ func typical() map[event.Type][]any {
 		Iteration: 2, Attempt: 1, Cause: "because of it", Detail: "the last words of it", Remedy: "look at the author's keys", ResumeCommand: "agent-pipelines resume nightly", Usage: usage, ExitCode: ptr(2),
 	}
 	provider := event.ProviderCompleteData{Provider: "claude", Status: "complete", Failure: fail}
-	attempted := event.AttemptCompleteData{Decision: "continue", Ask: "continue", Result: ref("stage-00-build/iterations/001/result.json"), Output: refp("stage-00-build/iterations/001/output.md"), Usage: usage, Model: "opus-4-large", AgentVersion: "2.1.0", DurationMS: 5}
+	attempted := event.AttemptCompleteData{Decision: "continue", AgentDecision: "continue", Result: ref("stage-00-build/iterations/001/result.json"), Output: refp("stage-00-build/iterations/001/output.md"), Usage: usage, Model: "opus-4-large", AgentVersion: "2.1.0", DurationMS: 5}
 	run := event.RunStartData{Name: "nested-one", N: 1, Max: 3}
 	hook := event.HookCompleteData{
 		Hook: 1, Point: "iteration_end", Action: "webhook", Answer: "modify_context", Reason: "it said so", Context: refp("hooks/iteration_end-1.md"),
@@ -56,7 +56,7 @@ func typical() map[event.Type][]any {
 	return map[event.Type][]any{
 		event.SessionStart: {event.SessionStartData{
 			Mode: "pipeline", Pipeline: "nightly-build", PipelineFile: "/home/me/p/pipeline.yaml", Stage: "improve", StageName: "improve-plan", JournalVersion: 1, SchedulerVersion: 1, PlanSHA256: hash,
-			Providers: map[string]event.Provider{"claude": {Type: "claude", Model: "opus-4-large"}}, Flow: &event.FlowData{Skip: []string{"verify"}, Timeouts: map[string]float64{"build": 3}, MaxCycles: 2},
+			Providers: map[string]event.Provider{"claude": {Type: "claude", Model: "opus-4-large"}}, Flow: &event.PathOverrides{Skip: []string{"verify"}, Timeouts: map[string]float64{"build": 3}, MaxCycles: 2},
 		}},
 		event.KernelStart:     {event.KernelStartData{PID: 1, StartTime: "123456789", Version: "v0.1.0-dev", Callbacks: []string{"session_start"}, Waits: true}},
 		event.SessionImported: {event.SessionImportedData{State: json.RawMessage(`{"session":"nightly","status":"running","nodes":{"0":{"status":"complete","reason":"all is done"}},"context":"look at it"}`), Reason: "a line was lost", History: refp("history-1.json")}},
@@ -71,12 +71,12 @@ func typical() map[event.Type][]any {
 		},
 		event.NodeRunStart: {run}, event.RunStart: {run},
 		event.NodeComplete: {event.NodeCompleteData{
-			Name: "build-it", Status: "complete", Reason: "its checks passed", Outcome: "success", To: "failed", Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Print: hash,
+			Name: "build-it", Status: "complete", Reason: "its checks passed", Outcome: "success", To: "failed", Edge: "verify:fail->execute", Cycle: 1, Limit: 3, PassHash: hash,
 			Artifacts: map[string]event.Ref{"artifact": ref("artifacts/00-build.v1.yaml")}, Failure: fail, Result: ptr(json.RawMessage(`{"summary":"it is done"}`)),
 		}},
 		event.IterationStart: {event.IterationStartData{Stage: "improve", Type: "improve", Provider: "claude", Model: "opus-4-large", Ref: "improve", StageIndex: ptr(0)}},
 		event.IterationComplete: {event.IterationCompleteData{
-			Decision: "continue", Reason: "more to do", Ask: "continue", Stage: "improve", Summary: "tokens were counted by the author", FilesTouched: []string{"src/tokens and keys.go"}, ItemsCompleted: []string{"item one"},
+			Decision: "continue", Reason: "more to do", AgentDecision: "continue", Stage: "improve", Summary: "tokens were counted by the author", FilesTouched: []string{"src/tokens and keys.go"}, ItemsCompleted: []string{"item one"},
 			Signals: event.Signals{Risk: "low", Notes: "nothing of note"}, Result: ref("stage-00-build/iterations/001/result.json"), Output: refp("stage-00-build/iterations/001/output.md"), Usage: usage, Model: "opus-4-large",
 			Settlement: event.Settlement{Outcome: "success", Message: "it did not pass", Artifact: refp("artifacts/00-build.v1.yaml"), Feedback: refp("stage-00-build/iterations/001/feedback.md"), FailedSteps: []string{"step-1"}},
 		}},
@@ -108,8 +108,8 @@ func typical() map[event.Type][]any {
 		event.HookSkipped:  {event.HookSkippedData{Hook: 1, Point: "iteration_end", Reason: "its condition is false"}},
 		event.CheckResult:  {event.CheckResultData{ID: "unit-tests", Type: "tests", At: "enter-it", Passed: false, Reason: "two tests failed", ExitCode: ptr(1), Counts: map[string]int{"passed": 3}, Facts: refp("stage-00-build/iterations/001/checks/unit.json"), Failure: fail}},
 		event.StepsPlanned: {event.StepsPlannedData{Steps: []event.StepData{{ID: "step-1", Title: "write the parser", Action: "WRITE_FILE", DependsOn: []string{"step-0"}, Item: ref("stage-00-build/steps/step-1/step.json")}}, Failure: fail}},
-		event.StepStart:    {event.StepStartData{Step: "step-1", Title: "write the parser", N: 1, Of: 2}},
-		event.StepComplete: {event.StepCompleteData{Step: "step-1", Title: "write the parser", Status: "complete", Outcome: "success", Reason: "it was made", N: 1, Of: 2, Done: 1, Failure: fail}},
+		event.StepStart:    {event.StepStartData{Step: "step-1", Title: "write the parser", N: 1, Total: 2}},
+		event.StepComplete: {event.StepCompleteData{Step: "step-1", Title: "write the parser", Status: "complete", Outcome: "success", Reason: "it was made", N: 1, Total: 2, Done: 1, Failure: fail}},
 		event.StepBlocked:  {event.StepBlockedData{Step: "step-1", By: "two"}},
 		event.ToolCall: {event.ToolCallData{
 			CallID: "toolu_01ABCDEF", Tool: "write_file", Effect: "idempotent", Args: json.RawMessage(`{"path":"a b.go","content":"package a // by the author, tokens and all"}`), ArgsRef: refp("stage-00-build/iterations/001/attempts/01/args-0a1b"),
@@ -121,8 +121,8 @@ func typical() map[event.Type][]any {
 		event.InputChecked: {event.InputCheckedData{
 			From: "plan", Warnings: []string{"$.a is null"}, Skip: true, Reason: "nothing blocks", Artifact: refp("artifacts/01-clarify.v1.yaml"), Input: refp("artifacts/02-sub.input.yaml"), Failure: fail,
 		}},
-		event.ArtifactInvalid: {event.ArtifactInvalidData{Node: "plan", Faults: []event.Fault{{Path: "$.tasks[0]", Code: "VAL-001", Message: "is missing"}}, Heals: true}},
-		event.ArtifactHealed:  {event.ArtifactHealedData{Node: "plan", After: 1}},
+		event.ArtifactInvalid: {event.ArtifactInvalidData{Node: "plan", Faults: []event.Fault{{Path: "$.tasks[0]", Code: "VAL-001", Message: "is missing"}}, Retried: true}},
+		event.ArtifactHealed:  {event.ArtifactHealedData{Node: "plan", Retries: 1}},
 		event.ArtifactWarning: {event.ArtifactWarningData{Node: "plan", Message: "$.a is null"}},
 		event.StageTransition: {event.StageTransitionData{From: "build-it", To: "verify", Outcome: "success", DurationMS: 3, TokensUsed: ptr(int64(1500))}},
 		event.CycleStart:      {event.CycleStartData{Edge: "verify:fail->execute", From: "verify", To: "execute", Count: 1, Limit: 3, Total: 1, Reason: "two tests failed"}},
@@ -136,12 +136,12 @@ func typical() map[event.Type][]any {
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery: {event.LateDeliveryData{
-			What: "file", Of: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
-			Kept: refp("stage-00-build/iterations/001/attempts/02/late-result.json"), Files: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
+			Kind: "file", Attempt: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
+			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"), Files: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
 			Type: event.Error, Data: marshalled(*fail),
 		}},
 		event.AttemptSuperseded: {event.AttemptSupersededData{
-			Of: 1, Epoch: 1, GivenUp: "iteration_timeout", Changed: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
+			Attempt: 1, Epoch: 1, GivenUp: "iteration_timeout", Changed: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
 		}},
 		event.SecretFound: {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
 		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "nobody answered it"}},
@@ -289,7 +289,7 @@ func leaves(t *testing.T, doc []byte) (all []leafOf) {
 
 // BenchmarkEvent is what redacting costs an event that holds nothing.
 func BenchmarkEvent(b *testing.B) {
-	r := redact.New(os.Environ()).Knowing([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
+	r := redact.New(os.Environ()).WithVariables([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
 	for _, kind := range []event.Type{event.IterationStart, event.IterationComplete, event.ToolCall} {
 		e := event.New(kind, nil, "", typical()[kind][0])
 		b.Run(string(kind), func(b *testing.B) {

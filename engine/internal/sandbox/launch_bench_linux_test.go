@@ -61,7 +61,7 @@ func startToAnswer(b *testing.B, h *host, path string, box *sandboxpolicy.Policy
 	}
 	defer binary.Close()
 	begun := time.Now()
-	i, err := h.launcher.Start(b.Context(), launch.Order{Binary: binary, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/usr", MTLS: mtls, Box: box})
+	i, err := h.launcher.Start(b.Context(), launch.StartRequest{Binary: binary, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/usr", MTLS: mtls, Box: box})
 	took := time.Since(begun)
 	if err != nil {
 		b.Fatal(err)

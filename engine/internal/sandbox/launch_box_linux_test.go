@@ -97,7 +97,7 @@ func beHost(dir string) int {
 		return 1
 	}
 	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Mode(os.Getenv(modeVariable)), Network: sandboxpolicy.Off, Write: []string{dir}}
-	i, err := l.Start(context.Background(), launch.Order{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Box: box})
+	i, err := l.Start(context.Background(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Box: box})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -321,7 +321,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 			}
 			tg := newTargets(t)
 			h := newHost(t)
-			i, err := h.launcher.Start(t.Context(), launch.Order{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)})
+			i, err := h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)})
 			if err != nil {
 				t.Fatal(err)
 			}

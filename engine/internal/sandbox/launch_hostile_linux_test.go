@@ -155,7 +155,7 @@ func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launc
 		h.t.Fatal(err)
 	}
 	defer b.Close()
-	i, err := h.launcher.Start(h.t.Context(), launch.Order{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
+	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
 	if err == nil {
 		h.t.Cleanup(func() { i.Stop(context.Background()) })
 	}

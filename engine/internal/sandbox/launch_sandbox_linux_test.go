@@ -47,7 +47,7 @@ func TestHostilePluginInBox(t *testing.T) {
 				i := h.must(path, tg.box(tt.mode, tt.network), tg.Workspace)
 				done := probe(t, i, tg)
 				judge(t, done, tt.may...)
-				if o := i.Sandbox(); o.Mode != tt.mode || o.Network != tt.network || !o.Seccomp || len(o.Lacks) > 0 {
+				if o := i.Sandbox(); o.Mode != tt.mode || o.Network != tt.network || !o.Seccomp || len(o.Missing) > 0 {
 					t.Errorf("obtained %+v", o)
 				}
 			})

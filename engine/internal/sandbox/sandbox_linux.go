@@ -25,7 +25,7 @@ const probeTime = 10 * time.Second
 const leastABI = 6
 
 func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
-	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.Best})
+	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.BestEffort})
 	var f *failure.Error
 	switch {
 	case err == nil:
@@ -39,10 +39,10 @@ func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
 	if b.Processes > 0 && !ordinary() {
 		if err := s.proveFence(b.Processes); err != nil {
-			if !b.Best {
+			if !b.BestEffort {
 				return sandboxpolicy.Capabilities{}, err
 			}
-			o.Processes, o.Lacks = 0, append(o.Lacks, err.Error())
+			o.Processes, o.Missing = 0, append(o.Missing, err.Error())
 		}
 	}
 	return o, nil
@@ -55,7 +55,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if o, ok := s.proven[p]; ok {
 		return o, nil
 	}
-	b := sandboxpolicy.Policy{Mode: p.mode, Network: p.network, Best: p.best}
+	b := sandboxpolicy.Policy{Mode: p.mode, Network: p.network, BestEffort: p.best}
 	o, err := s.expect(ctx, b)
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
@@ -68,7 +68,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if err := probe(ctx, b, c); err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
-	o.Lacks = slices.Clip(o.Lacks) // each answer may add to it
+	o.Missing = slices.Clip(o.Missing) // each answer may add to it
 	s.proven[p] = o
 	return o, nil
 }
@@ -92,11 +92,11 @@ func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpo
 	case b.Network == sandboxpolicy.Loopback:
 		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace has no network %s", sandboxpolicy.Loopback).
 			WithHint("ask for sandbox strict, or for network off")
-	case o.Landlock < leastABI && !b.Best:
+	case o.Landlock < leastABI && !b.BestEffort:
 		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace needs Landlock with ABI %d, and %s", leastABI, landlockState(o.Landlock)).
 			WithHint("use Linux 6.12 or newer with landlock among its security modules (lsm= at boot), or install bubblewrap and ask for sandbox strict")
 	}
-	o.Lacks = landlockLacks(o.Landlock)
+	o.Missing = landlockLacks(o.Landlock)
 	return o, nil
 }
 

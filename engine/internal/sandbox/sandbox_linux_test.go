@@ -40,12 +40,12 @@ func TestCheck(t *testing.T) {
 		"workspace":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Seccomp: true}},
 		"no landlock":                  {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), says: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
 		"an old landlock":              {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), says: "this kernel has ABI 5", hint: "bubblewrap"},
-		"no landlock, the best":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Lacks: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
-		"an old landlock, the best":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
-		"the oldest landlock":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
+		"no landlock, the best":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
+		"an old landlock, the best":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
+		"the oldest landlock":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
 		"loopback needs strict":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, says: "no network loopback", hint: "sandbox strict"},
 		"no helper":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, says: "has no helper", hint: "WithSandboxHelper"},
-		"no helper, the best":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Lacks: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
+		"no helper, the best":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
 		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, says: "/bin/echo did not lead into it", hint: Verb},
 		"no helper's file":             {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, says: "open /none", hint: "installed"},
 		"no bubblewrap":                {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, says: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
@@ -113,7 +113,7 @@ func TestCheckCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, best := range []bool{false, true} {
-		if _, err := New(helper).Check(ctx, sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: best}); err == nil || failure.KindOf(err) == failure.SandboxUnavailable {
+		if _, err := New(helper).Check(ctx, sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: best}); err == nil || failure.KindOf(err) == failure.SandboxUnavailable {
 			t.Errorf("error %v, want the cancellation", err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestEnvironment(t *testing.T) {
 
 // What was not confined to the best is started as it is.
 func TestWrapOfNothing(t *testing.T) {
-	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
+	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
 	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}

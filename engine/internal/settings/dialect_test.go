@@ -44,7 +44,7 @@ var beyond = []struct {
 	{yamldoc.CodeTermination, "", "strategies that there are"},
 	{yamldoc.CodeInputs, "", "nodes that run before"},
 	{yamldoc.CodePipeline, "", "pipelines that there are"},
-	{yamldoc.CodeCircle, "", "pipelines that embed each other"},
+	{yamldoc.CodeCycle, "", "pipelines that embed each other"},
 	{yamldoc.CodeAction, "", "hook actions that there are"},
 	{yamldoc.CodeHookStage, "", "nodes that there are"},
 	{yamldoc.CodeCondition, "", "the grammar of conditions"},
@@ -255,8 +255,8 @@ func values() []any {
 	seen := map[string]bool{}
 	for _, f := range dialect.Files() {
 		for _, m := range f.All() {
-			for _, k := range m.Keys {
-				for _, w := range m.Words(k.Name) {
+			for _, k := range m.Fields {
+				for _, w := range m.Choices(k.Name) {
 					if !seen[w] {
 						seen[w] = true
 						pool = append(pool, w, w+"x")
@@ -273,7 +273,7 @@ func keys() []string {
 	seen := map[string]bool{}
 	for _, f := range dialect.Files() {
 		for _, m := range f.All() {
-			for _, k := range m.Keys {
+			for _, k := range m.Fields {
 				seen[k.Name] = true
 			}
 		}

@@ -80,7 +80,7 @@ func (r reader) checkNotification(n *yamldoc.Node, own Notification) {
 		r.Errorf(action.Pos, yamldoc.CodeConflict, "name a plugin's action, such as webhook or script", "%s tells nobody anything", own.Action)
 	}
 	if own.Repeat > 0 && own.On != nil && !slices.Contains(own.On, sdk.SessionWaiting) {
-		own.Keys["repeat"].errorf(r.List, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
+		own.Keys["repeat"].errorf(r.Diagnostics, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
 	}
 }
 
@@ -98,7 +98,7 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 		r.wrongType(n, "on", "a word or a list of words")
 		return nil
 	}
-	points := dialect.Notify.Words("on")
+	points := dialect.Notify.Choices("on")
 	if len(items) == 0 {
 		r.Errorf(n.Pos, yamldoc.CodeMissing, suggest("", points), "on names nothing")
 	}
@@ -109,7 +109,7 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 			continue
 		}
 		if !slices.Contains(points, item.Source) {
-			r.Errorf(item.Pos, yamldoc.CodeWord, suggest(item.Source, points), "on cannot be %q", item.Source)
+			r.Errorf(item.Pos, yamldoc.CodeChoice, suggest(item.Source, points), "on cannot be %q", item.Source)
 		}
 		all = append(all, sdk.HookPoint(item.Source))
 	}

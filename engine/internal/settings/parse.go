@@ -18,7 +18,7 @@ import (
 // fault, sorted by position; where there is one, the settings are not to be used.
 func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
-	r := reader{yamldoc.Document{File: name, List: &found}}
+	r := reader{yamldoc.Document{File: name, Diagnostics: &found}}
 	var s Settings
 	if root, ok := r.Parse(data); ok {
 		r.members(root, "the file", &dialect.Config, keys{
@@ -215,7 +215,7 @@ func (r reader) background(n *yamldoc.Node) Background {
 	case b == BackgroundOff, b == BackgroundDetach, b == BackgroundTmux:
 		return b
 	default:
-		r.Errorf(n.Pos, yamldoc.CodeWord, "write off, detach or tmux", "background cannot be %q", word)
+		r.Errorf(n.Pos, yamldoc.CodeChoice, "write off, detach or tmux", "background cannot be %q", word)
 	}
 	return BackgroundUnset
 }
@@ -223,8 +223,8 @@ func (r reader) background(n *yamldoc.Node) Background {
 // mode reads where models may be; null says nothing.
 func (r reader) mode(n *yamldoc.Node) string {
 	word := r.text(n, "mode")
-	if word != "" && !slices.Contains(dialect.Config.Words("mode"), word) {
-		r.Errorf(n.Pos, yamldoc.CodeWord, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
+	if word != "" && !slices.Contains(dialect.Config.Choices("mode"), word) {
+		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
 		return ""
 	}
 	return word

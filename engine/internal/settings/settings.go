@@ -117,10 +117,10 @@ func (p Place) String() string {
 
 // warnf adds a warning at the place.
 func (p Place) warnf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
-	yamldoc.Document{File: p.File, List: to}.Warnf(p.Pos, code, hint, format, args...)
+	yamldoc.Document{File: p.File, Diagnostics: to}.Warnf(p.Pos, code, hint, format, args...)
 }
 
 // errorf adds an error at the place.
 func (p Place) errorf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
-	yamldoc.Document{File: p.File, List: to}.Errorf(p.Pos, code, hint, format, args...)
+	yamldoc.Document{File: p.File, Diagnostics: to}.Errorf(p.Pos, code, hint, format, args...)
 }

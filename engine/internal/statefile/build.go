@@ -22,7 +22,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	f := Front{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
-		Run: st.Run, Runs: st.Runs, Waiting: st.Awaited(),
+		Run: st.Run, Runs: st.Runs, Waiting: st.UnansweredQuestions(),
 	}
 	if at := stampOf(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at
@@ -49,7 +49,7 @@ func pending(p *plan.Plan, st state.State) Pending {
 		q := st.Questions[id]
 		_, at, _, _ := q.Key.Parse()
 		switch n := p.Find(at.Node); {
-		case q.Answer != nil && q.Answer.Word == event.AnswerReject:
+		case q.Answer != nil && q.Answer.Option == event.AnswerReject:
 			found.Feedback = q.Answer.Text
 		case q.Answer != nil:
 		case q.Kind == event.QuestionEscalation:
@@ -108,7 +108,7 @@ func stages(p *plan.Plan, st state.State) []Stage {
 	for i := range p.Nodes {
 		n, entered := st.Nodes[p.Nodes[i].Path]
 		if !entered {
-			if cut && schedule.PassedOver(p, st, p.Nodes[i].Path) != "" {
+			if cut && schedule.UnreachableReason(p, st, p.Nodes[i].Path) != "" {
 				found = append(found, passedOver(p, i, st))
 			}
 			continue

@@ -97,7 +97,7 @@ func (c *calls) line(p *plan.Plan, e event.Event) (name string, line []byte) {
 	if !ok || at.Step == "" {
 		return "", nil
 	}
-	dir, err := store.At(p, at)
+	dir, err := store.NodeAt(p, at)
 	if err != nil {
 		return "", nil
 	}

@@ -41,8 +41,8 @@ func (all *escalations) observe(p *plan.Plan, e event.Event) string {
 		q := state.Question{
 			Kind: d.Kind, Key: e.Key, Text: d.Text, Options: d.Options, Shown: d.Shown, AskedAt: e.Time, Code: d.Code, Remedy: d.Remedy, Escalation: all.newest,
 		}
-		if d.Within > 0 {
-			due := e.Time.Add(d.Within)
+		if d.TimeLimit > 0 {
+			due := e.Time.Add(d.TimeLimit)
 			q.Due = &due
 		}
 		all.put(p, e.Session, e.RunID, d.ID, q)

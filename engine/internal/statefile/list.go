@@ -49,7 +49,7 @@ func Heads(p *store.Project, limit int, keep func(Head) bool) ([]Head, error) {
 	return heads, nil
 }
 
-func headOf(p *store.Project, e store.Entry) Head {
+func headOf(p *store.Project, e store.SessionEntry) Head {
 	d, err := readFrom(p.Store, path.Join(store.RunsDir, e.Session, store.StateFile), "history")
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

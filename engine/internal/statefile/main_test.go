@@ -119,7 +119,7 @@ func twoStages() *plan.Plan {
 func continued(d *store.Dir, p *plan.Plan, past []event.Event) *statefile.Writer {
 	w := statefile.New(d, p)
 	for _, e := range past {
-		w.Past(e)
+		w.Replay(e)
 	}
 	return w
 }

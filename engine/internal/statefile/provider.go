@@ -110,7 +110,7 @@ func (w *Writer) dropManifest(block *plan.Node) error {
 	if _, written := ns.Artifacts[event.Manifest]; written {
 		return nil
 	}
-	node, err := store.At(w.plan, event.Location{Node: block.Path, Visit: ns.Visit, Run: ns.Run})
+	node, err := store.NodeAt(w.plan, event.Location{Node: block.Path, Visit: ns.Visit, Run: ns.Run})
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (w *Writer) dropManifest(block *plan.Node) error {
 
 func (w *Writer) writeProvider(block *plan.Node, id string) error {
 	ns := w.latest.Nodes[block.Path]
-	node, err := store.At(w.plan, event.Location{Node: block.Path, Visit: ns.Visit, Run: ns.Run, Branch: id})
+	node, err := store.NodeAt(w.plan, event.Location{Node: block.Path, Visit: ns.Visit, Run: ns.Run, Branch: id})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
 	case event.QuestionAnswered:
 		d, err := event.Decode[event.QuestionAnsweredData](e)
 		if q, asked := all[d.ID]; err == nil && asked && q.Digest == d.Digest {
-			q.answer(state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time})
+			q.answer(state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time})
 			q.Expired = d.Expired
 		}
 	}
@@ -109,7 +109,7 @@ func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 }
 
 func (f *questionFile) answer(a state.Answer) {
-	f.Answer, f.AnsweredBy, f.AnsweredAt, f.AnswerText, f.behind = a.Word, a.By, stamp(a.At), a.Text, true
+	f.Answer, f.AnsweredBy, f.AnsweredAt, f.AnswerText, f.behind = a.Option, a.By, stamp(a.At), a.Text, true
 }
 
 // writeQuestions writes the files that are behind the latest state. The first time that is all of them: a crash may

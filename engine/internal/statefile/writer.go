@@ -53,8 +53,8 @@ func New(dir *store.Dir, p *plan.Plan) *Writer {
 	return &Writer{dir: dir, plan: p, questions: questions{}}
 }
 
-// Past takes up the next event that the journal holds already: the history is made from them. It writes nothing.
-func (w *Writer) Past(e event.Event) {
+// Replay takes up the next event that the journal holds already: the history is made from them. It writes nothing.
+func (w *Writer) Replay(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = w.observe(e) // plain text always renders

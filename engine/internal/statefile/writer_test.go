@@ -332,7 +332,7 @@ func TestLongHistory(t *testing.T) {
 	summary := strings.Repeat("did it ", 150)
 	w := statefile.New(d, s.plan)
 	for i := range iterations {
-		w.Past(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
+		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
 	}
 	if err := w.Flush(s.st); err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func (p *Planner) find(j Job) ([]Step, error) {
 		return nil, err
 	}
 	if contract := siblings[i].Artifact; contract != nil { // else it hands on what another one made
-		if err := a.Of(contract); err != nil {
+		if err := a.CheckVersion(contract); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func (p *Planner) find(j Job) ([]Step, error) {
 
 // keep writes the steps. The digest of a step's file, which is the same for the same item, tells whether it has changed.
 func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
-	dir, err := store.At(p.Plan, j.Command.Location)
+	dir, err := store.NodeAt(p.Plan, j.Command.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func sizeOf(list []event.StepData) int {
 }
 
 func failureOf(j Job, err error) *event.FailureData {
-	d := event.FailureOf(err)
+	d := event.NewFailureData(err)
 	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Location.Iteration
 	d.ResumeCommand = "agent-pipelines resume " + j.State.Session
 	return &d

@@ -36,7 +36,7 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 	}}
 	st := state.State{Session: "demo", Nodes: map[string]state.Node{"1": {Visit: visit, Run: 1}}}
 	if made != nil {
-		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&p.Nodes[0], time.Now()), Data: made})
+		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&p.Nodes[0], time.Now()), Data: made})
 		if err != nil {
 			t.Fatal(err)
 		}

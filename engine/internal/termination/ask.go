@@ -68,7 +68,7 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 			kind = failure.StrategyFailed
 		}
 		d.Action = string(sdk.DecisionError)
-		failed := event.FailureOf(&failure.Error{
+		failed := event.NewFailureData(&failure.Error{
 			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint, Cause: err,
 		})
 		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Location.Iteration
@@ -101,13 +101,13 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		return failure.New(failure.StrategyFailed, "its state has %d bytes, at most %d are kept", len(answer.State), maxState).
 			WithHint("what is large belongs into a file that the state names")
 	}
-	node, err := store.At(a.Plan, c.Location)
+	node, err := store.NodeAt(a.Plan, c.Location)
 	if err != nil {
 		return err
 	}
 	it := node.Iteration(c.Location.Iteration)
 	if len(answer.Record) > 0 {
-		if err := a.Dir.Replace(it.Judge(), append(a.Redactor.Agent().JSON(answer.Record), '\n')); err != nil {
+		if err := a.Dir.Replace(it.Judge(), append(a.Redactor.ForAgent().JSON(answer.Record), '\n')); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Asker) question(it store.Iteration, n *plan.Node, answer sdk.Decision, 
 	if q == nil {
 		return failure.New(failure.StrategyFailed, "it asks without a question")
 	}
-	ref, err := a.Dir.Write(it.Question(round+1), []byte(a.Redactor.Agent().Text(q.Prompt)))
+	ref, err := a.Dir.Write(it.Question(round+1), []byte(a.Redactor.ForAgent().Text(q.Prompt)))
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
 	}
 	req := sdk.DecideRequest{
-		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.Counted(), Max: n.Termination.Max(),
+		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.CountedIterations(), Max: n.Termination.Max(),
 		Config: config, Hint: l.Hint, History: history(l.Decisions), State: l.Strategy,
 		Round: c.Round, WorkDir: a.Project.Path(),
 	}
@@ -214,7 +214,7 @@ type Measured struct {
 func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, m := range checks {
-		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.LeftOut}
+		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}
 		if m.Failure != nil {
 			c.Error = m.Failure.Message
 		}
@@ -250,10 +250,10 @@ func (a *Asker) outputs(at event.Location, l state.Loop) ([]sdk.FileRef, error) 
 }
 
 func (a *Asker) progress(at event.Location, st state.State) (sdk.FileRef, error) {
-	find := store.At
+	find := store.NodeAt
 	switch {
 	case at.Branch != "":
-		find = store.Provider
+		find = store.ProviderAt
 	case st.Mode == "loop":
 		return sdk.FileRef{Path: a.Dir.Abs(store.ProgressFile(st.Session))}, nil
 	}

@@ -42,7 +42,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	}
 	if err != nil {
 		d.Error, d.ErrorType = event.Truncate(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
-		_, d.System = failure.OfSystem(err)
+		_, d.System = failure.SystemHint(err)
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
@@ -72,12 +72,12 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
 		Iteration: c.Location.Iteration, Attempt: 1, Visit: c.Location.Visit, Purpose: sdk.PurposeQuestion,
 		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit, Budget: budget(l),
-		Mode: sdk.Mode(a.Plan.PolicyOf(j.Node).Mode),
+		Mode: sdk.Mode(a.Plan.EffectivePolicy(j.Node).Mode),
 	}, x)
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	return a.Redactor.Agent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
+	return a.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
 }
 
 // budget is what the question may consume.
@@ -92,7 +92,7 @@ func budget(l state.Loop) *sdk.Budget {
 // keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
 // none.
 func (a *Asker) keepLog(c schedule.Command, text string) error {
-	node, err := store.At(a.Plan, c.Location)
+	node, err := store.NodeAt(a.Plan, c.Location)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) 
 	if len(text) > maxAnswer {
 		text = strings.ToValidUTF8(text[:maxAnswer], "")
 	}
-	node, err := store.At(a.Plan, c.Location)
+	node, err := store.NodeAt(a.Plan, c.Location)
 	if err != nil {
 		return nil, err
 	}

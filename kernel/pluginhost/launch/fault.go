@@ -45,7 +45,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 // notStartedError is the error of a process that the system did not start.
 func (i *Instance) notStartedError(err error) error {
 	var f *failure.Error
-	_, system := failure.OfSystem(err)
+	_, system := failure.SystemHint(err)
 	switch {
 	case errors.As(err, &f): // of the sandbox
 		return f
@@ -90,7 +90,7 @@ func execError(path string, err error) *failure.Error {
 		return failure.New(failure.PluginInvalid, "plugin %s is being written: %w", path, err).
 			WithHint("install plugins by writing a new file and renaming it")
 	}
-	hint, _ := failure.OfSystem(err)
+	hint, _ := failure.SystemHint(err)
 	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
@@ -162,9 +162,9 @@ func cutLine(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Explain returns the failure of the process for the error of a call outside any pool, if the process is the
+// CallError returns the failure of the process for the error of a call outside any pool, if the process is the
 // cause.
-func (i *Instance) Explain(ctx context.Context, err error) error {
+func (i *Instance) CallError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || i.Alive(ctx) {
 		return err
 	}

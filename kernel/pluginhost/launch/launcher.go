@@ -77,8 +77,8 @@ func New(cfg Config) *Launcher {
 	return l
 }
 
-// Order describes the plugin process to start.
-type Order struct {
+// StartRequest describes the plugin process to start.
+type StartRequest struct {
 	// Binary is the verified file; the caller closes it after Start has returned.
 	Binary *trust.Binary
 	// Env is the plugin's environment; handshake and marker variables are added.
@@ -96,7 +96,7 @@ type Order struct {
 
 // Start starts the plugin and returns when it answers. If ctx is cancelled, the process ends and the error is
 // the cause; all other errors are failures.
-func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
+func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error) {
 	l.sweep.Do(func() {
 		if err := process.SweepSocketDirs(l.cfg.SocketBases...); err != nil {
 			l.cfg.Logger.Debug("could not remove all socket directories of killed kernels", "error", err)
@@ -133,7 +133,7 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 }
 
 // sandboxPolicy returns the order's policy, nil for none, and its available capabilities.
-func (l *Launcher) sandboxPolicy(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
+func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
 	if o.Box == nil {
 		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
 	}
@@ -163,7 +163,7 @@ func (l *Launcher) makeDirs(boxed bool) (dir *process.SocketDir, temp string, er
 	return dir, temp, nil
 }
 
-func (l *Launcher) clientConfig(o Order, i *Instance) *goplugin.ClientConfig {
+func (l *Launcher) clientConfig(o StartRequest, i *Instance) *goplugin.ClientConfig {
 	log := l.cfg.PluginLogger.Named(i.name)
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
@@ -186,7 +186,7 @@ func (l *Launcher) clientConfig(o Order, i *Instance) *goplugin.ClientConfig {
 
 // connect makes the handshake and waits for the first answer. go-plugin's Start cannot be cancelled, but it
 // returns when the process is gone.
-func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
+func (l *Launcher) connect(ctx context.Context, o StartRequest, i *Instance) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}

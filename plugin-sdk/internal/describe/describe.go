@@ -50,7 +50,7 @@ func complete(c sdk.Component, kind sdk.Kind) sdk.Component {
 	if c.Provider != nil {
 		traits = *c.Provider
 	}
-	traits = traits.Complete()
+	traits = traits.WithDefaults()
 	c.Provider = &traits
 	return c
 }

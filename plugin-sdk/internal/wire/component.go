@@ -137,7 +137,7 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 		Resume:          m.GetResume(),
 		SoftCancel:      m.GetSoftCancel(),
 		ContextTokens:   max(0, m.GetContextTokens()),
-	}.Complete()
+	}.WithDefaults()
 	return &t
 }
 

@@ -89,7 +89,7 @@ type Examine struct {
 	// Measured is the version with which the command is compared; empty for a provider that does not read the version.
 	Measured string
 	// New makes the provider; environ returns its environment.
-	New func(environ func() []string) sdk.Examiner
+	New func(environ func() []string) sdk.Diagnoser
 }
 
 // Run examines a command with and without a key, an old version of the command, and a missing command.
@@ -102,7 +102,7 @@ func (e Examine) Run(t *testing.T) {
 	examine := func(t *testing.T, env ...string) []sdk.Finding {
 		t.Helper()
 		env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir}, env...)
-		findings, err := e.New(func() []string { return env }).Examine(t.Context(), sdk.ValidateRequest{})
+		findings, err := e.New(func() []string { return env }).Diagnose(t.Context(), sdk.ValidateRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func (e Examine) Run(t *testing.T) {
 			t.Errorf("findings about an old version: %+v", findings)
 		}
 	}
-	if _, err := e.New(func() []string { return nil }).Examine(t.Context(), sdk.ValidateRequest{}); err == nil {
+	if _, err := e.New(func() []string { return nil }).Diagnose(t.Context(), sdk.ValidateRequest{}); err == nil {
 		t.Error("a missing command is not refused")
 	}
 }

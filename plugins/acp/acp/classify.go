@@ -31,7 +31,7 @@ const noProtocol = "no_agent_client_protocol"
 // classifier returns the classifier for the configured agent.
 func (s setup) classifier() outcome.Agent {
 	a := outcome.Agent{
-		Name: s.title, Final: "its answer to the prompt", Words: errorClasses,
+		Name: s.title, FinalEvent: "its answer to the prompt", Codes: errorClasses,
 		Hints: map[outcome.Class]string{
 			outcome.Config: "check command in the provider's configuration: it must start an agent that speaks the Agent Client Protocol",
 			outcome.Denied: "allow it by policy.approvals of the pipeline, or by permissions in the provider's configuration",
@@ -45,7 +45,7 @@ func (s setup) classifier() outcome.Agent {
 
 // parseFault converts an error of the agent. The cause is often only in its data.
 func parseFault(e *protocol.RequestError) outcome.Fault {
-	f := outcome.Fault{Words: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
+	f := outcome.Fault{Codes: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
 	data, ok := e.Data.(map[string]any)
 	if !ok {
 		if text, ok := e.Data.(string); ok && text != "" {
@@ -55,7 +55,7 @@ func parseFault(e *protocol.RequestError) outcome.Fault {
 	}
 	for _, key := range []string{"code", "type", "kind", "errorKind", "error_type"} {
 		if word, ok := data[key].(string); ok {
-			f.Words = append([]string{word}, f.Words...)
+			f.Codes = append([]string{word}, f.Codes...)
 		}
 	}
 	for _, key := range []string{"status", "statusCode", "status_code"} {

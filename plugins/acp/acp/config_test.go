@@ -122,6 +122,6 @@ func TestPlugin(t *testing.T) {
 func TestExamine(t *testing.T) {
 	clitest.Examine{
 		Command: "opencode", Key: "OPENAI_API_KEY", Found: "program",
-		New: func(environ func() []string) sdk.Examiner { return New("opencode", environ) },
+		New: func(environ func() []string) sdk.Diagnoser { return New("opencode", environ) },
 	}.Run(t)
 }

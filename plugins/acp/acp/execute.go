@@ -35,7 +35,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	a := newAttempt(ctx, s, req, x)
 	defer a.cancel(nil)
 	a.startLimit = p.startLimit
-	cmd.Exchange, cmd.Held = x, a.waitTime.total
+	cmd.Exchange, cmd.WaitingTime = x, a.waitTime.total
 	cmd.Line = func(line []byte) bool { a.peer.handleLine(line); return false }
 	cmd.Talk = a.run
 	end, err := cliagent.Run(ctx, cmd)

@@ -104,8 +104,8 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Examine implements [sdk.Examiner]. It does not read the version: some agents take seconds, others start to serve.
-func (p *Provider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+// Diagnose implements [sdk.Examiner]. It does not read the version: some agents take seconds, others start to serve.
+func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	s, err := p.readConfig(req.Config)
 	if err != nil {
 		return nil, err
@@ -119,5 +119,5 @@ func (p *Provider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Fi
 	if s.agent == "" {
 		return findings, nil // its login is unknown
 	}
-	return append(findings, cliagent.Login{Variables: s.keys, Files: s.logins, Hint: s.login}.Examine(env)), nil
+	return append(findings, cliagent.Login{Variables: s.keys, Files: s.logins, Hint: s.login}.Diagnose(env)), nil
 }

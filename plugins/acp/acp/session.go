@@ -92,7 +92,9 @@ func (a *attempt) startSession(t cliagent.Talk) (string, error) {
 		WithHint("start it by hand to see what it waits for; it must speak the Agent Client Protocol on stdin and stdout")
 	ctx, cancel := context.WithTimeoutCause(a.ctx, a.startLimit, late)
 	defer cancel()
-	ask := func(method string, params, result any) error { return a.peer.call(ctx, t.Over, method, params, result) }
+	ask := func(method string, params, result any) error {
+		return a.peer.call(ctx, t.StdoutEnded, method, params, result)
+	}
 
 	var agent initializeResult
 	err := ask(protocol.AgentMethodInitialize, protocol.InitializeRequest{
@@ -174,7 +176,7 @@ func (a *attempt) runTurn(t cliagent.Talk, prompt string) error {
 			cancelled = nil
 			_ = a.peer.sendCall(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
 			continue
-		case <-t.Over:
+		case <-t.StdoutEnded:
 		}
 		select { // the answer may have arrived last
 		case m := <-answer:

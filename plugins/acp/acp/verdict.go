@@ -20,26 +20,26 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 	if errors.As(a.err, &ours) {
 		return failureOutcome(ours), ours.WithDetail(end.Stderr)
 	}
-	e := outcome.Evidence{Spoke: true, Did: a.report.isActive(), Detail: end.Stderr, Now: now}
+	e := outcome.Evidence{WroteEvents: true, Acted: a.report.isActive(), Detail: end.Stderr, Now: now}
 	var refused *protocol.RequestError
 	switch {
 	case a.stopReason == protocol.StopReasonCancelled && len(a.report.deniedTools()) > 0:
 		return a.denialOutcome()
 	case a.stopReason == protocol.StopReasonEndTurn:
-		e.LastWord = outcome.Success
+		e.FinalStatus = outcome.Success
 	case a.stopReason != "":
-		e.LastWord = outcome.Failure
-		e.Fault = outcome.Fault{Words: []string{string(a.stopReason)}, Message: "ended its turn with " + string(a.stopReason)}
+		e.FinalStatus = outcome.Failure
+		e.Fault = outcome.Fault{Codes: []string{string(a.stopReason)}, Message: "ended its turn with " + string(a.stopReason)}
 	case errors.As(a.err, &refused):
-		e.LastWord = outcome.Failure
+		e.FinalStatus = outcome.Failure
 		e.Fault = parseFault(refused)
 	case !a.peer.hasSpoken() && end.Clean():
-		e.LastWord = outcome.Failure
-		e.Fault = outcome.Fault{Words: []string{noProtocol}, Message: "ended without a message of the Agent Client Protocol"}
+		e.FinalStatus = outcome.Failure
+		e.Fault = outcome.Fault{Codes: []string{noProtocol}, Message: "ended without a message of the Agent Client Protocol"}
 	case !a.peer.hasSpoken():
-		e.Spoke, e.Process, e.Printed = false, end.Process(), strings.Split(end.Stderr, "\n")
+		e.WroteEvents, e.Process, e.PlainLines = false, end.Process(), strings.Split(end.Stderr, "\n")
 	case a.err != nil && !errors.Is(a.err, errGone):
-		e.LastWord = outcome.Failure
+		e.FinalStatus = outcome.Failure
 		e.Fault = outcome.Fault{Message: a.err.Error()}
 	default:
 		e.Process = end.Process()

@@ -51,7 +51,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	defer closeIdle()
 	a := c.newAttempt(req, x, client, name)
-	a.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(serviceSecrets(service)).Agent() // tool results are program output
+	a.Redactor = redact.New(env).WithoutPublicValues(req.WorkDir).WithVariables(serviceSecrets(service)).ForAgent() // tool results are program output
 	if req.Purpose == sdk.PurposeQuestion {
 		return loop.Answer(ctx, a)
 	}

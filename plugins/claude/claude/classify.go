@@ -5,9 +5,9 @@ import "github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 // classifier maps the errors of Claude Code to classes and hints, in addition to those of all agents. Words and signs are
 // those of version 2.1.329; older versions use a subset.
 var classifier = outcome.Agent{
-	Name:  name,
-	Final: "its result event",
-	Words: map[string]outcome.Class{
+	Name:       name,
+	FinalEvent: "its result event",
+	Codes: map[string]outcome.Class{
 		// error of assistant events, api_error of the result
 		"oauth_org_not_allowed":  outcome.Login,
 		"cloud_credential_error": outcome.Login,

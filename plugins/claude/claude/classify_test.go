@@ -46,7 +46,7 @@ func TestWords(t *testing.T) {
 		"error_max_turns": outcome.TurnLimit, "error_max_budget_usd": outcome.CostLimit, "error_during_execution": outcome.Failed,
 	}
 	for word, want := range tests {
-		if got := classifier.Classify(outcome.Fault{Words: []string{word}}, time.Time{}).Class; got != want {
+		if got := classifier.Classify(outcome.Fault{Codes: []string{word}}, time.Time{}).Class; got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}

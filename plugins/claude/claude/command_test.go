@@ -126,6 +126,6 @@ func TestSchemaMatchesConfig(t *testing.T) {
 func TestExamine(t *testing.T) {
 	clitest.Examine{
 		Command: "claude", Key: "ANTHROPIC_API_KEY", Found: "version", Measured: measured.Version,
-		New: func(environ func() []string) sdk.Examiner { return New(environ) },
+		New: func(environ func() []string) sdk.Diagnoser { return New(environ) },
 	}.Run(t)
 }

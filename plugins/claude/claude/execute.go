@@ -45,7 +45,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return result, end.Failure()
 	}
 	if result.AgentVersion == "" {
-		result.AgentVersion = p.versions.Of(ctx, cmd)
+		result.AgentVersion = p.versions.Version(ctx, cmd)
 	}
 	result.Outcome, result.Error = verdict(s, end, time.Now())
 	return result, nil

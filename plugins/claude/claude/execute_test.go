@@ -174,7 +174,7 @@ func TestVerdict(t *testing.T) {
 		wait   float64
 	}{
 		{"success and exit code 0", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
-		{"ended after its last event", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
+		{"ended after its last event", []string{good}, cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
 		{"success, but another exit code", []string{good}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, 0},
 		{"exit code 0 without a result", []string{text}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
 		{"exit code 0 after an interrupt", []string{stopped}, cliagent.End{Final: true}, sdk.OutcomeInfrastructure, 0},

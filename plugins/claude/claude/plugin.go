@@ -83,10 +83,10 @@ var login = cliagent.Login{
 }
 
 // measured is the version that the plugin was tested with; test/e2ereal pins it.
-var measured = cliagent.Measured{Version: "2.1.329", Update: "npm install -g @anthropic-ai/claude-code, or claude update"}
+var measured = cliagent.TestedVersion{Version: "2.1.329", Update: "npm install -g @anthropic-ai/claude-code, or claude update"}
 
-// Examine implements [sdk.Examiner].
-func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+// Diagnose implements [sdk.Examiner].
+func (p *Provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 	if err != nil {
 		return nil, err
 	}
-	findings := []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(cmd.Env)}
+	findings := []sdk.Finding{p.versions.Diagnose(ctx, cmd, measured), login.Diagnose(cmd.Env)}
 	if os.Geteuid() == 0 && cfg.PermissionMode == bypassPermissions && cliagent.Getenv(cmd.Env, "IS_SANDBOX") != "1" {
 		findings = append(findings, sdk.Finding{
 			About: "permissions", State: sdk.FindingBad, Detail: "Claude Code refuses to bypass permissions as root",

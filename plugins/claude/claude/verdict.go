@@ -17,11 +17,11 @@ import (
 // alone: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, s.tools > 0 || s.transcript.String() != "", now)
-	if !e.Spoke {
-		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(s.events.Plain.String()), "\n")
+	if !e.WroteEvents {
+		e.PlainLines = strings.Split(end.Stderr+"\n"+lastBytes(s.events.Plain.String()), "\n")
 		return classifier.Decide(e)
 	}
-	e.Fault = outcome.Fault{Words: []string{s.lastError.word}, Message: s.lastError.message}
+	e.Fault = outcome.Fault{Codes: []string{s.lastError.word}, Message: s.lastError.message}
 	if s.final != nil {
 		s.final.addEvidence(&e)
 		e.Fault.RetryAfter = s.retryWait(now)
@@ -31,19 +31,19 @@ func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.
 
 // addEvidence adds the result event to the evidence of the earlier events.
 func (r *resultEvent) addEvidence(e *outcome.Evidence) {
-	e.LastWord = outcome.Success
-	e.Did = e.Did || strings.TrimSpace(r.Result) != ""
+	e.FinalStatus = outcome.Success
+	e.Acted = e.Acted || strings.TrimSpace(r.Result) != ""
 	for _, d := range r.PermissionDenials {
-		e.Denied = append(e.Denied, d.ToolName)
+		e.DeniedTools = append(e.DeniedTools, d.ToolName)
 	}
 	if !r.IsError && r.Subtype == "success" {
 		return
 	}
-	e.LastWord = outcome.Failure
+	e.FinalStatus = outcome.Failure
 	errors := slices.DeleteFunc(slices.Clone(r.Errors), isDiagnostic)
 	message := strings.TrimSpace(strings.Join(append([]string{r.Result}, errors...), "\n"))
 	e.Fault = outcome.Fault{
-		Words:   append([]string{r.Subtype, r.TerminalReason, r.APIError, r.APIErrorType, r.StopReason}, e.Fault.Words...),
+		Codes:   append([]string{r.Subtype, r.TerminalReason, r.APIError, r.APIErrorType, r.StopReason}, e.Fault.Codes...),
 		Status:  r.APIErrorStatus,
 		Message: cmp.Or(message, strings.TrimSuffix("ended with "+r.Subtype+" ("+r.TerminalReason+")", " ()")),
 	}

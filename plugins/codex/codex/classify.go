@@ -10,8 +10,8 @@ import (
 // classifier maps the errors of Codex to classes and hints, in addition to those of all agents. The events have no codes:
 // only the message identifies an error.
 var classifier = outcome.Agent{
-	Name:  name,
-	Final: "completing its turn",
+	Name:       name,
+	FinalEvent: "completing its turn",
 	Signs: []outcome.Sign{
 		{Class: outcome.Config, Texts: []string{
 			"unexpected argument", "error loading config", "not inside a trusted directory", "unknown feature flag",

@@ -53,8 +53,8 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		result.ExitCode = exitCode(end)
 		return result, interruption(end)
 	}
-	result.AgentVersion = p.versions.Of(ctx, cmd)
-	if end.Cut == cliagent.CutDone {
+	result.AgentVersion = p.versions.Version(ctx, cmd)
+	if end.StopReason == cliagent.StopDone {
 		s.progress("the work is done; Codex stayed and was ended", "")
 	}
 	result.Outcome, result.Error = w.verdict(s, end)
@@ -64,7 +64,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 // exitCode returns the exit code that timeout(1) would return.
 func exitCode(end cliagent.End) int {
 	switch {
-	case end.Cut != cliagent.CutTimeout:
+	case end.StopReason != cliagent.StopTimeout:
 		return end.ExitCode
 	case end.Killed:
 		return exitKilled
@@ -75,7 +75,7 @@ func exitCode(end cliagent.End) int {
 
 func interruption(end cliagent.End) *failure.Error {
 	f := end.Failure()
-	if end.Cut != cliagent.CutTimeout {
+	if end.StopReason != cliagent.StopTimeout {
 		return f
 	}
 	f.Message = fmt.Sprintf("%s (exit code %d)", f.Message, exitCode(end))

@@ -103,9 +103,9 @@ func TestExitCode(t *testing.T) {
 		end  cliagent.End
 		want int
 	}{
-		{"ended at the limit", cliagent.End{Cut: cliagent.CutTimeout, ExitCode: -1}, 124},
-		{"killed at the limit", cliagent.End{Cut: cliagent.CutTimeout, ExitCode: -1, Killed: true}, 137},
-		{"cancelled", cliagent.End{Cut: cliagent.CutCanceled, ExitCode: -1, Killed: true}, -1},
+		{"ended at the limit", cliagent.End{StopReason: cliagent.StopTimeout, ExitCode: -1}, 124},
+		{"killed at the limit", cliagent.End{StopReason: cliagent.StopTimeout, ExitCode: -1, Killed: true}, 137},
+		{"cancelled", cliagent.End{StopReason: cliagent.StopCanceled, ExitCode: -1, Killed: true}, -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestVerdictNeedsEventAndExit(t *testing.T) {
 		{
 			"ended after its last event",
 			[]string{message, completed},
-			cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM},
+			cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM},
 			sdk.OutcomeSucceeded,
 		},
 		{"completed, but another exit code", []string{message, completed}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure},

@@ -54,7 +54,7 @@ func readLimits(attempt time.Duration, cfg Config, env []string) (limits, error)
 		return limits{}, err
 	}
 	l.watch.off = !on || !cfg.Watchdog
-	if l.watch.every, err = readDuration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
+	if l.watch.every, err = readDuration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultCheckInterval); err != nil {
 		return limits{}, err
 	}
 	if l.watch.every == 0 {

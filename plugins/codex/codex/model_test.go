@@ -84,6 +84,6 @@ func TestSchemaMatchesConfig(t *testing.T) {
 func TestExamine(t *testing.T) {
 	clitest.Examine{
 		Command: "codex", Key: "OPENAI_API_KEY", Found: "version", Measured: measured.Version,
-		New: func(environ func() []string) sdk.Examiner { return New(environ) },
+		New: func(environ func() []string) sdk.Diagnoser { return New(environ) },
 	}.Run(t)
 }

@@ -79,10 +79,10 @@ var login = cliagent.Login{
 }
 
 // measured is the version that the plugin was tested with; test/e2ereal pins it.
-var measured = cliagent.Measured{Version: "0.169.0", Update: "npm install -g @openai/codex"}
+var measured = cliagent.TestedVersion{Version: "0.169.0", Update: "npm install -g @openai/codex"}
 
-// Examine implements [sdk.Examiner].
-func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+// Diagnose implements [sdk.Examiner].
+func (p *Provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 		return nil, err
 	}
 	cmd := cliagent.Command{Name: name, Path: path, Env: env}
-	return []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(env)}, nil
+	return []sdk.Finding{p.versions.Diagnose(ctx, cmd, measured), login.Diagnose(env)}, nil
 }
 
 // Config is the provider's configuration. config.schema.json describes the same keys.

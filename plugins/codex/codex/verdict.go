@@ -16,12 +16,12 @@ func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, len(s.calls) > 0 || s.transcript.String() != "", time.Now())
 	e.Fault.Message = s.lastError
 	switch {
-	case !e.Spoke:
-		e.Printed = errorMessages(end.Stderr + "\n" + s.events.Plain.String())
+	case !e.WroteEvents:
+		e.PlainLines = errorMessages(end.Stderr + "\n" + s.events.Plain.String())
 	case s.failed:
-		e.LastWord = outcome.Failure
+		e.FinalStatus = outcome.Failure
 	case s.completed:
-		e.LastWord = outcome.Success
+		e.FinalStatus = outcome.Success
 		if retryNotice.MatchString(s.lastError) {
 			e.Fault = outcome.Fault{}
 		}

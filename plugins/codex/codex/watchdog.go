@@ -48,12 +48,12 @@ func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
 }
 
 // newSign returns the watchdog as a sign for package cliagent. busy may be called from another goroutine than the stream's.
-func (w *watchdog) newSign(busy func() bool) *cliagent.Sign {
+func (w *watchdog) newSign(busy func() bool) *cliagent.Completion {
 	if w == nil {
 		return nil
 	}
 	w.busy = busy
-	return &cliagent.Sign{Holds: w.isDone, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
+	return &cliagent.Completion{Reached: w.isDone, Every: w.timing.every, Linger: w.timing.linger, Grace: doneGrace}
 }
 
 func (w *watchdog) isDone(silence time.Duration) bool {
@@ -79,9 +79,9 @@ func (w *watchdog) verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.E
 	switch {
 	case f == nil || s.failed:
 		return outcome, f
-	case end.Cut == cliagent.CutDone:
+	case end.StopReason == cliagent.StopDone:
 		return sdk.OutcomeSucceeded, nil
-	case end.Cut == cliagent.CutNone && end.ExitCode > 0 && (s.lastError == "" || retryNotice.MatchString(s.lastError)) && w.hasDecision():
+	case end.StopReason == cliagent.StopNone && end.ExitCode > 0 && (s.lastError == "" || retryNotice.MatchString(s.lastError)) && w.hasDecision():
 		return sdk.OutcomeSucceeded, nil
 	}
 	return outcome, f

@@ -175,7 +175,7 @@ func TestWatchdogVerdict(t *testing.T) {
 		failed    = `{"type":"turn.failed","error":{"message":"no"}}`
 		trouble   = `{"type":"error","message":"unexpected status 503 Service Unavailable: down"}`
 	)
-	ended := cliagent.End{Cut: cliagent.CutDone, ExitCode: -1, Signal: syscall.SIGTERM}
+	ended := cliagent.End{StopReason: cliagent.StopDone, ExitCode: -1, Signal: syscall.SIGTERM}
 	tests := []struct {
 		name    string
 		events  []string

@@ -66,7 +66,7 @@ func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
 		return nil, failure.New(failure.StrategyFailed, "queue: run %s: %w", c.display(), err)
 	case end.Clean():
 		return printed, nil
-	case c.exitOneIsEmpty && end.Cut == cliagent.CutNone && end.ExitCode == 1 && printed.count == 0 && end.Stderr == "":
+	case c.exitOneIsEmpty && end.StopReason == cliagent.StopNone && end.ExitCode == 1 && printed.count == 0 && end.Stderr == "":
 		return printed, nil
 	}
 	return nil, c.newFailure(end)
@@ -78,7 +78,7 @@ func (c commandRun) newFailure(end cliagent.End) error {
 	f := failure.New(failure.StrategyFailed, "queue: %s: %s", c.display(), cause.Message).WithDetail(end.Stderr)
 	if end.Interrupted() {
 		f.Kind = cause.Kind
-		if end.Cut == cliagent.CutTimeout {
+		if end.StopReason == cliagent.StopTimeout {
 			f.Kind = failure.StrategyFailed
 		}
 		return f.WithHint("set a higher limit with termination.timeout, in seconds")

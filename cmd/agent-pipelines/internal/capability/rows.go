@@ -19,7 +19,7 @@ const KnownModels = "Known models"
 func Rows(c sdk.Component) []Row {
 	var rows []Row
 	if c.Provider != nil {
-		rows = providerRows(c.Provider.Complete())
+		rows = providerRows(c.Provider.WithDefaults())
 	}
 	concurrency := "calls overlap"
 	if c.Concurrency == sdk.ConcurrencySerial {
@@ -30,7 +30,7 @@ func Rows(c sdk.Component) []Row {
 
 // needs is what a component asks for where it is confined.
 func needs(n *sdk.Needs) string {
-	if n.Nothing() {
+	if n.IsEmpty() {
 		return "nothing"
 	}
 	var asks []string

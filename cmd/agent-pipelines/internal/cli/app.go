@@ -250,7 +250,7 @@ func (a *App) bundledOptions() ([]engine.Option, error) {
 	for _, b := range a.Bundled {
 		list = append(list, engine.Bundled{
 			Name: b.Name, Args: ServeArguments(b.Name),
-			Describe: func() (sdk.Description, error) { return serve.Describe(b.Plugin(CurrentBuild().Version)) },
+			Describe: func() (sdk.Description, error) { return serve.Description(b.Plugin(CurrentBuild().Version)) },
 		})
 	}
 	options := []engine.Option{engine.WithBundled(list...)}

@@ -66,7 +66,7 @@ func FaultOf(err error) Fault {
 	case errors.As(err, &signal):
 		f.ErrorType, f.Message = string(failure.SignalInterrupt), "stopped by "+SignalName(signal.Signal)
 	}
-	if hint, system := failure.OfSystem(err); system && !strings.Contains(f.Hint, hint) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC) {
+	if hint, system := failure.SystemHint(err); system && !strings.Contains(f.Hint, hint) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC) {
 		f.Hint = hint // the system's error explains more than the failed operation
 	}
 	for _, row := range Sentinels {
@@ -170,10 +170,10 @@ func notFound(err error, missing *engine.NotFoundError) (message, hint string) {
 	switch {
 	case errors.As(err, &word):
 		return word.Error(), word.Hint()
-	case missing.What == "stage":
+	case missing.Kind == "stage":
 		return "loop type not found: " + missing.Name + " (there is no stage of this name)", missing.Hint()
 	default:
-		return missing.What + " not found: " + missing.Name, missing.Hint()
+		return missing.Kind + " not found: " + missing.Name, missing.Hint()
 	}
 }
 

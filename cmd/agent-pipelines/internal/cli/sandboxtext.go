@@ -28,7 +28,7 @@ func IsolationLines(processes []event.PluginData) []string {
 
 // RequestedIsolation describes the requested isolation; "" for none.
 func RequestedIsolation(s *plan.Sandbox) string {
-	if !s.Asks() {
+	if !s.IsRequested() {
 		return ""
 	}
 	c := s.Complete()

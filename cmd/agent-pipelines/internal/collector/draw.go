@@ -14,7 +14,7 @@ import (
 
 // Trace are the spans of a run that arrived.
 func (c *Collector) Trace(runID string) []*trace.Span {
-	id := event.TraceOf(runID)
+	id := event.RunTraceID(runID)
 	return slices.DeleteFunc(c.Spans(), func(s *trace.Span) bool { return !bytes.Equal(s.GetTraceId(), id[:]) })
 }
 

@@ -76,10 +76,10 @@ func (s session) side() *compare.Side {
 	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
 	side.Survey.Metrics.Stages = []engine.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
 	if s.given != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Newest: true})
+		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Latest: true})
 	}
 	if s.made != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Newest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
+		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Latest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
 	}
 	if s.change != nil {
 		s.change(side.Survey)

@@ -171,7 +171,7 @@ func (s *Side) newest() (all map[string]*engine.ArtifactInfo, order []string) {
 	all = map[string]*engine.ArtifactInfo{}
 	for i := range s.Survey.Artifacts {
 		a := &s.Survey.Artifacts[i]
-		if a.Newest && a.Node != plan.RequiresStart {
+		if a.Latest && a.Node != plan.RequiresStart {
 			name := s.labels[a.Path] + "\x00" + a.Provider
 			all[name], order = a, append(order, name)
 		}

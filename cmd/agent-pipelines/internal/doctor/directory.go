@@ -27,7 +27,7 @@ func Directory(area, name, dir string) Check {
 	}
 	if err != nil {
 		c.Found, c.Do = err.Error(), "make it writable for you, or work elsewhere"
-		if hint, system := failure.OfSystem(err); system {
+		if hint, system := failure.SystemHint(err); system {
 			c.Do = hint
 		}
 		return c

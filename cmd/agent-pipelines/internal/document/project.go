@@ -90,17 +90,17 @@ type PipelineCopy struct {
 
 // Origins are all words of all files of settings.
 type Origins struct {
-	ProjectFile string             `json:"project_file"`
-	UserFile    string             `json:"user_file"`
-	Settings    []engine.Origin    `json:"settings"`
-	Warnings    engine.Diagnostics `json:"warnings,omitempty"`
+	ProjectFile string                 `json:"project_file"`
+	UserFile    string                 `json:"user_file"`
+	Settings    []engine.SettingOrigin `json:"settings"`
+	Warnings    engine.Diagnostics     `json:"warnings,omitempty"`
 }
 
 // SettingChange is a setting that was changed.
 type SettingChange struct {
-	Key   string         `json:"key"`
-	Set   *engine.Origin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
-	Holds *engine.Origin `json:"holds,omitempty"` // another file's word, which holds here
+	Key   string                `json:"key"`
+	Set   *engine.SettingOrigin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
+	Holds *engine.SettingOrigin `json:"holds,omitempty"` // another file's word, which holds here
 }
 
 // Examination is what doctor found.

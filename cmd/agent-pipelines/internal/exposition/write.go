@@ -100,7 +100,7 @@ func (t *table) stage(s *engine.StageMetrics, session []label) {
 	for _, r := range []struct {
 		rung  string
 		count int
-	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungHeal, s.Heals}} {
+	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungArtifact, s.Heals}} {
 		t.add("retries_total", "Attempts and stages that were made again.", counter, float64(r.count), of, label{"rung", r.rung})
 	}
 	for kind, count := range s.Usage.Tokens() { // what nobody said is not 0

@@ -72,7 +72,7 @@ func outcomes(n *plan.Node) []plan.Outcome {
 }
 
 func edgeOf(p *plan.Plan, from int, n *plan.Node, o plan.Outcome) Edge {
-	route := p.RouteOf(n, o)
+	route := p.Route(n, o)
 	e := Edge{From: from, To: p.Index(route.To), Label: string(o), Limit: 0}
 	switch {
 	case route.To == plan.ToRetry:
@@ -131,7 +131,7 @@ func nodeOf(n *plan.Node) Node {
 			note(n.Ref)
 		}
 		if n.Provider != nil {
-			note(n.Provider.Said())
+			note(n.Provider.EventName())
 		}
 		note(ending(n.Termination))
 	}

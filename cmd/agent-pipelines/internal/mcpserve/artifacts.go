@@ -32,7 +32,7 @@ func (s *server) artifacts(ctx context.Context, _ call, in artifactsIn) (out art
 	return out, s.Use(ctx, func(e *engine.Engine) error {
 		list, err := e.Artifacts(in.Session)
 		if !in.All {
-			list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Newest })
+			list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Latest })
 		}
 		out.Artifacts = append([]engine.ArtifactInfo{}, list...)
 		return err

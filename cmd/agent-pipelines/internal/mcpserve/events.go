@@ -102,7 +102,7 @@ func (s *server) untilRest(ctx context.Context, e *engine.Engine, session string
 	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
 		told++
 		c.progress(told, s.Clean(screen.Details(*u.Event)))
-		return u.State.AwaitsPerson()
+		return u.State.AwaitsUser()
 	})
 }
 

@@ -269,7 +269,7 @@ func then(d event.RetryData) string {
 	switch d.Rung {
 	case event.RungStage:
 		return fmt.Sprintf("the stage began anew (%d of %d)", d.N-1, d.Max-1)
-	case event.RungHeal:
+	case event.RungArtifact:
 		return "the agent was asked again for its artifact"
 	default:
 		return fmt.Sprintf("attempt %d of %d", d.N, d.Max)

@@ -157,7 +157,7 @@ func (c *Collector) page(f Facts) *page {
 		if len(u.Changed) == 0 && u.Head == nil {
 			continue
 		}
-		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Of, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
+		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Attempt, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
 	}
 	for _, d := range s.Secrets {
 		p.Found = append(p.Found, screen.Secret(d))

@@ -22,10 +22,10 @@ func faultLines(e event.Event, d event.FailureData) []string {
 
 // healed tells that the artifact is what the contract says after all, nil where it was so at once.
 func healed(d event.IterationCompleteData) []string {
-	if d.Healed == 0 {
+	if d.ArtifactRetries == 0 {
 		return nil
 	}
-	return []string{"✓ The artifact is healed, after " + Plural(d.Healed, "heal")}
+	return []string{"✓ The artifact is healed, after " + Plural(d.ArtifactRetries, "heal")}
 }
 
 // oddities are what is odd about the artifact that a node is given.

@@ -66,7 +66,7 @@ func (c *Caller) Hear(u engine.Update) string {
 		return ""
 	}
 	text := ""
-	if waits := u.State.Status == state.Running && len(u.State.Awaited()) > 0; waits != c.waiting {
+	if waits := u.State.Status == state.Running && len(u.State.UnansweredQuestions()) > 0; waits != c.waiting {
 		c.waiting = waits
 		text = calm
 		if waits {
@@ -84,7 +84,7 @@ func (c *Caller) Hear(u engine.Update) string {
 
 // Ended says how a session that does not run any more stands.
 func Ended(session string, s *state.State) string {
-	if s.Status == state.Paused && len(s.Awaited()) > 0 {
+	if s.Status == state.Paused && len(s.UnansweredQuestions()) > 0 {
 		return fmt.Sprintf("session '%s' waits for you", Clean(session))
 	}
 	return fmt.Sprintf("session '%s' %s", Clean(session), s.Status)

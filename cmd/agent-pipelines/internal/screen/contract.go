@@ -210,7 +210,7 @@ func retriedAs(at place, e event.Event) []string {
 	switch d.Rung {
 	case event.RungStage:
 		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
-	case event.RungHeal: // there is no first time among these
+	case event.RungArtifact: // there is no first time among these
 		line = fmt.Sprintf("Heal %d/%d: asked for the artifact again", d.N, d.Max)
 	}
 	if e.Cursor.Step != "" {
@@ -237,7 +237,7 @@ func stepped(at place, e event.Event) []string {
 		if err != nil {
 			return nil
 		}
-		return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Of, Clean(cmp.Or(d.Title, d.Step)))}
+		return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Total, Clean(cmp.Or(d.Title, d.Step)))}
 	case event.StepComplete:
 		return []string{stepEnd(e)}
 	default:
@@ -273,7 +273,7 @@ func stepEnd(e event.Event) string {
 	if err != nil {
 		return "step ended"
 	}
-	line := fmt.Sprintf("Step %d/%d %s", d.N, d.Of, d.Status)
+	line := fmt.Sprintf("Step %d/%d %s", d.N, d.Total, d.Status)
 	if d.Status == string(state.StepFailed) {
 		line = "✗ " + line
 	}
@@ -289,7 +289,7 @@ func checked(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	if d.LeftOut {
+	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
 	}
 	mark, reason := "✓", d.Reason

@@ -95,10 +95,10 @@ func TestContract(t *testing.T) {
 			"no steps to be had", s.tell(event.StepsPlanned, "0", 1, event.StepsPlannedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "no list"}}),
 			[]string{"[EXECUTE] ✗ result_invalid: no list"},
 		},
-		{"step", s.tell(event.StepStart, "0", 1, event.StepStartData{Step: "s2", Title: "Two", N: 2, Of: 3}), []string{"[EXECUTE] Step 2/3: Two"}},
-		{"step done", s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2", Status: "complete", N: 2, Of: 3}), []string{"[EXECUTE] Step 2/3 complete"}},
+		{"step", s.tell(event.StepStart, "0", 1, event.StepStartData{Step: "s2", Title: "Two", N: 2, Total: 3}), []string{"[EXECUTE] Step 2/3: Two"}},
+		{"step done", s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2", Status: "complete", N: 2, Total: 3}), []string{"[EXECUTE] Step 2/3 complete"}},
 		{
-			"step failed", s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2", Status: "failed", Reason: "no disk", N: 2, Of: 3}),
+			"step failed", s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2", Status: "failed", Reason: "no disk", N: 2, Total: 3}),
 			[]string{"[EXECUTE] ✗ Step 2/3 failed: no disk"},
 		},
 		{"step blocked", s.tell(event.StepBlocked, "0", 1, event.StepBlockedData{Step: "s3", By: "s2"}), []string{"[EXECUTE] Step 3/3 blocked: it depends on s2"}},
@@ -119,7 +119,7 @@ func TestContract(t *testing.T) {
 			[]string{"[VERIFY] ✗ Check build: no such program (0s)"},
 		},
 		{
-			"check that is left out", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "lint", Passed: true, LeftOut: true, Reason: "there is no command \"lint\""}),
+			"check that is left out", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "lint", Passed: true, Skipped: true, Reason: "there is no command \"lint\""}),
 			[]string{`[VERIFY] ○ Check lint left out: there is no command "lint"`},
 		},
 		{"check in a block", of(s.tell(event.CheckResult, "2", 1, event.CheckResultData{ID: "tests", Passed: true}), "left"), []string{"[WORK] left: ✓ Check tests (0s)"}},
@@ -183,7 +183,7 @@ func TestContractVerbose(t *testing.T) {
 func TestContractDetails(t *testing.T) {
 	s := cycleStory()
 	for want, u := range map[string]engine.Update{
-		"step_start node=0 run=1 iter=1 n=2/3 step=s2 title=Two":                 s.tell(event.StepStart, "0", 1, event.StepStartData{Step: "s2", Title: "Two", N: 2, Of: 3}),
+		"step_start node=0 run=1 iter=1 n=2/3 step=s2 title=Two":                 s.tell(event.StepStart, "0", 1, event.StepStartData{Step: "s2", Title: "Two", N: 2, Total: 3}),
 		"check_result node=1 run=1 iter=1 check=tests reason=\"2 failed\"":       s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "tests", Reason: "2 failed"}),
 		"cycle_start node=1 run=1 iter=1 cycle=1/3 edge=a:fail->b reason=broken": s.tell(event.CycleStart, "1", 1, event.CycleStartData{Edge: "a:fail->b", Count: 1, Limit: 3, Reason: "broken"}),
 	} {

@@ -24,8 +24,8 @@ func cameLate(_ place, e event.Event) []string {
 // success".
 func Late(d event.LateDeliveryData) string {
 	by := "somebody"
-	if d.Of > 0 {
-		by = fmt.Sprintf("attempt %d", d.Of)
+	if d.Attempt > 0 {
+		by = fmt.Sprintf("attempt %d", d.Attempt)
 	}
 	if d.GivenUp != "" {
 		by += ", given up as " + d.GivenUp
@@ -34,7 +34,7 @@ func Late(d event.LateDeliveryData) string {
 }
 
 func delivered(d event.LateDeliveryData) string {
-	switch d.What {
+	switch d.Kind {
 	case event.LateResult:
 		return "it reported success"
 	case event.LateOutput:
@@ -42,8 +42,8 @@ func delivered(d event.LateDeliveryData) string {
 	case event.LateToolCall:
 		return fmt.Sprintf("%d tool calls (%s)", d.Count, Clean(strings.Join(d.Tools, ", ")))
 	case event.LateFile:
-		if d.Kept != nil && d.Kept.Path != d.Path {
-			return fmt.Sprintf("%s, kept as %s", Clean(d.Path), Clean(d.Kept.Path))
+		if d.KeptFile != nil && d.KeptFile.Path != d.Path {
+			return fmt.Sprintf("%s, kept as %s", Clean(d.Path), Clean(d.KeptFile.Path))
 		}
 		return Clean(d.Path)
 	case event.LateFiles:

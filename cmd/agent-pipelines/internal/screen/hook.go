@@ -53,7 +53,7 @@ func escalated(at place, d event.QuestionAskedData) []string {
 }
 
 // waits reports whether the run goes on running until the question is answered.
-func waits(at place, id string) bool { return at.State.WaitsFor(at.State.Questions[id]) }
+func waits(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
 func personAnswered(e event.Event) []string {
 	d, err := event.Decode[event.QuestionAnsweredData](e)

@@ -74,7 +74,7 @@ func TestSampled(t *testing.T) {
 	for sampler, want := range map[string]bool{"always_on": true, "always_off": false, "": true} {
 		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
 		s := start(t, ofTraces, nil, t.TempDir(), func(text string) { t.Error(text) })
-		if got := s.Sampled(event.TraceOf("PL-1")); got != want {
+		if got := s.Sampled(event.RunTraceID("PL-1")); got != want {
 			t.Errorf("%q: %v", sampler, got)
 		}
 		s.Close()

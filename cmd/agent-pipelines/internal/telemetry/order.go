@@ -105,7 +105,7 @@ func (s *Session) take(u engine.Update) {
 
 // ended sends a span, unless an earlier kernel has.
 func (s *Session) ended(ctx context.Context, made trace.Span) {
-	if made.Trace != event.TraceOf(s.run) {
+	if made.Trace != event.RunTraceID(s.run) {
 		return
 	}
 	if s.live && s.figures != nil {

@@ -113,7 +113,7 @@ func TestOff(t *testing.T) {
 	}
 	s.Observe(journal()[0])
 	s.Close()
-	if s.Sampled(event.TraceOf("PL-1")) {
+	if s.Sampled(event.RunTraceID("PL-1")) {
 		t.Error("says that spans are sent")
 	}
 }

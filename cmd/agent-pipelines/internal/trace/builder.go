@@ -89,11 +89,11 @@ func (b *Builder) begin(e event.Event) {
 	}
 	name := NameOf(b.state, b.plan)
 	o := &open{last: e.Time, Span: Span{
-		Trace: event.TraceOf(b.run), ID: event.SpanOf(b.run, "", b.resumed), Name: "run " + name, Top: true, Start: e.Time,
+		Trace: event.RunTraceID(b.run), ID: event.KeySpanID(b.run, "", b.resumed), Name: "run " + name, Top: true, Start: e.Time,
 	}}
 	if b.resumed > 0 {
 		o.Name = "resume " + name
-		o.Parent = event.SpanOf(b.run, "", 0)
+		o.Parent = event.KeySpanID(b.run, "", 0)
 		o.Before = b.before[""]
 	}
 	o.add(keySession.String(e.Session), keyRunID.String(b.run), keyMode.String(b.state.Mode), keyEpoch.Int(max(e.Epoch, 1)))
@@ -180,9 +180,9 @@ func (b *Builder) enter(o *open) {
 
 // id is the id of a key's span. The same may be done twice in an epoch, seldom; then the second span has one of its own.
 func (b *Builder) id(key event.Key, epoch int) event.SpanID {
-	id := event.SpanOf(b.run, key, epoch)
+	id := event.KeySpanID(b.run, key, epoch)
 	for n := 2; b.used[id]; n++ {
-		id = event.SpanOf(b.run, key+event.Key("~"+strconv.Itoa(n)), epoch)
+		id = event.KeySpanID(b.run, key+event.Key("~"+strconv.Itoa(n)), epoch)
 	}
 	b.used[id] = true
 	return id

@@ -116,7 +116,7 @@ run house [1-12]
 		ids[made.Name] = made.ID
 	}
 	key := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(event.KeyAttempt, 2)
-	if ids["attempt"] != event.SpanOf("PL-1", key, 1) || ids["iteration"] != event.SpanOf("PL-1", key.Around(), 0) || ids["run house"] != event.SpanOf("PL-1", "", 0) {
+	if ids["attempt"] != event.KeySpanID("PL-1", key, 1) || ids["iteration"] != event.KeySpanID("PL-1", key.Parent(), 0) || ids["run house"] != event.KeySpanID("PL-1", "", 0) {
 		t.Errorf("ids %v", ids)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // around is the span around that of a key, which is opened where it is not open.
 func (b *Builder) around(key event.Key, at time.Time) *open {
 	_, place, _, ok := key.Parse()
-	outer := key.Around()
+	outer := key.Parent()
 	switch {
 	case !ok || outer == "":
 		return b.top
@@ -25,7 +25,7 @@ func (b *Builder) around(key event.Key, at time.Time) *open {
 
 // nearest is the innermost open span around that of a key; it opens none.
 func (b *Builder) nearest(key event.Key) *open {
-	for outer := key; outer != ""; outer = outer.Around() {
+	for outer := key; outer != ""; outer = outer.Parent() {
 		if o := b.spans[outer]; o != nil {
 			return o
 		}

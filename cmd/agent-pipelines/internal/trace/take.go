@@ -163,7 +163,7 @@ func (b *Builder) attempt(e event.Event) {
 	o.add(text(keyNode, iteration.node)...)
 	o.add(text(keyAgent, iteration.provider)...)
 	o.add(text(keyModel, iteration.model)...)
-	b.invoke(e.Key.Call(), o, iteration.provider, iteration.model, e.Time)
+	b.invoke(e.Key.CallKey(), o, iteration.provider, iteration.model, e.Time)
 }
 
 // invoke opens the span of a provider's call.
@@ -182,7 +182,7 @@ func (b *Builder) attemptEnded(e event.Event, failed string) {
 		return
 	}
 	d := data[event.AttemptCompleteData](e) // the members of the others have the same names
-	if c := b.spans[e.Key.Call()]; c != nil {
+	if c := b.spans[e.Key.CallKey()]; c != nil {
 		c.add(used(d.Usage)...)
 		c.add(text(keyModelUsed, d.Model)...)
 		c.add(text(keyVersion, d.AgentVersion)...)
@@ -276,7 +276,7 @@ func (b *Builder) hookEnded(e event.Event) {
 // check makes the span of a check that was made.
 func (b *Builder) check(e event.Event) {
 	d := data[event.CheckResultData](e)
-	if d.LeftOut {
+	if d.Skipped {
 		return
 	}
 	began := e.Time.Add(-time.Duration(d.DurationMS) * time.Millisecond)
@@ -293,7 +293,7 @@ func toolKey(key event.Key, id string) event.Key { return key + event.Key("/tool
 
 // tool opens the span of a tool call, within the call of its provider.
 func (b *Builder) tool(e event.Event) {
-	around := b.spans[e.Key.Call()]
+	around := b.spans[e.Key.CallKey()]
 	if around == nil {
 		return
 	}
@@ -325,7 +325,7 @@ func waitKey(id string) event.Key { return event.Key("wait/" + id) }
 func (b *Builder) asksPerson(e event.Event) {
 	d := data[event.QuestionAskedData](e)
 	around := b.nearest(e.Key)
-	if c := b.spans[e.Key.Call()]; c != nil { // of a tool call
+	if c := b.spans[e.Key.CallKey()]; c != nil { // of a tool call
 		around = c
 	}
 	o := b.work(waitKey(d.ID), around, "wait "+d.Kind, e.Time, keyQuestion.String(d.ID), keyWaitsFor.String(d.Kind))

@@ -73,7 +73,7 @@ func iterations(l state.Loop, limit int, mark Mark) string {
 	case mark == Pending || mark == Skipped:
 		return ""
 	case mark == Done:
-		return screen.Plural(max(l.Counted(), 0), "iteration")
+		return screen.Plural(max(l.CountedIterations(), 0), "iteration")
 	case l.Iteration == 0:
 		return ""
 	case limit >= l.Iteration: // retries of a stage go beyond it

@@ -74,7 +74,7 @@ func (m *Model) Seen() time.Time { return m.seen }
 
 // Waits reports whether a person is waited for.
 func (m *Model) Waits() bool {
-	return m.state != nil && !m.state.Status.Final() && len(m.state.Awaited()) > 0
+	return m.state != nil && !m.state.Status.Final() && len(m.state.UnansweredQuestions()) > 0
 }
 
 func (m *Model) report(r *engine.Report) {

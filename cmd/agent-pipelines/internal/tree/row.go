@@ -147,7 +147,7 @@ func (m *Model) asks() map[spot][]Ask {
 	if m.state.Status.Final() {
 		return all
 	}
-	for _, id := range m.state.Awaited() {
+	for _, id := range m.state.UnansweredQuestions() {
 		q := m.state.Questions[id]
 		at := spot{path: q.Node}
 		if _, place, _, ok := q.Key.Parse(); ok {

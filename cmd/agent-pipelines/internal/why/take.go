@@ -113,7 +113,7 @@ func (c *Chain) resumes(e event.Event, d event.SessionResumedData) {
 	for _, with := range []struct {
 		said bool
 		text string
-	}{{d.Renew, "with its time anew"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted anew"}, {d.Again != "", "with " + c.name(d.Again) + " once more"}} {
+	}{{d.Renew, "with its time anew"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted anew"}, {d.ReenterNode != "", "with " + c.name(d.ReenterNode) + " once more"}} {
 		if with.said {
 			text += ", " + with.text
 		}

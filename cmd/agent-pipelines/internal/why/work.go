@@ -123,7 +123,7 @@ func (c *Chain) retries(e event.Event, d event.RetryData) {
 		c.close()
 		c.add(e, Link{What: Anew, Stage: at.name, Provider: at.Branch, Text: fmt.Sprintf("%s began anew, since its attempts were used up (stage retry %d of %d)", stage.words(), d.N-1, d.Max-1)})
 		return
-	case event.RungHeal:
+	case event.RungArtifact:
 		text = "the agent was asked again for its artifact"
 	default:
 		text = fmt.Sprintf("it was made again (attempt %d of %d)", d.N, d.Max)
@@ -195,7 +195,7 @@ func (c *Chain) steps(e event.Event, at lane) {
 			return
 		}
 		l := c.join(e, at, "made", Link{What: Stepped}, func(l *link) string { return l.last })
-		l.last = fmt.Sprintf("%d of %d steps of %s were made", d.Done, d.Of, at.name)
+		l.last = fmt.Sprintf("%d of %d steps of %s were made", d.Done, d.Total, at.name)
 	})
 }
 

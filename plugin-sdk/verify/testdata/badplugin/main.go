@@ -75,7 +75,7 @@ func describe() {
 	if mode == "mute" {
 		os.Exit(3)
 	}
-	d, err := serve.Describe(plugin())
+	d, err := serve.Description(plugin())
 	if err != nil {
 		panic(err)
 	}

@@ -17,7 +17,7 @@ import (
 func Environ(base []string, added map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
-		if name, _, _ := strings.Cut(entry, "="); !redact.Secret(name) && !redirectsPrograms(name) {
+		if name, _, _ := strings.Cut(entry, "="); !redact.IsSecretName(name) && !redirectsPrograms(name) {
 			kept = append(kept, entry)
 		}
 	}

@@ -265,7 +265,7 @@ func newAttempt(t *testing.T, s *scriptedModel, change func(*Attempt)) (Attempt,
 	j, e := &journal{}, newCountingTools()
 	w := Attempt{
 		Request:  sdk.ExecuteRequest{Prompt: "Do it.", WorkDir: t.TempDir(), Paths: sdk.Paths{Result: run + "/result.json", Status: run + "/status.json"}},
-		Exchange: j, Client: s, Tools: e, Model: "m", MaxTurns: 100, Redactor: redact.New(nil).Agent(),
+		Exchange: j, Client: s, Tools: e, Model: "m", MaxTurns: 100, Redactor: redact.New(nil).ForAgent(),
 	}
 	if change != nil {
 		change(&w)

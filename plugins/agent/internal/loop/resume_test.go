@@ -114,7 +114,7 @@ func (j *journal) results() map[string]*sdk.ToolResult {
 
 func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 	const key = "sk-made-up-0123456789abcdef"
-	redactor := redact.New([]string{"A_TOKEN=" + key}).Agent()
+	redactor := redact.New([]string{"A_TOKEN=" + key}).ForAgent()
 	s := &scriptedModel{replies: []model.Reply{
 		newReply("the key is "+key, "run_terminal", `{"command":"login `+key+`"}`, "run_terminal", `{"command":"make"}`),
 		newReply("", "finish", success),
@@ -152,7 +152,7 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 	claim := `{"outcome":"success","summary":"done","artifact":{"key":"` + key + `"}}`
 	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", claim), newReply("", "finish", `{"outcome":"success","summary":"done","artifact":{"key":"in the vault"}}`)}}
 	w, j, _ := newAttempt(t, s, func(w *Attempt) {
-		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).Agent()
+		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).ForAgent()
 		w.Request.ArtifactSchema = json.RawMessage(`{"type":"object","required":["key"]}`)
 	})
 	if _, err := Run(t.Context(), w); err != nil {

@@ -121,7 +121,7 @@ func (f classifier) classifyAnswer(status int, answer *http.Response, body strin
 		fault.Message = text
 	case json.Unmarshal(raw, &words) == nil && words.Message != "":
 		code, _ := words.Code.(string)
-		fault.Message, fault.Words = words.Message, []string{code, words.Type}
+		fault.Message, fault.Codes = words.Message, []string{code, words.Type}
 	}
 	fault.Message = cmp.Or(fault.Message, http.StatusText(status))
 	if answer != nil {
@@ -138,7 +138,7 @@ func (f classifier) classifyConnection(err error) error {
 	if errors.As(err, &inURL) {
 		message = inURL.Err.Error()
 	}
-	failed := f.decide(outcome.Fault{Words: []string{"connection_error"}, Message: message})
+	failed := f.decide(outcome.Fault{Codes: []string{"connection_error"}, Message: message})
 	switch {
 	case errors.As(err, &cert):
 		failed.Outcome, failed.Err.Retryable = sdk.OutcomeNeedsPerson, false
@@ -152,6 +152,6 @@ func (f classifier) classifyConnection(err error) error {
 
 func (f classifier) decide(fault outcome.Fault) *Failure {
 	now := time.Now()
-	o, err := f.agent.Decide(outcome.Evidence{Spoke: true, LastWord: outcome.Failure, Fault: fault, Now: now})
+	o, err := f.agent.Decide(outcome.Evidence{WroteEvents: true, FinalStatus: outcome.Failure, Fault: fault, Now: now})
 	return &Failure{Outcome: o, Err: err, TooLong: f.agent.Classify(fault, now).Class == outcome.TooLong}
 }

@@ -153,7 +153,7 @@ func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duratio
 
 // temporaryCause returns the text in a failed command's output that indicates a temporary failure, "" for none.
 func (r commandRun) temporaryCause() string {
-	if r.end.Clean() || r.end.Cut != cliagent.CutNone {
+	if r.end.Clean() || r.end.StopReason != cliagent.StopNone {
 		return ""
 	}
 	const near = 8 << 10
@@ -184,7 +184,7 @@ func (s *Set) terminalOutcome(last commandRun, tries []try, limit, took time.Dur
 	result.Truncated = cutOut.add(cutErr).add(last.stdout.discarded()).add(last.stderr.discarded())
 	done := outcome{status: sdk.ToolSuccess}
 	switch {
-	case last.end.Cut == cliagent.CutTimeout:
+	case last.end.StopReason == cliagent.StopTimeout:
 		done.status, result.ExitCode = sdk.ToolTimeout, -1
 		result.EndedBy = fmt.Sprintf("the time limit of %s; the output until then is kept", limit)
 	case last.end.Interrupted():

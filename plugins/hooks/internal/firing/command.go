@@ -73,13 +73,13 @@ func (r *Runner) Run(ctx context.Context, c Command, req sdk.HookRequest) (cliag
 		},
 	})
 	switch {
-	case ctx.Err() != nil && (err != nil || end.Cut == cliagent.CutCanceled):
+	case ctx.Err() != nil && (err != nil || end.StopReason == cliagent.StopCanceled):
 		return end, StopError(ctx, c.Name)
 	case err != nil:
 		f := *failure.From(err)
 		f.Kind, f.Retryable = failure.HookFailed, false
 		return end, &f
-	case end.Cut == cliagent.CutTimeout:
+	case end.StopReason == cliagent.StopTimeout:
 		return end, TimeoutError(c.Name, c.Limit).WithDetail(end.Stderr)
 	}
 	return end, nil

@@ -68,7 +68,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 			cli.WritePrintable(a.Stderr, line)
 		}
 	}
-	trials.Begun = func(r crashtest.Report) { say(baselineText(r)) }
+	trials.ObserveUndisturbed = func(r crashtest.Report) { say(baselineText(r)) }
 	trials.Observe = func(t crashtest.Trial) { say(trialText(t, v.Kills)) }
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

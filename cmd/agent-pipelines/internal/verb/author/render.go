@@ -45,12 +45,12 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	})
 	fmt.Fprint(to, "\n## Nodes\n\n")
 	for i := range d.Plan.Nodes {
-		writeNode(to, nodeContext{d.Plan, d.Plan, "", d.LeftOut}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
+		writeNode(to, nodeContext{d.Plan, d.Plan, "", d.Unreached}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
 	}
 	for i := range d.Stages {
 		writePrompt(to, &d.Stages[i])
 	}
-	writePath(to, d.Way)
+	writePath(to, d.Path)
 }
 
 // writeRows writes a table of two columns and omits rows without text.
@@ -176,7 +176,7 @@ func timeLimit(g *plan.Guardrails) string {
 	if g == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of running time (guardrails, %s)", g.Limit(), g.At)
+	return fmt.Sprintf("%s of running time (guardrails, %s)", g.Limit(), g.Source)
 }
 
 func iterations(most int) string {

@@ -23,8 +23,8 @@ func trialText(t crashtest.Trial, total int) string {
 	result := "the same end"
 	if !t.Same() {
 		result = screen.Plural(len(t.Differences), "difference")
-		if len(t.Left) > 0 {
-			result += fmt.Sprintf(", processes left: %d", len(t.Left))
+		if len(t.LeftProcesses) > 0 {
+			result += fmt.Sprintf(", processes left: %d", len(t.LeftProcesses))
 		}
 	}
 	return fmt.Sprintf("Trial %d of %d: %s; %s.", t.N, total, killsText(t), result)
@@ -34,7 +34,7 @@ func killsText(t crashtest.Trial) string {
 	if t.Kills == 0 {
 		return "it ended before the kill"
 	}
-	return "killed " + strings.Join(t.At, ", and ")
+	return "killed " + strings.Join(t.Positions, ", and ")
 }
 
 // maxDifferences is the number of differences of a trial that are printed; --json has all.
@@ -67,9 +67,9 @@ func reportText(name string, r crashtest.Report, again string) string {
 	if len(r.NotCopied) > 0 {
 		fmt.Fprintf(&b, "Not copied: %s\n", strings.Join(r.NotCopied, ", "))
 	}
-	if len(r.LeftOut) > 0 {
+	if len(r.Unstable) > 0 {
 		b.WriteString("Not compared, since two undisturbed runs differ in it:\n")
-		for _, d := range r.LeftOut {
+		for _, d := range r.Unstable {
 			fmt.Fprintf(&b, "  %s\n", strings.TrimSuffix(d.Where+", "+d.Path, ", "))
 		}
 	}
@@ -82,7 +82,7 @@ func reportText(name string, r crashtest.Report, again string) string {
 func writeTrial(b *strings.Builder, t crashtest.Trial, again string) {
 	fmt.Fprintf(b, "Trial %d, %s:\n", t.N, killsText(t))
 	writeDifferences(b, t.Differences)
-	for _, p := range t.Left {
+	for _, p := range t.LeftProcesses {
 		ended := "has been ended"
 		if !p.Ended {
 			ended = "could not be ended"

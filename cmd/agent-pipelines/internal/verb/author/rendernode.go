@@ -52,11 +52,11 @@ func nodeFacts(p *plan.Plan, n *plan.Node) []fact {
 
 // edgeText describes the edge of an outcome: "fail → execute, at most 3 times, then pause".
 func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
-	r := p.RouteOf(n, outcome)
+	r := p.Route(n, outcome)
 	text := fmt.Sprintf("%s → %s", outcome, r.Edge.To)
 	if r.Name != "" {
 		onLimit := plan.ToPause
-		if e := p.PolicyOf(n).Escalation; e != nil {
+		if e := p.EffectivePolicy(n).Escalation; e != nil {
 			onLimit = cmp.Or(e.OnLimit, onLimit)
 		}
 		text += fmt.Sprintf(", at most %s, then %s", screen.Plural(r.Limit, "time"), cmp.Or(r.Edge.OnLimit, onLimit))
@@ -86,8 +86,8 @@ func stepsText(s *plan.Steps) string {
 
 // checkText describes a check: "tests: tests by go test ./..., before the work".
 func checkText(c plan.Check) string {
-	if c.LeftOut != "" {
-		return c.ID + ": left out, " + c.LeftOut
+	if c.SkipReason != "" {
+		return c.ID + ": left out, " + c.SkipReason
 	}
 	var config struct{ Type, Command, Path string }
 	_ = json.Unmarshal(c.Config, &config) // the action may define other shapes
@@ -121,10 +121,10 @@ func requiresText(source string, fields []string) string {
 
 // healText describes how many times an invalid artifact is requested again.
 func healText(a *plan.Artifact) string {
-	if a.Heals() == 0 {
+	if a.MaxRetries() == 0 {
 		return "none: a bad artifact is not asked for again"
 	}
-	return "a bad artifact is asked for again at once, at most " + screen.Plural(a.Heals(), "time")
+	return "a bad artifact is asked for again at once, at most " + screen.Plural(a.MaxRetries(), "time")
 }
 
 func artifactText(a *plan.Artifact) string {
@@ -159,7 +159,7 @@ func artifactText(a *plan.Artifact) string {
 
 // policyText describes the effective limits of a node, whether the node or the pipeline sets them.
 func policyText(p *plan.Plan, n *plan.Node) string {
-	policy := p.PolicyOf(n)
+	policy := p.EffectivePolicy(n)
 	var parts []string
 	add := func(set bool, format string, args ...any) {
 		if set {
@@ -234,7 +234,7 @@ func hookText(h *plan.Hook) string {
 		text += " when " + h.Condition
 	}
 	if h.Supervise {
-		text += " (" + h.At + ")"
+		text += " (" + h.Source + ")"
 	}
 	return text
 }

@@ -108,7 +108,7 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	}
 	makes := "nothing for other nodes"
 	if c := s.Node.Artifact; c != nil {
-		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", cmp.Or(c.Type, "generic"), c.Version, c.Heals()))
+		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", cmp.Or(c.Type, "generic"), c.Version, c.MaxRetries()))
 	}
 	for _, row := range []struct{ name, text string }{
 		{"Stage", s.Name},

@@ -56,7 +56,7 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 
 func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInfo) error {
 	if !v.All {
-		list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Newest })
+		list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Latest })
 	}
 	if a.JSON {
 		a.Document(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)})
@@ -120,7 +120,7 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (en
 	var found []engine.ArtifactInfo
 	var names []string
 	for _, i := range list {
-		if !i.Newest {
+		if !i.Latest {
 			continue
 		}
 		names = append(names, i.Node)

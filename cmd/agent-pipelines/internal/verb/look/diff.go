@@ -58,7 +58,7 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
-	agents := redact.New(os.Environ()).Agent()
+	agents := redact.New(os.Environ()).ForAgent()
 	var sides [2]*compare.Side
 	for i, session := range []string{v.First, v.Second} {
 		s := &compare.Side{

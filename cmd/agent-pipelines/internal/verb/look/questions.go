@@ -261,7 +261,7 @@ func writeResolution(to io.Writer, e engine.Escalation) {
 
 // answerText describes the answer to a question.
 func answerText(q engine.Question) string {
-	text := "answered: " + q.Answer.Word
+	text := "answered: " + q.Answer.Option
 	if q.Answer.By != "" {
 		text += " by " + q.Answer.By
 	}

@@ -108,9 +108,9 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 		return nil, err
 	}
 	facts := report.Facts{
-		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
 	}
-	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.Agent().Text)
+	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.ForAgent().Text)
 	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
 		defer root.Close()
 		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
@@ -162,7 +162,7 @@ const (
 func reportArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {
-		case !i.Newest:
+		case !i.Latest:
 			continue
 		case len(all) == maxArtifacts:
 			left++

@@ -141,8 +141,8 @@ func StatusText(s *engine.Status) string {
 }
 
 // supersededText describes an attempt that was repeated, and its changes.
-func supersededText(s *engine.Superseded) string {
-	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
+func supersededText(s *engine.SupersededAttempt) string {
+	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Attempt, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
 // RunText returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.

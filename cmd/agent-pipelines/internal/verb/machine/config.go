@@ -69,7 +69,7 @@ func writeNoConfig(to io.Writer, s *engine.Settings) error {
 
 // showOrigins prints the settings of every file.
 func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *engine.Settings) error {
-	all, err := e.Origins(ctx)
+	all, err := e.SettingOrigins(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *engine.Se
 	fmt.Fprintln(table, "KEY\tVALUE\tLAYER\tHOLDS\tFROM")
 	for _, row := range all {
 		holds := "yes"
-		if !row.Counts {
+		if !row.Effective {
 			holds = "no"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
@@ -154,7 +154,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error { // a new engine reads the changed files
-		all, err := e.Origins(ctx)
+		all, err := e.SettingOrigins(ctx)
 		if err != nil {
 			return err
 		}
@@ -163,14 +163,14 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // reportSet prints the new value, and the effective one if another file overrides it.
-func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.Origin) error {
-	var set, over *engine.Origin
+func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.SettingOrigin) error {
+	var set, over *engine.SettingOrigin
 	for i := range all {
 		switch row := &all[i]; {
 		case row.Key != key && !strings.HasPrefix(key, row.Key+"."):
 		case row.Layer == layer:
 			set = row
-		case row.Counts:
+		case row.Effective:
 			over = row
 		}
 	}
@@ -183,7 +183,7 @@ func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.Origin) 
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
-	if !set.Counts && over != nil {
+	if !set.Effective && over != nil {
 		fmt.Fprintf(a.Stdout, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
 	}
 	return nil

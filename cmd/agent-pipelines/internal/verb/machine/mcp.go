@@ -69,7 +69,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(ctx, a, root, words) },
 		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
 		Fault: func(err error) json.RawMessage { return faultJSON(cli.FaultOf(err).WithoutSecrets(secrets)) },
-		Clean: secrets.Agent().Text,
+		Clean: secrets.ForAgent().Text,
 	})
 }
 

@@ -48,7 +48,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func writeInstalled(to io.Writer, done engine.Installed) {
+func writeInstalled(to io.Writer, done engine.InstallResult) {
 	switch old := done.Replaced; {
 	case done.Unchanged:
 		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)

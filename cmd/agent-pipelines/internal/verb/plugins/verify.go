@@ -51,7 +51,7 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 		page.Width = verifyWidth
 	}
 	if !a.JSON && !a.Quiet {
-		options.Done = page.row
+		options.OnRow = page.row
 	}
 	untilInt, stop := signal.NotifyContext(ctx, syscall.SIGINT)
 	defer stop()

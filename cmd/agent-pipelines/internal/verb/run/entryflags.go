@@ -166,7 +166,7 @@ func findSessionSpec(e *engine.Engine, id string) (string, error) {
 			continue
 		}
 		for _, i := range list {
-			if !i.Newest || i.Problem != "" || i.Node != nodeSpec && i.Type != typeSpec {
+			if !i.Latest || i.Problem != "" || i.Node != nodeSpec && i.Type != typeSpec {
 				continue
 			}
 			if content, err := e.ReadArtifact(s.Session, i); err == nil && content.Data["spec_id"] == id {

@@ -77,7 +77,7 @@ type Stage struct{ Loop }
 func (v *Stage) Run(ctx context.Context, a *cli.App) error {
 	err := v.Loop.Run(ctx, a)
 	var missing *engine.NotFoundError
-	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
+	if errors.As(err, &missing) && missing.Kind == "stage" && missing.Name == v.Stage {
 		return unknownWord(ctx, a, missing)
 	}
 	return err

@@ -143,7 +143,7 @@ func (k *prompter) next(ctx context.Context) (context.Context, shownQuestion, bo
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var first shownQuestion
-	for _, id := range k.latest.Awaited() {
+	for _, id := range k.latest.UnansweredQuestions() {
 		q := shownQuestion{id, k.latest.Questions[id].Digest}
 		if needsAnswer(k.latest, q) && !k.done[q] && (first.id == "" || k.latest.Questions[id].AskedAt.Before(k.latest.Questions[first.id].AskedAt)) {
 			first = q

@@ -115,7 +115,7 @@ func resumeElsewhere(ctx context.Context, a *cli.App, at engine.Background, o en
 				more = append(more, "--reset-cycles")
 			}
 			more = append(more, sandboxArguments(o.Sandbox)...)
-			if o.Again != "" {
+			if o.Rerun != "" {
 				return a.ForegroundArguments("review", append(more, reviewArguments(o)...), []string{session})
 			}
 			return a.ForegroundArguments("resume", append(more, "--by="+o.By), []string{session})

@@ -33,13 +33,13 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 	}
 	a.Unattended = v.Unattended
 	return ResumeSession(ctx, a, cmp.Or(mode, engine.BackgroundOff), engine.ResumeOptions{
-		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(), Again: v.Node, Reopen: v.Force,
+		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(), Rerun: v.Node, Reopen: v.Force,
 	})
 }
 
 // reviewArguments returns the flags that give the same options in another process.
 func reviewArguments(o engine.ResumeOptions) []string {
-	args := []string{"--node=" + o.Again}
+	args := []string{"--node=" + o.Rerun}
 	if o.Reopen {
 		args = append(args, "--force")
 	}

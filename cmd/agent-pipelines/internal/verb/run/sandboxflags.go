@@ -63,7 +63,7 @@ func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 		return nil, nil
 	}
 	if rest := s; s.Mode == plan.SandboxNone {
-		if rest.Mode = ""; rest.Asks() {
+		if rest.Mode = ""; rest.IsRequested() {
 			return nil, cli.UsageError("--sandbox=none contradicts the other flags of isolation", "leave out one of them")
 		}
 	}

@@ -119,7 +119,7 @@ func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) e
 	if err != nil {
 		return err
 	}
-	o.Pipeline, o.Session, o.NamedAfter = pipeline, v.Session, true
+	o.Pipeline, o.Session, o.NameAfterPipeline = pipeline, v.Session, true
 	a.Unattended = v.Unattended
 	if mode, _ := place.selected(); mode == engine.BackgroundUnset { // f.Check reported an error
 		place.Foreground = true
