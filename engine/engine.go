@@ -124,6 +124,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(e.host.Close(ctx), e.project.Close())
 }
 
+// PluginHost returns the plugins of the engine: it lists, locks, installs and removes them, and keeps the
+// trusted directories. Changes affect engines created later. [Engine.Close] closes it.
+func (e *Engine) PluginHost() *pluginhost.Host { return e.host }
+
 // WorkDir returns the absolute path of the project.
 func (e *Engine) WorkDir() string { return e.config.workDir }
 

@@ -210,9 +210,6 @@ func WithBundled(plugins ...Bundled) Option {
 // off by ...". Default: they are enabled.
 func WithoutBundled(by string) Option { return func(c *config) { c.bundledOff = by } }
 
-// SourceBundled is the Source of bundled plugins in [Plugins].
-const SourceBundled = string(pluginhost.FromBundle)
-
 // WithProviderConfig sets the configuration of a provider, given by name or alias, to a JSON object. It
 // replaces the config of the settings files; for one provider the last option counts. The provider validates
 // it before any work.

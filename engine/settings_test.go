@@ -285,7 +285,7 @@ func TestProjectSettings(t *testing.T) {
 	if got := result.Warnings.Error(); !strings.HasPrefix(got, want) {
 		t.Errorf("warnings %s, want %s", got, want)
 	}
-	if err := e.Trust(e.WorkDir()); err != nil {
+	if err := e.PluginHost().Trust(e.WorkDir()); err != nil {
 		t.Fatal(err)
 	}
 	seen = nil
@@ -392,7 +392,7 @@ func TestProjectCannotTrustItself(t *testing.T) {
 	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
 		t.Error(diff)
 	}
-	err := e.Trust(e.WorkDir())
+	err := e.PluginHost().Trust(e.WorkDir())
 	if f := failure.From(err); f == nil || !strings.Contains(f.Message, "could trust itself") || !strings.Contains(f.Hint, "XDG_CONFIG_HOME") {
 		t.Errorf("trust: %v", err)
 	}

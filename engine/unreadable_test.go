@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // readOperations returns the operations that only read a session; writeOperations those that change it.
@@ -328,15 +329,15 @@ func TestPlanWithUnknownComponents(t *testing.T) {
 func TestPluginsAndTrust(t *testing.T) {
 	root := t.TempDir()
 	e := probeEngine(t, root, agent{})
-	listing, err := e.Plugins(t.Context())
-	if err != nil || len(listing.Plugins) != 1 || listing.Plugins[0].Name != "probe" || string(listing.Plugins[0].Source) != engine.SourceBundled {
+	listing, err := e.PluginHost().List(t.Context())
+	if err != nil || len(listing.Plugins) != 1 || listing.Plugins[0].Name != "probe" || string(listing.Plugins[0].Source) != string(pluginhost.FromBundle) {
 		t.Errorf("%+v, %v", listing, err)
 	}
-	if err := e.Trust(root); err != nil {
+	if err := e.PluginHost().Trust(root); err != nil {
 		t.Error(err)
 	}
 	off := probeEngine(t, root, agent{}, engine.WithoutBundled("a test"))
-	if listing, err := off.Plugins(t.Context()); err != nil || len(listing.Plugins) != 0 {
+	if listing, err := off.PluginHost().List(t.Context()); err != nil || len(listing.Plugins) != 0 {
 		t.Errorf("turned off: %+v, %v", listing, err)
 	}
 }

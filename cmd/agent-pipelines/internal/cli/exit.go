@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -107,10 +108,10 @@ var Sentinels = []struct {
 	{engine.ErrOptions, ExitUsage, WordUsage},
 	{engine.ErrResumable, ExitFailed, "resumable_session"},
 	{engine.ErrNoSession, ExitFailed, "no_session"},
-	{engine.ErrNoPlugin, ExitUsage, "no_plugin"},
+	{pluginhost.ErrNoPlugin, ExitUsage, "no_plugin"},
 	{ErrNotSet, ExitFailed, "not_set"},
 	{errOutput, ExitFailed, "output_lost"},
-	{engine.ErrInstalled, ExitFailed, "plugin_installed"},
+	{pluginhost.ErrInstalled, ExitFailed, "plugin_installed"},
 	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/capability"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -189,7 +189,7 @@ func (p PluginReport) Offers(name string) bool {
 
 // Location returns the plugin's path. It marks bundled plugins, which share one file.
 func (p PluginReport) Location() string {
-	if p.Source == engine.SourceBundled {
+	if p.Source == string(pluginhost.FromBundle) {
 		return p.Path + " (" + p.Source + ")"
 	}
 	return p.Path
@@ -202,7 +202,7 @@ func (p PluginReport) LockState() string {
 		return "not as locked"
 	case p.Locked == "yes":
 		return "locked"
-	case p.Locked == "no" && p.Source != engine.SourceBundled:
+	case p.Locked == "no" && p.Source != string(pluginhost.FromBundle):
 		return "not locked"
 	default:
 		return ""

@@ -1,16 +1,16 @@
 package document
 
 import (
-	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Plugins are all that there are, what was passed over, and where was looked.
 type Plugins struct {
-	Plugins   []Plugin                `json:"plugins"`
-	Ignored   []engine.IgnoredPlugin  `json:"ignored"`
-	Conflicts []engine.PluginConflict `json:"conflicts"`
-	Searched  []engine.PluginDir      `json:"searched"`
+	Plugins   []Plugin               `json:"plugins"`
+	Ignored   []pluginhost.Ignored   `json:"ignored"`
+	Conflicts []pluginhost.Conflict  `json:"conflicts"`
+	Searched  []pluginhost.SearchDir `json:"searched"`
 }
 
 // Plugin is a plugin as it is shown.

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
@@ -68,10 +69,10 @@ var shapes = []Shape{
 	shape[PipelineCopy]("pipeline-copy", "the copy that was written", "pipelines copy"),
 	shape[Pipelines]("pipelines", "which pipelines there are", "pipelines list"),
 	shape[Plugin]("plugin", "what a plugin offers", "plugins info"),
-	shape[engine.InstallResult]("plugin-installed", "the plugin that was installed", "plugins install"),
-	shape[engine.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
+	shape[pluginhost.Installation]("plugin-installed", "the plugin that was installed", "plugins install"),
+	shape[pluginhost.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
 	shape[NewPlugin]("plugin-new", "the module that was written", "plugins new"),
-	shape[engine.RemoveResult]("plugin-removed", "the plugin that was removed", "plugins remove"),
+	shape[pluginhost.Removal]("plugin-removed", "the plugin that was removed", "plugins remove"),
 	shape[verify.Report]("plugin-verify", "how a plugin keeps to the protocol", "plugins verify"),
 	shape[Plugins]("plugins", "which plugins there are", "plugins list"),
 	shape[Questions]("questions", "what sessions ask", "questions list", "questions show"),

@@ -137,7 +137,7 @@ func checkProvider(ctx context.Context, a *cli.App, name string) error {
 		return nil
 	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.Plugins(ctx)
+		listing, err := e.PluginHost().List(ctx)
 		if err != nil {
 			return err
 		}

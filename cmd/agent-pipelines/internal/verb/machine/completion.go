@@ -185,7 +185,7 @@ func questionCandidates(e *engine.Engine, place completion.Place) []completion.C
 }
 
 func providerCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	plugins, _ := e.Plugins(ctx)
+	plugins, _ := e.PluginHost().List(ctx)
 	var names []string
 	add := func(c sdk.Component) {
 		if c.Kind == sdk.KindProvider {
@@ -205,7 +205,7 @@ func providerCandidates(ctx context.Context, e *engine.Engine) []completion.Cand
 }
 
 func pluginCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	plugins, _ := e.Plugins(ctx)
+	plugins, _ := e.PluginHost().List(ctx)
 	var names []string
 	for _, p := range plugins.Plugins {
 		names = append(names, p.Name)

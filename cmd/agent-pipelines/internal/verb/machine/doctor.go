@@ -136,7 +136,7 @@ func machineChecks(ctx context.Context) []doctor.Check {
 
 // checkPlugins lists the usable and the unusable plugins.
 func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
-	listing, err := e.Plugins(ctx)
+	listing, err := e.PluginHost().List(ctx)
 	if err != nil {
 		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Found: err.Error()}}
 	}

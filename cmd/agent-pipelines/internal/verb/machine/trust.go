@@ -38,7 +38,7 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
 		return cli.UsageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
 	}
-	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.Trust(v.Dir) }); err != nil {
+	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PluginHost().Trust(v.Dir) }); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -51,7 +51,7 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) list(ctx context.Context, a *cli.App) error {
 	var dirs []string
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.Trusted(); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.PluginHost().Trusted(); return err })
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (v *Trust) list(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 	was := false
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.PluginHost().Distrust(v.Dir); return err })
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // pluginsInstallVerb is the verb `plugins install <binary|archive>`.
@@ -35,7 +36,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	w := cli.WatchSignals(nil, func(text string) { fmt.Fprintln(a.Stderr, text) }, cancel)
 	defer w.Close()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		done, err := e.InstallPlugin(ctx, engine.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
+		done, err := e.PluginHost().Install(ctx, pluginhost.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func writeInstalled(to io.Writer, done engine.InstallResult) {
+func writeInstalled(to io.Writer, done pluginhost.Installation) {
 	switch old := done.Replaced; {
 	case done.Unchanged:
 		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)
@@ -77,7 +78,7 @@ type pluginsRemoveVerb struct {
 // Run implements [cli.Verb].
 func (v *pluginsRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := e.RemovePlugin(ctx, v.Name)
+		r, err := e.PluginHost().Remove(ctx, v.Name)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // pluginsLockVerb is the verb `plugins lock [name]...`.
@@ -20,7 +21,7 @@ type pluginsLockVerb struct {
 // Run implements [cli.Verb].
 func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := e.LockPlugins(engine.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
+		r, err := e.PluginHost().Lock(pluginhost.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
 		if err != nil {
 			return err
 		}
@@ -34,7 +35,7 @@ func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // write writes the lock status of each plugin, or the changes.
-func (v *pluginsLockVerb) write(to io.Writer, r engine.LockReport) {
+func (v *pluginsLockVerb) write(to io.Writer, r pluginhost.LockReport) {
 	for _, p := range r.Plugins {
 		switch {
 		case !p.Changed():
@@ -53,7 +54,7 @@ func (v *pluginsLockVerb) write(to io.Writer, r engine.LockReport) {
 	switch {
 	case len(r.Plugins) == 0:
 		fmt.Fprintf(to, "There is no plugin to lock; those that the command carries are locked by their names.\n")
-	case v.Check || !slices.ContainsFunc(r.Plugins, engine.LockEntry.Changed):
+	case v.Check || !slices.ContainsFunc(r.Plugins, pluginhost.LockEntry.Changed):
 		fmt.Fprintf(to, "Nothing was written to %s.\n", r.Lock)
 	default:
 		fmt.Fprintf(to, "Wrote %s for %s.\n", r.Lock, r.Platform)

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 
@@ -40,7 +41,7 @@ type pluginsInfoVerb struct {
 // Run implements [cli.Verb].
 func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.Plugins(ctx)
+		listing, err := e.PluginHost().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 // Run implements [cli.Verb].
 func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.Plugins(ctx)
+		listing, err := e.PluginHost().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 
 // unknownPlugin returns the error for a name that no plugin and no component has. If a plugin of this name was ignored,
 // the error says why.
-func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error {
+func unknownPlugin(name string, all []cli.PluginReport, l pluginhost.Listing) error {
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Name)
@@ -109,7 +110,7 @@ func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error 
 func NonNil[T any](items []T) []T { return append([]T{}, items...) }
 
 // Reports returns all plugins; the first one holds the built-in components.
-func Reports(l engine.Plugins) []cli.PluginReport {
+func Reports(l pluginhost.Listing) []cli.PluginReport {
 	all := []cli.PluginReport{{Name: "built-in", Source: "the kernel", Version: cli.Version, Components: l.Registered}}
 	for _, p := range l.Plugins {
 		r := cli.PluginReport{
@@ -127,7 +128,7 @@ func Reports(l engine.Plugins) []cli.PluginReport {
 	return all
 }
 
-func writePlugins(to io.Writer, l engine.Plugins) {
+func writePlugins(to io.Writer, l pluginhost.Listing) {
 	all, wide := Reports(l), 0
 	for _, p := range all {
 		for _, c := range p.Components {

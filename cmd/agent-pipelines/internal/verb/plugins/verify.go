@@ -15,6 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
@@ -86,7 +87,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 		return verify.Target{Path: v.Plugin}, nil
 	}
 	err = a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.Plugins(ctx)
+		listing, err := e.PluginHost().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 			return unknownPlugin(v.Plugin, all, listing)
 		}
 		target = verify.Target{Path: all[i].Path, Name: all[i].Name}
-		if all[i].Source == engine.SourceBundled {
+		if all[i].Source == string(pluginhost.FromBundle) {
 			target.Args = cli.ServeArguments(all[i].Name)
 		}
 		return nil
