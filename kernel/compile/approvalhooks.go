@@ -9,26 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// approval is the key require_human_approval of a node or a stage.
-type approval struct {
-	isSet, required bool
-	at              location
-}
-
-// approval reads require_human_approval.
-func (m object) approval() approval {
-	at := m.get("require_human_approval")
-	return approval{isSet: at.Node != nil, required: m.boolean("require_human_approval"), at: m.location(at)}
-}
-
-// withDefault returns a if it is set, else b.
-func (a approval) withDefault(b approval) approval {
-	if a.isSet {
-		return a
-	}
-	return b
-}
-
 // approvalHooks returns the hooks of supervised, of require_human_approval and of the flags like them: at most one
 // for each node. supervised asks after every node but the last, which is the node of exit_after if there is one.
 func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approval) []plan.Hook {
@@ -74,16 +54,5 @@ func approvalHook(id string, at location) plan.Hook {
 	return plan.Hook{
 		Point: plan.PointStageEnd, Stage: id, Action: plan.ActionConfirm, Message: fmt.Sprintf("Stage %s is done. Go on?", id),
 		Condition: `status == "success"`, AcceptFeedback: true, Supervise: true, Source: at.String(),
-	}
-}
-
-// refuseApproval reports a stage of a block with an approval: the block asks the user.
-func (a nodeSource) refuseApproval(own, stage approval) {
-	switch {
-	case own.required:
-		a.refuse("require_human_approval", "write it on the block", "the user is asked after the block")
-	case own.withDefault(stage).required:
-		a.Errorf(a.location(a.get("stage", "loop")).pos, yamldoc.CodeConflict, "write require_human_approval: true on the block and false here",
-			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.label)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,37 +29,6 @@ type artifact struct {
 
 // fileReader reads a file relative to the file that names it. shown is its display name.
 type fileReader func(name string) (data []byte, shown, problem string)
-
-// readBesidePipeline is the fileReader for the directory of the pipeline file.
-func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
-	if c.pipelineDir == "" {
-		return nil, name, "a shipped pipeline has no files beside it"
-	}
-	return c.readFrom(c.pipelineDir, name)
-}
-
-func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem string) {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name)
-	}
-	data, problem = yamldoc.ReadFile(name)
-	return data, c.Display(name), problem
-}
-
-// stageReader returns the fileReader for the directory of a stage.
-func (c *compiler) stageReader(dir StageDir) fileReader {
-	return func(name string) (data []byte, shown, problem string) {
-		if !dir.Library {
-			return c.readFrom(dir.Path, name)
-		}
-		file := path.Join(dir.Path, name)
-		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, libraryPrefix + file, "the file is outside of the stage"
-		}
-		data, problem = c.readLibrary(file)
-		return data, libraryPrefix + file, problem
-	}
-}
 
 // artifact reads the contract of an artifact. beside reads the files that it names.
 func (m object) artifact(beside fileReader) artifact {

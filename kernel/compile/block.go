@@ -52,15 +52,6 @@ func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
 	return node
 }
 
-// checkIgnored checks the types of keys without effect on a node without a stage.
-func (a nodeSource) checkIgnored() {
-	for _, key := range []string{"provider", "model", "context", "output_path"} {
-		_, _ = a.text(key)
-	}
-	_, _ = a.atLeast(0, "delay")
-	_ = a.termination()
-}
-
 // requiredItems returns a list that must not be empty.
 func (b block) requiredItems(key string) []*yamldoc.Node {
 	items, ok := b.list(key)
@@ -188,13 +179,6 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 	a.refuseRequirements(stage.requirements)
 	node.Model = nodeSettings.model
 	return node
-}
-
-// refuse reports a key that is not allowed here.
-func (m object) refuse(key, hint, why string) {
-	if m.has(key) {
-		m.Errorf(m.keyPos(key), yamldoc.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
-	}
 }
 
 // checkModels warns of a stage's model that several providers get, or none.

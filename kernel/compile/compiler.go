@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // compiler holds the state of one compilation.
@@ -121,4 +122,15 @@ func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
 		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
 	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
+}
+
+// missingHint returns the hint for a component that does not exist.
+func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
+	hint := didYouMean(name, candidates)
+	if a, ok := c.Catalog.(Adviser); ok {
+		if advice := a.Advice(kind, name); advice != "" {
+			return advice + "; " + hint
+		}
+	}
+	return hint
 }

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,19 +145,6 @@ func (f hookCompiler) condition(e object) string {
 	_, err := condition.Parse(text)
 	e.checkCondition(err, at, f.data)
 	return text
-}
-
-// checkCondition reports err, the error of a condition. data is the content of the file.
-func (m object) checkCondition(err error, at value, data []byte) {
-	var fault *condition.Error
-	if !errors.As(err, &fault) {
-		return
-	}
-	within := ""
-	if fault.Line > 1 {
-		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
-	}
-	m.Errorf(at.At(data, fault.Offset), yamldoc.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }
 
 // checkKernelAction checks a hook with an action of the kernel.

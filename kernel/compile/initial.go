@@ -58,3 +58,24 @@ func expand(project, pattern string) []string {
 	})
 	return files
 }
+
+func (m object) initialPatterns() []pattern {
+	items, _ := m.list("inputs")
+	var patterns []pattern
+	for _, item := range items {
+		if item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null {
+			m.wrongType(value{item, "an initial input"}, "text")
+			continue
+		}
+		patterns = append(patterns, pattern{item.Source, location{m.document, item.Pos}})
+	}
+	return patterns
+}
+
+func (c *compiler) flagPatterns() []pattern {
+	var patterns []pattern
+	for _, text := range c.Overrides.Inputs {
+		patterns = append(patterns, pattern{text, c.externalLocation("--input")})
+	}
+	return patterns
+}

@@ -3,7 +3,6 @@ package compile
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -19,16 +18,6 @@ const (
 	nodePolicy
 	stagePolicy // inside a block
 )
-
-// atMost is [object.count] with an upper bound.
-func (m object) atMost(most int, key string) (int, value) {
-	n, at := m.count(key)
-	if at.Node != nil && n > most {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
-		return 0, value{}
-	}
-	return n, at
-}
 
 // cycles reads the limits of counted edges; nil if absent.
 func (m object) cycles() *plan.Cycles {
@@ -103,41 +92,6 @@ func (m object) budgetTotal() json.RawMessage {
 	return json.RawMessage(strconv.Itoa(n))
 }
 
-// checkShares reports shares of unknown nodes.
-func (m object) checkShares(list []nodeSource) {
-	policy, _ := m.peek("policy")
-	budget, _ := policy.peek("budget")
-	shares, ok := budget.peek("shares")
-	if !ok {
-		return
-	}
-	ids := nodeIDs(list)
-	for _, e := range shares.node.Entries {
-		if !slices.Contains(ids, e.Key) {
-			shares.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
-		}
-	}
-}
-
-// peek returns a nested map without reporting faults.
-func (m object) peek(key string) (object, bool) {
-	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
-		return object{m.document, n, key}, true
-	}
-	return object{}, false
-}
-
-// nodeIDs returns the ids of nodes, without empty ones.
-func nodeIDs(list []nodeSource) []string {
-	var ids []string
-	for _, a := range list {
-		if a.id != "" {
-			ids = append(ids, a.id)
-		}
-	}
-	return ids
-}
-
 // cost reads the limits of dollars and tokens; nil if absent.
 func (m object) cost() *plan.Cost {
 	inner, ok := m.objectAt("cost")
@@ -153,16 +107,6 @@ func (m object) cost() *plan.Cost {
 	inner.checkBelow("reserve_usd", c.ReserveUSD, "max_usd", c.MaxUSD, "no attempt could begin")
 	inner.checkBelow("reserve_tokens", float64(c.ReserveTokens), "max_tokens", float64(c.MaxTokens), "no attempt could begin")
 	return c
-}
-
-// positive returns a number above 0; 0 if absent.
-func (m object) positive(key string) float64 {
-	n, at := m.number(key)
-	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
-		return 0
-	}
-	return n
 }
 
 // checkBelow reports a number above its bound. A bound of 0 is no bound.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -51,17 +50,6 @@ func didYouMean(name string, candidates []string) string {
 	default:
 		return "available: " + strings.Join(candidates, ", ")
 	}
-}
-
-// missingHint returns the hint for a component that does not exist.
-func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
-	hint := didYouMean(name, candidates)
-	if a, ok := c.Catalog.(Adviser); ok {
-		if advice := a.Advice(kind, name); advice != "" {
-			return advice + "; " + hint
-		}
-	}
-	return hint
 }
 
 // sortedUnique sorts in place and removes repetitions and empty strings.

@@ -2,52 +2,11 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// onKeys are the keys that other dialects use for transitions: YAML 1.1 reads on as true.
-var onKeys = []string{"on", "true"}
-
-// nodeSource is a node, or a stage of a block, as written.
-type nodeSource struct {
-	object
-	noun  string // "node" or "stage"
-	index int    // in its list, from 0
-	id    string
-	idAt  location
-}
-
-// newNodeSource reads the id of item number index of a list of nodes, or of the stages of a block. Messages use
-// the number for an item without an id. suffix names the owner of the list; "" for the pipeline.
-func newNodeSource(d document, n *yamldoc.Node, noun string, index int, suffix string) nodeSource {
-	a := nodeSource{object: object{d, n, fmt.Sprintf("%s %d%s", noun, index+1, suffix)}, noun: noun, index: index}
-	id, at := a.text("id", "name")
-	a.id, a.idAt = id, a.location(at)
-	if id != "" {
-		a.label = fmt.Sprintf("%s %q%s", noun, id, suffix)
-	}
-	return a
-}
-
-// checkRepeated reports repeated ids.
-func checkRepeated(list []nodeSource) {
-	first := map[string]location{}
-	for _, a := range list {
-		if a.id == "" {
-			continue
-		}
-		if at, twice := first[a.id]; twice {
-			a.idAt.errorf(yamldoc.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
-			continue
-		}
-		first[a.id] = a.idAt
-	}
-}
 
 // compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
 func (c *compiler) compileNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
@@ -68,42 +27,6 @@ func (c *compiler) compileNode(a nodeSource, s inputScope, defaults settings) (*
 	default:
 		return nil, approval{}
 	}
-}
-
-// checkCommon checks the keys that all kinds of nodes share.
-func (a nodeSource) checkCommon() {
-	a.warnUnknownKeys(slices.Concat(dialect.Node.Names(), onKeys))
-	for _, key := range onKeys {
-		if at := a.keyPos(key); at.Line > 0 {
-			a.Warnf(at, yamldoc.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.label)
-		}
-	}
-	a.checkID()
-}
-
-// kind returns the kind of the node. It returns "" and reports a fault if the node has none or several.
-func (a nodeSource) kind() plan.Kind {
-	isStage, block, nested := a.isSet("stage", "loop", "prompt"), a.isSet("parallel"), a.isSet("pipeline")
-	switch {
-	case isStage && (block || nested):
-		key := a.get("parallel", "pipeline").key
-		a.Errorf(a.keyPos(key), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.label, key)
-	case block && nested:
-		a.Errorf(a.keyPos("pipeline"), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.label)
-	case isStage:
-		return plan.KindStage
-	case block:
-		return plan.KindParallel
-	case nested:
-		return plan.KindPipeline
-	default:
-		a.reportEmpty("add stage:, prompt:, parallel:, pipeline: or wraps:")
-	}
-	return ""
-}
-
-func (a nodeSource) reportEmpty(hint string) {
-	a.Errorf(a.node.Pos, yamldoc.CodeMissing, hint, "%s has neither stage nor prompt", a.label)
 }
 
 // stageNode compiles a node that runs a stage or a prompt.
@@ -147,16 +70,6 @@ func (c *compiler) stageWork(node *plan.Node, a nodeSource) (nodeSettings settin
 	return nodeSettings, s, true
 }
 
-func (a nodeSource) checkID() {
-	if a.id == "" && !a.isSet("id", "name") {
-		a.Errorf(a.node.Pos, yamldoc.CodeMissing, "add id:", "%s has no id", a.label)
-		return
-	}
-	if fault := nameFault(a.id); a.id != "" && fault != "" {
-		a.idAt.errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, fault)
-	}
-}
-
 // nodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
 // usable.
 func (c *compiler) nodeStage(a nodeSource) (s *stage, usable bool) {
@@ -177,5 +90,44 @@ func (c *compiler) setPrompt(node *plan.Node, a nodeSource, s *stage) {
 	node.Ref, node.Commands = s.dir.Name, s.commands
 	if node.Prompt == "" {
 		node.PromptPath = c.findPrompt(s)
+	}
+}
+
+// checkTermination reports an unknown strategy at the location of its name.
+func (c *compiler) checkTermination(t plan.Termination, stage, node termination) {
+	at := stage.typeAt
+	if _, named := node.values["type"]; named {
+		at = node.typeAt
+	}
+	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
+		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
+	}
+}
+
+// checkChecksTermination checks a node that ends when its checks pass: it needs checks and a maximum.
+func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own termination) {
+	if node.Termination.Type() != plan.TypeChecks {
+		return
+	}
+	at := stage.typeAt
+	if _, named := own.values["type"]; named {
+		at = own.typeAt
+	}
+	bounded := a.has("runs")
+	for _, side := range []termination{stage, own} {
+		for _, key := range []string{"max", "iterations"} {
+			_, isSet := side.values[key]
+			bounded = bounded || isSet
+		}
+	}
+	if !bounded {
+		at.errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
+	}
+	if node.Steps != nil {
+		at.errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
+		return
+	}
+	if len(node.ChecksAt(plan.AtExit)) == 0 {
+		at.errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
 	}
 }

@@ -222,3 +222,116 @@ func parseNumber(n *yamldoc.Node) (float64, bool) {
 		return 0, false
 	}
 }
+
+// requiredText returns a text that must be present.
+func (m object) requiredText(key string) string {
+	text, at := m.text(key)
+	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {
+		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add "+key+":", "%s has no %s", m.label, key)
+	}
+	return text
+}
+
+// keyPos returns the position of a key itself; the zero Pos if it is absent.
+func (m object) keyPos(key string) yamldoc.Pos {
+	for _, e := range m.node.Entries {
+		if e.Key == key {
+			return e.KeyPos
+		}
+	}
+	return yamldoc.Pos{}
+}
+
+// boolean returns a boolean; false if absent.
+func (m object) boolean(key string) bool {
+	v := m.get(key)
+	if v.Node == nil {
+		return false
+	}
+	if v.Kind != yamldoc.Bool {
+		m.wrongType(v, "true or false")
+	}
+	return v.Source == "true"
+}
+
+// refuse reports a key that is not allowed here.
+func (m object) refuse(key, hint, why string) {
+	if m.has(key) {
+		m.Errorf(m.keyPos(key), yamldoc.CodeConflict, hint, "%s cannot have %s: %s", m.label, key, why)
+	}
+}
+
+// atMost is [object.count] with an upper bound.
+func (m object) atMost(most int, key string) (int, value) {
+	n, at := m.count(key)
+	if at.Node != nil && n > most {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
+		return 0, value{}
+	}
+	return n, at
+}
+
+// positive returns a number above 0; 0 if absent.
+func (m object) positive(key string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+// peek returns a nested map without reporting faults.
+func (m object) peek(key string) (object, bool) {
+	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
+		return object{m.document, n, key}, true
+	}
+	return object{}, false
+}
+
+// seconds returns a duration above 0; 0 means no limit.
+func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
+
+// secondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
+func (m object) secondsOr(key, without string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+// oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
+func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
+	choice, at := m.text(key)
+	if known := schema.Choices(key); at.Node != nil && !slices.Contains(known, choice) {
+		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(choice, known), "unknown %s %q", key, choice)
+		return ""
+	}
+	return W(choice)
+}
+
+// refuseKeys is [object.refuse] for several keys.
+func (m object) refuseKeys(keys []string, hint, why string) {
+	for _, key := range keys {
+		m.refuse(key, hint, why)
+	}
+}
+
+// refuseUnknown reports unknown keys as errors: a typing error would change the data that is passed on.
+func (m object) refuseUnknown(known []string) {
+	for _, e := range m.node.Entries {
+		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, didYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.label)
+		}
+	}
+}
+
+// source returns the text of a key as written; "" for none. It reports no faults: other readers do.
+func (m object) source(key string) string {
+	if v := m.node.Get(key); v != nil {
+		return v.Source
+	}
+	return ""
+}

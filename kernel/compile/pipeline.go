@@ -6,7 +6,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // pipeline compiles the outermost pipeline file.
@@ -87,64 +86,6 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 	return p
 }
 
-// requiredText returns a text that must be present.
-func (m object) requiredText(key string) string {
-	text, at := m.text(key)
-	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {
-		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add "+key+":", "%s has no %s", m.label, key)
-	}
-	return text
-}
-
-func (m object) defaults() settings {
-	inner, ok := m.objectAt("defaults")
-	if !ok {
-		return settings{}
-	}
-	inner.checkKeys(&dialect.Defaults)
-	s := settings{object: inner}
-	provider, at := inner.text("provider")
-	s.provider, s.providerAt = provider, inner.location(at)
-	s.model, _ = inner.text("model")
-	return s
-}
-
-func (m object) initialPatterns() []pattern {
-	items, _ := m.list("inputs")
-	var patterns []pattern
-	for _, item := range items {
-		if item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null {
-			m.wrongType(value{item, "an initial input"}, "text")
-			continue
-		}
-		patterns = append(patterns, pattern{item.Source, location{m.document, item.Pos}})
-	}
-	return patterns
-}
-
-func (c *compiler) flagPatterns() []pattern {
-	var patterns []pattern
-	for _, text := range c.Overrides.Inputs {
-		patterns = append(patterns, pattern{text, c.externalLocation("--input")})
-	}
-	return patterns
-}
-
-// nodeSources returns the nodes as written.
-func (m object) nodeSources() []nodeSource {
-	items, _ := m.nodeItems()
-	list := make([]nodeSource, 0, len(items))
-	for i, item := range items {
-		if item.Kind != yamldoc.Map {
-			m.wrongType(value{item, "a node"}, "a map")
-			continue
-		}
-		list = append(list, newNodeSource(m.document, item, "node", i, ""))
-	}
-	checkRepeated(list)
-	return list
-}
-
 // compileNodes compiles the nodes in order and adds them to the graph. approvals are those of the nodes, by index.
 func (c *compiler) compileNodes(f *graph, defaults settings) (nodes []plan.Node, approvals []approval) {
 	nodes, approvals = []plan.Node{}, make([]approval, len(f.sources))
@@ -158,36 +99,4 @@ func (c *compiler) compileNodes(f *graph, defaults settings) (nodes []plan.Node,
 		}
 	}
 	return nodes, approvals
-}
-
-// nodeItems returns the items of nodes, or of the deprecated key stages.
-func (m object) nodeItems() ([]*yamldoc.Node, bool) {
-	key := "nodes"
-	if old := m.keyPos("stages"); old.Line > 0 {
-		if !m.has("nodes") && m.node.Get("nodes") == nil {
-			key = "stages"
-			name, _ := m.text("name")
-			m.Warnf(old, yamldoc.CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
-		} else {
-			m.Warnf(old, yamldoc.CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
-		}
-	}
-	items, ok := m.list(key)
-	switch {
-	case !ok && !m.has(key):
-		m.Errorf(m.node.Pos, yamldoc.CodeMissing, "add nodes:", "%s has no nodes", m.label)
-	case ok && len(items) == 0:
-		m.Warnf(m.get(key).Pos, yamldoc.CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
-	}
-	return items, ok
-}
-
-// keyPos returns the position of a key itself; the zero Pos if it is absent.
-func (m object) keyPos(key string) yamldoc.Pos {
-	for _, e := range m.node.Entries {
-		if e.Key == key {
-			return e.KeyPos
-		}
-	}
-	return yamldoc.Pos{}
 }

@@ -40,16 +40,6 @@ func (m object) policy(owner policyOwner) *plan.Policy {
 	return p
 }
 
-// oneOf returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
-func oneOf[W ~string](m object, key string, schema *dialect.Object) W {
-	choice, at := m.text(key)
-	if known := schema.Choices(key); at.Node != nil && !slices.Contains(known, choice) {
-		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(choice, known), "unknown %s %q", key, choice)
-		return ""
-	}
-	return W(choice)
-}
-
 // guardrails reads the time limit of a pipeline, a node or a stage; nil if absent.
 func (m object) guardrails() *plan.Guardrails {
 	inner, ok := m.objectAt("guardrails")
@@ -62,19 +52,6 @@ func (m object) guardrails() *plan.Guardrails {
 		return nil
 	}
 	return &plan.Guardrails{MaxRuntimeSeconds: limit, Source: inner.location(inner.get("max_runtime_seconds")).String()}
-}
-
-// seconds returns a duration above 0; 0 means no limit.
-func (m object) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
-
-// secondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
-func (m object) secondsOr(key, without string) float64 {
-	n, at := m.number(key)
-	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
-		return 0
-	}
-	return n
 }
 
 func (m object) retry() *plan.Retry {

@@ -74,3 +74,34 @@ func (c *compiler) stagePath(dir StageDir, file string) string {
 	}
 	return c.Display(absolute)
 }
+
+// readBesidePipeline is the fileReader for the directory of the pipeline file.
+func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
+	if c.pipelineDir == "" {
+		return nil, name, "a shipped pipeline has no files beside it"
+	}
+	return c.readFrom(c.pipelineDir, name)
+}
+
+func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem string) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	data, problem = yamldoc.ReadFile(name)
+	return data, c.Display(name), problem
+}
+
+// stageReader returns the fileReader for the directory of a stage.
+func (c *compiler) stageReader(dir StageDir) fileReader {
+	return func(name string) (data []byte, shown, problem string) {
+		if !dir.Library {
+			return c.readFrom(dir.Path, name)
+		}
+		file := path.Join(dir.Path, name)
+		if !strings.HasPrefix(file, dir.Path+"/") {
+			return nil, libraryPrefix + file, "the file is outside of the stage"
+		}
+		data, problem = c.readLibrary(file)
+		return data, libraryPrefix + file, problem
+	}
+}

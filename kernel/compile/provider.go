@@ -119,3 +119,25 @@ func (c *compiler) planOverrides() *plan.Overrides {
 	}
 	return &overrides
 }
+
+// refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
+func refuseCommandProvider(provider string, at location) {
+	if provider == plan.ProviderCommand {
+		at.errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
+	}
+}
+
+// Locator is implemented by a [Catalog] that knows the locality of models.
+type Locator interface {
+	// Locality returns the locality of a provider's model; "" if it is unknown.
+	Locality(provider string) sdk.Locality
+}
+
+// checkMode reports a provider with a remote model under a mode that allows only local models.
+func (c *compiler) checkMode(provider string, at location) {
+	l, ok := c.Catalog.(Locator)
+	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
+		return
+	}
+	at.errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
+}

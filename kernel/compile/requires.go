@@ -2,8 +2,9 @@ package compile
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -77,43 +78,15 @@ func (a nodeSource) refuseRequirements(stage requirements) {
 	}
 }
 
-// checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
-func (f *graph) checkRequires() {
-	ids := nodeIDs(f.sources)
-	for i, a := range f.sources {
-		inner, ok := a.peek("requires")
-		if !ok {
-			continue
-		}
-		for _, e := range inner.node.Entries {
-			source := slices.Index(ids, e.Key)
-			switch {
-			case e.Key == plan.RequiresAny || e.Key == plan.RequiresStart:
-			case source < 0:
-				inner.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
-			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
-			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
-			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
-			}
-		}
+// checkCondition reports err, the error of a condition. data is the content of the file.
+func (m object) checkCondition(err error, at value, data []byte) {
+	var fault *condition.Error
+	if !errors.As(err, &fault) {
+		return
 	}
-}
-
-// hasPath reports whether a path leads from one node to another, or back to itself.
-func (f *graph) hasPath(from, to int) bool {
-	seen := make([]bool, f.end()+1)
-	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
-		for _, next := range f.successors(queue[0], traversal{exit: -1}) {
-			if next == to {
-				return true
-			}
-			if next < f.end() && !seen[next] {
-				seen[next] = true
-				queue = append(queue, next)
-			}
-		}
+	within := ""
+	if fault.Line > 1 {
+		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
 	}
-	return false
+	m.Errorf(at.At(data, fault.Offset), yamldoc.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }

@@ -84,18 +84,6 @@ func newStage(dir StageDir, m object, data []byte) *stage {
 	return s
 }
 
-// boolean returns a boolean; false if absent.
-func (m object) boolean(key string) bool {
-	v := m.get(key)
-	if v.Node == nil {
-		return false
-	}
-	if v.Kind != yamldoc.Bool {
-		m.wrongType(v, "true or false")
-	}
-	return v.Source == "true"
-}
-
 // noTmux reports whether tmux: false is anywhere in m.
 func (m object) noTmux() bool { return deniesTmux(m.node) }
 
@@ -105,4 +93,37 @@ func deniesTmux(n *yamldoc.Node) bool {
 	}
 	return slices.ContainsFunc(n.Items, deniesTmux) ||
 		slices.ContainsFunc(n.Entries, func(e yamldoc.Entry) bool { return deniesTmux(e.Value) })
+}
+
+// approval is the key require_human_approval of a node or a stage.
+type approval struct {
+	isSet, required bool
+	at              location
+}
+
+// approval reads require_human_approval.
+func (m object) approval() approval {
+	at := m.get("require_human_approval")
+	return approval{isSet: at.Node != nil, required: m.boolean("require_human_approval"), at: m.location(at)}
+}
+
+// withDefault returns a if it is set, else b.
+func (a approval) withDefault(b approval) approval {
+	if a.isSet {
+		return a
+	}
+	return b
+}
+
+func (m object) defaults() settings {
+	inner, ok := m.objectAt("defaults")
+	if !ok {
+		return settings{}
+	}
+	inner.checkKeys(&dialect.Defaults)
+	s := settings{object: inner}
+	provider, at := inner.text("provider")
+	s.provider, s.providerAt = provider, inner.location(at)
+	s.model, _ = inner.text("model")
+	return s
 }

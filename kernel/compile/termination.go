@@ -6,7 +6,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // termination is the termination of a node or of its stage.
@@ -128,43 +127,4 @@ func deepMerge(base, over map[string]any) map[string]any {
 		merged[key] = v
 	}
 	return merged
-}
-
-// checkTermination reports an unknown strategy at the location of its name.
-func (c *compiler) checkTermination(t plan.Termination, stage, node termination) {
-	at := stage.typeAt
-	if _, named := node.values["type"]; named {
-		at = node.typeAt
-	}
-	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
-		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
-	}
-}
-
-// checkChecksTermination checks a node that ends when its checks pass: it needs checks and a maximum.
-func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own termination) {
-	if node.Termination.Type() != plan.TypeChecks {
-		return
-	}
-	at := stage.typeAt
-	if _, named := own.values["type"]; named {
-		at = own.typeAt
-	}
-	bounded := a.has("runs")
-	for _, side := range []termination{stage, own} {
-		for _, key := range []string{"max", "iterations"} {
-			_, isSet := side.values[key]
-			bounded = bounded || isSet
-		}
-	}
-	if !bounded {
-		at.errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
-	}
-	if node.Steps != nil {
-		at.errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
-		return
-	}
-	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // programName matches a program name without a path.
@@ -49,19 +48,4 @@ func (m object) tools() *plan.Tools {
 		}
 	}
 	return t
-}
-
-// Locator is implemented by a [Catalog] that knows the locality of models.
-type Locator interface {
-	// Locality returns the locality of a provider's model; "" if it is unknown.
-	Locality(provider string) sdk.Locality
-}
-
-// checkMode reports a provider with a remote model under a mode that allows only local models.
-func (c *compiler) checkMode(provider string, at location) {
-	l, ok := c.Catalog.(Locator)
-	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
-		return
-	}
-	at.errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
 }

@@ -198,3 +198,75 @@ func (f *graph) pathText(from []int, t traversal) string {
 	slices.Reverse(names)
 	return strings.Join(names, " → ")
 }
+
+// checkSteps checks that the steps of each node come from an earlier node with an artifact.
+func (f *graph) checkSteps() {
+	for i, n := range f.nodes {
+		if n == nil || n.Steps == nil || n.Steps.From == "" {
+			continue
+		}
+		inner, _ := f.sources[i].peek("steps")
+		at, from := inner.location(inner.get("from")), n.Steps.From
+		source := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == from })
+		switch {
+		case source < 0:
+			at.errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
+		case source >= i:
+			at.errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
+		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
+			at.errorf(yamldoc.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
+		}
+	}
+}
+
+// artifactNodes returns the ids of the nodes before number i that have an artifact.
+func (f *graph) artifactNodes(i int) []string {
+	var ids []string
+	for _, n := range f.nodes[:i] {
+		if n != nil && n.MakesArtifact() {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
+}
+
+// checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
+func (f *graph) checkRequires() {
+	ids := nodeIDs(f.sources)
+	for i, a := range f.sources {
+		inner, ok := a.peek("requires")
+		if !ok {
+			continue
+		}
+		for _, e := range inner.node.Entries {
+			source := slices.Index(ids, e.Key)
+			switch {
+			case e.Key == plan.RequiresAny || e.Key == plan.RequiresStart:
+			case source < 0:
+				inner.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
+			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
+			case !f.hasPath(source, i):
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
+			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
+			}
+		}
+	}
+}
+
+// hasPath reports whether a path leads from one node to another, or back to itself.
+func (f *graph) hasPath(from, to int) bool {
+	seen := make([]bool, f.end()+1)
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, next := range f.successors(queue[0], traversal{exit: -1}) {
+			if next == to {
+				return true
+			}
+			if next < f.end() && !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return false
+}

@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 var (
@@ -64,15 +61,6 @@ func (m object) wraps() wraps {
 	inner.checkOutputFields(w.outputs)
 	w.defaults = inner.rawValues("defaults")
 	return w
-}
-
-// refuseUnknown reports unknown keys as errors: a typing error would change the data that is passed on.
-func (m object) refuseUnknown(known []string) {
-	for _, e := range m.node.Entries {
-		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
-			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, didYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.label)
-		}
-	}
 }
 
 // fieldMap reads a map of field names. read returns the field of an entry and reports its faults.
@@ -174,102 +162,6 @@ func (w wraps) withDefaults(stage wraps) wraps {
 	return merged
 }
 
-// resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. ok is false without
-// wraps. It reports no faults of the stage's name: the compilation of the node does.
-func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, ok bool) {
-	w = a.wraps()
-	if name := a.get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
-		if dir, err := c.FindStage(trimNewlines(name.Source), c.pipelineDir); err == nil {
-			st = c.cachedStage(dir)
-		}
-	}
-	if st != nil {
-		w = w.withDefaults(st.wraps)
-	}
-	return w, st, w.isSet()
-}
-
-// wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
-// reported.
-func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*plan.Node, approval) {
-	nodeSettings := a.settings()
-	if st == nil && a.has("stage", "loop") {
-		c.nodeStage(a) // reports the fault
-		return nil, nodeSettings.approval
-	}
-	var stage stage
-	if st != nil {
-		stage = *st
-	}
-	approval := nodeSettings.approval.withDefault(stage.approval)
-	a.refuseWrapsConflicts(w)
-	node := c.wrappedNode(a, s, w)
-	if node == nil {
-		return nil, approval
-	}
-	node.Description = cmp.Or(nodeSettings.description, stage.description)
-	node.Guardrails = cmp.Or(nodeSettings.guardrails, stage.guardrails)
-	node.Wraps = w.toPlan(c)
-	node.Commands, node.Role = stage.commands, stage.role
-	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
-	contract := a.artifact(c.readBesidePipeline).withDefaults(stage.artifact)
-	node.Checks = c.checks(a, st)
-	contract.checkKernelFields(node.Checks)
-	node.Artifact = wrapsArtifact(contract.Artifact)
-	if node.Kind == plan.KindStage {
-		node.OutputPath, node.Ref = cmp.Or(nodeSettings.outputPath, stage.outputPath), stage.dir.Name
-		c.wrapsLocations[node.Wraps] = w.runAt
-	}
-	return node, approval
-}
-
-// wrappedNode returns the node of the wrapped target.
-func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
-	switch {
-	case w.pipeline != "":
-		return c.pipelineNode(a, s, w.pipeline, w.pipelineAt)
-	case w.run == "":
-		w.Errorf(w.node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
-		return nil
-	}
-	if _, _, ok := c.Catalog.Provider(plan.ProviderCommand); !ok {
-		w.runAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
-	}
-	return &plan.Node{
-		ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
-		Termination: plan.Termination{"type": plan.TypeFixed, "max": 1},
-	}
-}
-
-// toPlan returns the plan's form of the wraps.
-func (w wraps) toPlan(c *compiler) *plan.Wraps {
-	p := &plan.Wraps{Run: w.run, Inputs: w.inputs, Outputs: w.outputs, Defaults: w.defaults}
-	if w.run != "" && w.dir.Path != "" {
-		p.Dir = c.stagePlanDir(w.dir)
-	}
-	return p
-}
-
-// stagePlanDir returns the plan's path of a stage directory. A shipped stage is added to the stages to copy.
-func (c *compiler) stagePlanDir(dir StageDir) string {
-	if !dir.Library {
-		return c.Display(dir.Path)
-	}
-	c.library = append(c.library, dir.Path)
-	return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), dir.Path))
-}
-
-// wrapsArtifact returns the contract of a wraps node. It allows no retries, because no agent can be asked again; without a, it
-// demands nothing.
-func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
-	contract := plan.Artifact{}
-	if a != nil {
-		contract = *a
-	}
-	contract.From, contract.Heal = "", new(int)
-	return &contract
-}
-
 // refuseWrapsConflicts reports keys that are not allowed or without effect on a node with wraps.
 func (a nodeSource) refuseWrapsConflicts(w wraps) {
 	a.refuseKeys(conflictsWithWraps, "make two nodes of it", "the wrapped target is its work")
@@ -296,13 +188,6 @@ func (m object) checkWrapsArtifact(w wraps, owner string) {
 	}
 }
 
-// refuseKeys is [object.refuse] for several keys.
-func (m object) refuseKeys(keys []string, hint, why string) {
-	for _, key := range keys {
-		m.refuse(key, hint, why)
-	}
-}
-
 // checkWraps reports keys that are not allowed or without effect in a stage.yaml with wraps.
 func (s *stage) checkWraps() {
 	w := s.wraps
@@ -318,35 +203,6 @@ func (s *stage) checkWraps() {
 	}
 }
 
-// refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
-func (c *compiler) refuseWrapping(a nodeSource) bool {
-	_, _, ok := c.resolveWraps(a)
-	if ok {
-		at := a.location(a.get("wraps", "stage", "loop"))
-		at.errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
-	}
-	return ok
-}
-
-// singleStageWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
-// run gets a node without a pipeline.
-func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
-	if !c.validateOnly {
-		s.Errorf(s.keyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.dir.Name),
-			"stage %q wraps %s, and cannot run alone", s.dir.Name, s.wraps.describe())
-		return nil
-	}
-	p := c.newPlan(s.File, s.data)
-	a := nodeSource{object: s.object, noun: "stage", id: s.dir.Name}
-	node := c.wrappedNode(nodeSource{object: object{s.document, &yamldoc.Node{Kind: yamldoc.Map}, a.label}, id: a.id}, inputScope{}, s.wraps)
-	if node == nil {
-		return nil
-	}
-	node.Path, node.Ref, node.Wraps, node.Artifact = "0", s.dir.Name, s.wraps.toPlan(c), wrapsArtifact(c.singleStageArtifact(s))
-	p.Nodes = append(p.Nodes, *node)
-	return p
-}
-
 // describe names the wrapped target in messages.
 func (w wraps) describe() string {
 	if w.pipeline != "" {
@@ -359,11 +215,4 @@ func (w wraps) describe() string {
 func (a nodeSource) runsPipeline() bool {
 	inner, _ := a.peek("wraps")
 	return a.has("pipeline") || inner.node != nil && inner.has("pipeline")
-}
-
-// refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
-func refuseCommandProvider(provider string, at location) {
-	if provider == plan.ProviderCommand {
-		at.errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
-	}
 }
