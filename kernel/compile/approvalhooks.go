@@ -22,7 +22,7 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 		supervised, at = true, c.externalLocation("--supervised")
 	}
 	if supervised && len(list) == 1 {
-		at.Warnf(at.pos, yamldoc.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
+		at.Warnf(yamldoc.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
 	}
 	last := len(list) - 1
 	if i := slices.IndexFunc(list, func(a nodeSource) bool { return a.id == exit && exit != "" }); i >= 0 {
@@ -33,7 +33,7 @@ func (c *compiler) approvalHooks(m object, list []nodeSource, approvals []approv
 		nodeApproval := approvals[i]
 		watched := supervised && i != last
 		if watched && nodeApproval.isSet && !nodeApproval.required {
-			nodeApproval.at.Warnf(nodeApproval.at.pos, yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
+			nodeApproval.at.Warnf(yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.label)
 		}
 		switch {
 		case a.id == "":

@@ -59,10 +59,10 @@ func (m object) approvalRules() []plan.ApprovalRule {
 	reached := map[int]yamldoc.Pos{} // rules without faults
 	for _, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongType(value{item, "a rule"}, "a map with policy, and operation or pattern")
+			m.wrongItem(item, "a rule", "a map with policy, and operation or pattern")
 			continue
 		}
-		rule, sound := object{m.document, item, "a rule"}.approvalRule()
+		rule, sound := m.nested(item, "a rule").approvalRule()
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
 				m.Warnf(item.Pos, yamldoc.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)

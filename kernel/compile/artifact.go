@@ -94,7 +94,7 @@ func readOutcome(m object, e yamldoc.Entry) plan.Outcome {
 // faults are reported.
 func (m object) schema(beside fileReader) json.RawMessage {
 	v := m.get("schema")
-	d, root := m.document, v.Node
+	d, root := m.Document, v.Node
 	switch {
 	case v.Node == nil:
 		return nil

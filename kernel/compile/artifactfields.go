@@ -84,7 +84,7 @@ func (m object) fieldNames(key string) []string {
 // fieldName returns the name of a field. ok is false if it is invalid; the fault is reported.
 func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) {
 	if n.Kind == yamldoc.List || n.Kind == yamldoc.Map || n.Kind == yamldoc.Null {
-		m.wrongType(value{n, what}, "text")
+		m.wrongItem(n, what, "text")
 		return "", false
 	}
 	field = trimNewlines(n.Source)

@@ -76,7 +76,7 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 			continue
 		}
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
-			p.nameAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
+			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
 		refuseCommandProvider(p.Name, p.nameAt)
@@ -89,11 +89,11 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 func (b block) checkBranchName(p blockProvider, first map[string]location) {
 	id := p.ID()
 	if fault := branchNameFault(id); fault != "" {
-		p.idAt.errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, fault)
+		p.idAt.Errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, fault)
 	}
 	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
-		p.idAt.errorf(yamldoc.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
+		p.idAt.Errorf(yamldoc.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
 			"provider %q is repeated in %s, first in line %d", id, b.label, at.pos.Line)
 		return
 	}
@@ -115,20 +115,20 @@ func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider
 	switch n.Kind {
 	case yamldoc.Text:
 		p.Name = trimNewlines(n.Source)
-		p.nameAt = location{b.document, n.Pos}
+		p.nameAt = b.at(n.Pos)
 		p.idAt = p.nameAt
 		if p.Name == "" {
-			p.nameAt.errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
+			p.nameAt.Errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
 		}
 	case yamldoc.Map:
-		m := object{b.document, n, what}
+		m := b.nested(n, what)
 		m.checkKeys(&dialect.BlockProvider)
 		p.Name, p.nameAt, p.idAt = m.requiredText("name"), m.location(m.get("name")), m.location(m.get("as", "name"))
 		p.As, _ = m.text("as")
 		p.Model, _ = m.text("model")
 		p.Inputs, p.Object = m.inputs(s), true
 	default:
-		b.wrongType(value{n, what}, "a name or a map")
+		b.wrongItem(n, what, "a name or a map")
 	}
 	return p
 }
@@ -138,10 +138,10 @@ func (c *compiler) blockStages(b *block, s inputScope) {
 	var list []nodeSource
 	for i, item := range b.requiredItems("stages") {
 		if item.Kind != yamldoc.Map {
-			b.wrongType(value{item, "a stage of " + b.label}, "a map")
+			b.wrongItem(item, "a stage of "+b.label, "a map")
 			continue
 		}
-		list = append(list, newNodeSource(b.document, item, "stage", i, " of "+b.label))
+		list = append(list, newNodeSource(b.Document, item, "stage", i, " of "+b.label))
 	}
 	checkRepeated(list)
 	for _, a := range list {
@@ -192,7 +192,7 @@ func (c *compiler) checkModels(b block) {
 	takers = sortedUnique(takers)
 	items, _ := b.list("stages")
 	for _, item := range items {
-		m := object{b.document, item, "model"}
+		m := b.nested(item, "model")
 		model, at := m.text("model")
 		switch {
 		case at.Node == nil || len(takers) == 1 || len(b.providers) == 0:
@@ -209,7 +209,7 @@ func (c *compiler) checkModels(b block) {
 func (b block) checkHiddenInputs() {
 	items, _ := b.list("stages")
 	for _, item := range items {
-		inner, ok := (object{b.document, item, "inputs"}).objectAt("inputs")
+		inner, ok := b.nested(item, "inputs").objectAt("inputs")
 		if !ok {
 			continue
 		}
@@ -233,7 +233,7 @@ func (c *compiler) checkBlockOverrides() {
 		{"CLAUDE_PIPELINE_MODEL", c.Env.Model},
 	} {
 		if at := c.externalLocation(over.name); over.value != "" && c.hasBlocks {
-			at.Warnf(at.pos, yamldoc.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
+			at.Warnf(yamldoc.CodeNoEffect, "change the file", "%q has no effect on parallel blocks", over.value)
 		}
 	}
 }

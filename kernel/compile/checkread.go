@@ -17,10 +17,10 @@ func (m object) checkObjects(what string) []object {
 	list := make([]object, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongType(value{item, "a check"}, "a map")
+			m.wrongItem(item, "a check", "a map")
 			continue
 		}
-		list = append(list, object{m.document, item, fmt.Sprintf("check %d of %s", i+1, what)})
+		list = append(list, m.nested(item, fmt.Sprintf("check %d of %s", i+1, what)))
 	}
 	return list
 }

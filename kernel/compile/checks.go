@@ -166,7 +166,7 @@ func replaceCommands(v any, commands map[string]string, at location) any {
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.errorf(yamldoc.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
+				at.Errorf(yamldoc.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})

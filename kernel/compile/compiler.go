@@ -41,8 +41,8 @@ func newCompiler(req Request) *compiler {
 	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]object{}, wrapsLocations: map[*plan.Wraps]location{}}
 }
 
-func (c *compiler) document(name string) document {
-	return document{File: name, Diagnostics: &c.diagnostics}
+func (c *compiler) document(name string) yamldoc.Document {
+	return yamldoc.Document{File: name, Diagnostics: &c.diagnostics}
 }
 
 // newPlan returns a plan without nodes.
@@ -83,7 +83,7 @@ func (c *compiler) lookupStage(name string, at location) *stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
+		at.Errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
 	return c.cachedStage(dir)

@@ -9,11 +9,8 @@ import (
 // start is the location of faults of a whole file.
 var start = yamldoc.Pos{Line: 1, Column: 1}
 
-// document is a source of values with the list of its diagnostics.
-type document = yamldoc.Document
-
 // parse returns the document's root object. It returns false and reports a fault if there is none.
-func parse(d document, data []byte) (object, bool) {
+func parse(d yamldoc.Document, data []byte) (object, bool) {
 	root, ok := d.Parse(data)
 	switch {
 	case !ok:
@@ -29,7 +26,7 @@ func parse(d document, data []byte) (object, bool) {
 
 // location is a position in a document.
 type location struct {
-	document
+	yamldoc.Document
 	pos yamldoc.Pos
 }
 
@@ -41,6 +38,12 @@ func (p location) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.pos.Line, p.pos.Column)
 }
 
-func (p location) errorf(code yamldoc.Code, hint, format string, args ...any) {
-	p.Errorf(p.pos, code, hint, format, args...)
+// Errorf adds an error.
+func (p location) Errorf(code yamldoc.Code, hint, format string, args ...any) {
+	p.Document.Errorf(p.pos, code, hint, format, args...)
+}
+
+// Warnf adds a warning.
+func (p location) Warnf(code yamldoc.Code, hint, format string, args ...any) {
+	p.Document.Warnf(p.pos, code, hint, format, args...)
 }

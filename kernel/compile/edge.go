@@ -44,10 +44,10 @@ func (a nodeSource) transitions() (edges []edge, whole bool) {
 
 // edge reads one transition. To is "" if there is no target; the fault is reported.
 func (m object) edge(entry yamldoc.Entry) edge {
-	e := edge{outcome: plan.Outcome(entry.Key), toAt: location{m.document, entry.Value.Pos}}
+	e := edge{outcome: plan.Outcome(entry.Key), toAt: m.at(entry.Value.Pos)}
 	switch entry.Value.Kind {
 	case yamldoc.Map:
-		e.object = object{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
+		e.object = m.nested(entry.Value, fmt.Sprintf("the edge for %s", entry.Key))
 		e.checkKeys(&dialect.Edge)
 		e.To = e.requiredText("to")
 		e.toAt = e.location(e.get("to"))
@@ -55,7 +55,7 @@ func (m object) edge(entry yamldoc.Entry) edge {
 		e.Feedback, _ = e.text("feedback")
 		e.OnLimit = oneOf[string](e.object, "on_limit", &dialect.Edge)
 	case yamldoc.List:
-		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
+		m.wrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.text(entry.Key); e.To == "" {
 			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
@@ -85,9 +85,9 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	case e.To == "":
 		return false // already reported
 	case keyword && target >= 0:
-		e.toAt.Warnf(e.toAt.pos, yamldoc.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
+		e.toAt.Warnf(yamldoc.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
 	case !keyword && target < 0:
-		e.toAt.errorf(yamldoc.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
+		e.toAt.Errorf(yamldoc.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
 	}
 	if keyword || target > at {
@@ -127,6 +127,6 @@ func (e edge) checkLimit(most plan.Cycles) {
 // skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		e.toAt.errorf(yamldoc.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+		e.toAt.Errorf(yamldoc.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
 	}
 }

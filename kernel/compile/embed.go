@@ -53,7 +53,7 @@ func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at loca
 	if n, count := a.count("runs"); count.Node != nil {
 		node.Runs = n
 		if n > 1 && len(c.includeStack) > 1 {
-			a.location(count).errorf(yamldoc.CodeCycle, "write the runs on the outermost node",
+			a.location(count).Errorf(yamldoc.CodeCycle, "write the runs on the outermost node",
 				"an embedded pipeline cannot embed another with %d runs: only the outermost pipeline can repeat one", n)
 		}
 	}
@@ -70,16 +70,16 @@ func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 	file, err := c.findPipeline(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
+		at.Errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
 		return nil
 	}
 	path := realPath(file)
 	switch i := slices.IndexFunc(c.includeStack, func(o include) bool { return o.path == path }); {
 	case i >= 0:
-		at.errorf(yamldoc.CodeCycle, "remove one of these nodes", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
+		at.Errorf(yamldoc.CodeCycle, "remove one of these nodes", "pipelines embed each other in a circle: %s", c.includeChain(i, file))
 		return nil
 	case len(c.includeStack) == maxEmbedding:
-		at.errorf(yamldoc.CodeCycle, "embed fewer pipelines", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
+		at.Errorf(yamldoc.CodeCycle, "embed fewer pipelines", "pipelines embed each other more than %d files deep: %s", maxEmbedding, c.includeChain(0, file))
 		return nil
 	}
 	p, known := c.embeddedPlans[path]

@@ -44,12 +44,12 @@ func (f *graph) checkStart(p *plan.Plan, t traversal) {
 	switch {
 	case o.Start == "":
 	case slices.Contains(o.Skip, o.Start):
-		at.errorf(yamldoc.CodeConflict, "leave one of the two out", "the run cannot begin with node %q: --skip leaves it out", o.Start)
+		at.Errorf(yamldoc.CodeConflict, "leave one of the two out", "the run cannot begin with node %q: --skip leaves it out", o.Start)
 	case t.exit < 0 || t.exit >= t.start:
 	case o.ExitAfter != "":
-		at.errorf(yamldoc.CodeConflict, "begin with it or before it, or end later", "the run cannot begin with node %q: --exit-after ends it after %q, which comes before it", o.Start, o.ExitAfter)
+		at.Errorf(yamldoc.CodeConflict, "begin with it or before it, or end later", "the run cannot begin with node %q: --exit-after ends it after %q, which comes before it", o.Start, o.ExitAfter)
 	default:
-		at.errorf(yamldoc.CodeConflict, "set the end: --exit-after NODE", "the run cannot begin with node %q: exit_after of the file ends it after %q, which comes before it", o.Start, p.Pipeline.ExitAfter)
+		at.Errorf(yamldoc.CodeConflict, "set the end: --exit-after NODE", "the run cannot begin with node %q: exit_after of the file ends it after %q, which comes before it", o.Start, p.Pipeline.ExitAfter)
 	}
 }
 
@@ -65,7 +65,7 @@ func (f *graph) checkStepSources(from []int) {
 		}
 		source := f.position(n.Steps.From)
 		if source >= 0 && from[source] < 0 && f.Overrides.Artifacts[n.Steps.From] == "" {
-			f.externalLocation("--start").errorf(yamldoc.CodeConflict, "give that node's artifact: --artifact "+n.Steps.From+"=FILE",
+			f.externalLocation("--start").Errorf(yamldoc.CodeConflict, "give that node's artifact: --artifact "+n.Steps.From+"=FILE",
 				"the run cannot begin with node %q: %q takes its steps from %q, which does not run", f.Overrides.Start, n.ID, n.Steps.From)
 		}
 	}
@@ -76,7 +76,7 @@ func (f *graph) checkReplacedArtifacts(from []int, t traversal) {
 	for _, name := range slices.Sorted(maps.Keys(f.Overrides.Artifacts)) {
 		at, i := f.externalLocation("--artifact"), f.position(name)
 		if i >= t.start && from[i] >= 0 && !slices.Contains(t.skip, name) {
-			at.Warnf(at.pos, yamldoc.CodeNoEffect, "start after that node with --start, or skip it with --skip "+name,
+			at.Warnf(yamldoc.CodeNoEffect, "start after that node with --start, or skip it with --skip "+name,
 				"the artifact %q is replaced: the node of that name runs and makes its own", name)
 		}
 	}

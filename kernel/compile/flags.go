@@ -47,16 +47,16 @@ func (c *compiler) checkFlags(p *plan.Plan) {
 // checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
 func (c *compiler) checkLimitFlags(all []string) {
 	if d := c.Overrides.Timeout; d < 0 {
-		c.externalLocation("--timeout").errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
 		c.checkNodeFlag("--timeout", id, all)
 		if d := c.Overrides.Timeouts[id]; d <= 0 {
-			c.externalLocation("--timeout").errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+			c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
 		}
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
-		c.externalLocation("--max-cycles").errorf(yamldoc.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+		c.externalLocation("--max-cycles").Errorf(yamldoc.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
 	}
 }
 
@@ -66,16 +66,16 @@ func (c *compiler) checkArtifactFlags() {
 		at := c.externalLocation("--artifact")
 		switch {
 		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
-			at.errorf(yamldoc.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "invalid artifact name %q", name)
+			at.Errorf(yamldoc.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "invalid artifact name %q", name)
 		case c.Overrides.Artifacts[name] == "":
-			at.errorf(yamldoc.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
+			at.Errorf(yamldoc.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
 		}
 	}
 }
 
 func (c *compiler) checkNodeFlag(flag, id string, known []string) {
 	if !slices.Contains(known, id) {
-		c.externalLocation(flag).errorf(yamldoc.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+		c.externalLocation(flag).Errorf(yamldoc.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
 	}
 }
 
@@ -87,15 +87,15 @@ func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
 		if id != n.ID {
 			what = fmt.Sprintf("%q inside is required", id)
 		}
-		at.errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
+		at.Errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
 	}
 	if r := p.Route(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		at.errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
+		at.Errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)
 	}
 	for i := range p.Nodes {
 		hasArtifact := c.Overrides.Artifacts[n.ID] != ""
 		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !hasArtifact && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
-			at.errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+			at.Errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
 		}
 	}
 }

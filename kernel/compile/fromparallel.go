@@ -30,14 +30,14 @@ func (m object) checkParallel(s inputScope) {
 func (m object) checkParallelSource(n *yamldoc.Node, s inputScope) {
 	switch n.Kind {
 	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
-		wanted := parallelSource{stage: trimNewlines(n.Source), at: location{m.document, n.Pos}}
+		wanted := parallelSource{stage: trimNewlines(n.Source), at: m.at(n.Pos)}
 		if wanted.stage == "" {
-			wanted.at.errorf(yamldoc.CodeMissing, "write the id of a stage", "from_parallel names no stage")
+			wanted.at.Errorf(yamldoc.CodeMissing, "write the id of a stage", "from_parallel names no stage")
 			return
 		}
 		wanted.resolve(s)
 	case yamldoc.Map:
-		inner := object{m.document, n, "from_parallel"}
+		inner := m.nested(n, "from_parallel")
 		inner.checkKeys(&dialect.Source)
 		inner.checkSelect()
 		wanted := parallelSource{stage: inner.requiredText("stage"), at: inner.location(inner.get("stage"))}
@@ -47,7 +47,7 @@ func (m object) checkParallelSource(n *yamldoc.Node, s inputScope) {
 			inner.checkFilter(found)
 		}
 	default:
-		m.wrongType(value{n, "from_parallel"}, "the id of a stage, a map, or a list of these")
+		m.wrongItem(n, "from_parallel", "the id of a stage, a map, or a list of these")
 	}
 }
 
@@ -60,7 +60,7 @@ func (m object) checkFilter(block *outline) {
 	for _, item := range items {
 		switch {
 		case item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null:
-			m.wrongType(value{item, "a provider"}, "text")
+			m.wrongItem(item, "a provider", "text")
 		case !slices.Contains(block.block.providers, trimNewlines(item.Source)):
 			m.Errorf(item.Pos, yamldoc.CodeInputs, didYouMean(trimNewlines(item.Source), block.block.providers),
 				"block %q has no provider %q", block.id, trimNewlines(item.Source))
@@ -84,9 +84,9 @@ func (w parallelSource) resolve(s inputScope) *outline {
 		w.checkAmbiguous(found)
 		return found[0]
 	case s.ownBlock() != nil && (w.block == s.nodes[s.node].id || w.block == "" && slices.Contains(s.ownBlock().stages, w.stage)):
-		w.at.errorf(yamldoc.CodeInputs, "", crossProvider)
+		w.at.Errorf(yamldoc.CodeInputs, "", crossProvider)
 	case len(w.candidates(s.later())) > 0:
-		w.at.errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
+		w.at.Errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
 	case w.block != "":
 		w.reportBlock(s)
 	default:
@@ -111,7 +111,7 @@ func (w parallelSource) checkAmbiguous(found []*outline) {
 	if len(found) == 1 || w.block != "" {
 		return
 	}
-	w.at.Warnf(w.at.pos, yamldoc.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
+	w.at.Warnf(yamldoc.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
 		"stage %q is in several blocks: block %q is used", w.stage, found[0].id)
 }
 
@@ -120,13 +120,13 @@ func (w parallelSource) reportBlock(s inputScope) {
 	found := findOutline(s.earlier(), w.block)
 	switch {
 	case found != nil && found.block != nil:
-		w.at.errorf(yamldoc.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
+		w.at.Errorf(yamldoc.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
 	case found != nil:
-		w.blockAt.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a parallel block", w.block)
+		w.blockAt.Errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a parallel block", w.block)
 	case findOutline(s.later(), w.block) != nil:
-		w.blockAt.errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
+		w.blockAt.Errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
 	default:
-		w.blockAt.errorf(yamldoc.CodeInputs, didYouMean(w.block, blockIDs(s.earlier())), "from_parallel names unknown block %q", w.block)
+		w.blockAt.Errorf(yamldoc.CodeInputs, didYouMean(w.block, blockIDs(s.earlier())), "from_parallel names unknown block %q", w.block)
 	}
 }
 
@@ -136,11 +136,11 @@ func (w parallelSource) reportStage(s inputScope) {
 	named := findOutline(s.earlier(), w.stage)
 	switch {
 	case len(blocks) == 0:
-		w.at.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
+		w.at.Errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
 	case named != nil && named.block != nil:
-		w.at.errorf(yamldoc.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
+		w.at.Errorf(yamldoc.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
 	case named != nil:
-		w.at.errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a stage of a parallel block", w.stage)
+		w.at.Errorf(yamldoc.CodeInputs, "use inputs.from", "from_parallel names node %q, which is not a stage of a parallel block", w.stage)
 	default:
 		var stages []string
 		for _, o := range s.earlier() {
@@ -148,7 +148,7 @@ func (w parallelSource) reportStage(s inputScope) {
 				stages = append(stages, o.block.stages...)
 			}
 		}
-		w.at.errorf(yamldoc.CodeInputs, didYouMean(w.stage, stages), "from_parallel names unknown stage %q", w.stage)
+		w.at.Errorf(yamldoc.CodeInputs, didYouMean(w.stage, stages), "from_parallel names unknown stage %q", w.stage)
 	}
 }
 

@@ -72,10 +72,10 @@ func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos)
 	var hooks []plan.Hook
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongType(value{item, "a hook"}, "a map")
+			m.wrongItem(item, "a hook", "a map")
 			continue
 		}
-		e := object{m.document, item, fmt.Sprintf("hook %d of %s", i+1, point)}
+		e := m.nested(item, fmt.Sprintf("hook %d of %s", i+1, point))
 		hooks = append(hooks, f.hook(e, point))
 	}
 	switch {
@@ -97,7 +97,7 @@ func isProviderPoint(p plan.HookPoint) bool {
 
 // hook compiles one hook.
 func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
-	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: location{e.document, e.node.Pos}.String()}
+	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: e.at(e.node.Pos).String()}
 	h.Condition = f.condition(e)
 	h.Message, _ = e.text("message")
 	h.AcceptFeedback = e.boolean("accept_feedback")

@@ -28,7 +28,7 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 	for _, p := range patterns {
 		found := expand(c.Project, p.text)
 		if len(found) == 0 {
-			p.at.Warnf(p.at.pos, yamldoc.CodeNoInput, "", "initial input %q matches no file", p.text)
+			p.at.Warnf(yamldoc.CodeNoInput, "", "initial input %q matches no file", p.text)
 		}
 		files = append(files, found...)
 	}
@@ -64,10 +64,10 @@ func (m object) initialPatterns() []pattern {
 	var patterns []pattern
 	for _, item := range items {
 		if item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null {
-			m.wrongType(value{item, "an initial input"}, "text")
+			m.wrongItem(item, "an initial input", "text")
 			continue
 		}
-		patterns = append(patterns, pattern{item.Source, location{m.document, item.Pos}})
+		patterns = append(patterns, pattern{item.Source, m.at(item.Pos)})
 	}
 	return patterns
 }

@@ -155,7 +155,7 @@ func (m object) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan
 	case guardrails == nil:
 		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, Source: at.String()}
 	case guardrails.MaxRuntimeSeconds != policy.Timeout:
-		at.errorf(yamldoc.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
+		at.Errorf(yamldoc.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
 			policy.Timeout, guardrails.MaxRuntimeSeconds)
 	}
 	return guardrails

@@ -67,7 +67,7 @@ func (c *compiler) checkSingleStage(s *stage) {
 		s.Warnf(s.requirements.skipWhenAt.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
 	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
-		at.Warnf(at.pos, yamldoc.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
+		at.Warnf(yamldoc.CodeNoEffect, "use --iterate "+s.dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	delete(stageTermination.values, "max")
 	delete(stageTermination.values, "iterations")
 	if loop.Max < 0 {
-		c.externalLocation("max").errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+		c.externalLocation("max").Errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
 	count := loop.Max
 	if count == 0 {
@@ -90,7 +90,7 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	}
 	c.checkTermination(t, stageTermination, termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
-		s.termination.typeAt.errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
+		s.termination.typeAt.Errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
 	return t
 }

@@ -100,7 +100,7 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 		at = node.typeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
-		at.errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
+		at.Errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
 	}
 }
 
@@ -121,13 +121,13 @@ func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own terminati
 		}
 	}
 	if !bounded {
-		at.errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
+		at.Errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
 	}
 	if node.Steps != nil {
-		at.errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
+		at.Errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
 		return
 	}
 	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
+		at.Errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
 	}
 }

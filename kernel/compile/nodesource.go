@@ -34,8 +34,8 @@ type nodeSource struct {
 
 // newNodeSource reads the id of item number index of a list of nodes, or of the stages of a block. Messages use
 // the number for an item without an id. suffix names the owner of the list; "" for the pipeline.
-func newNodeSource(d document, n *yamldoc.Node, noun string, index int, suffix string) nodeSource {
-	a := nodeSource{object: object{d, n, fmt.Sprintf("%s %d%s", noun, index+1, suffix)}, noun: noun, index: index}
+func newNodeSource(d yamldoc.Document, n *yamldoc.Node, noun string, index int, suffix string) nodeSource {
+	a := nodeSource{object: newObject(d, n, fmt.Sprintf("%s %d%s", noun, index+1, suffix)), noun: noun, index: index}
 	id, at := a.text("id", "name")
 	a.id, a.idAt = id, a.location(at)
 	if id != "" {
@@ -52,7 +52,7 @@ func checkRepeated(list []nodeSource) {
 			continue
 		}
 		if at, twice := first[a.id]; twice {
-			a.idAt.errorf(yamldoc.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
+			a.idAt.Errorf(yamldoc.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q is repeated, first in line %d", a.noun, a.id, at.pos.Line)
 			continue
 		}
 		first[a.id] = a.idAt
@@ -101,7 +101,7 @@ func (a nodeSource) checkID() {
 		return
 	}
 	if fault := nameFault(a.id); a.id != "" && fault != "" {
-		a.idAt.errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, fault)
+		a.idAt.Errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, fault)
 	}
 }
 
@@ -120,10 +120,10 @@ func (m object) nodeSources() []nodeSource {
 	list := make([]nodeSource, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongType(value{item, "a node"}, "a map")
+			m.wrongItem(item, "a node", "a map")
 			continue
 		}
-		list = append(list, newNodeSource(m.document, item, "node", i, ""))
+		list = append(list, newNodeSource(m.Document, item, "node", i, ""))
 	}
 	checkRepeated(list)
 	return list

@@ -16,7 +16,7 @@ import (
 // object reads the keys of one map and reports values of the wrong type. Null and empty text count as absent, as
 // in the Bash engine.
 type object struct {
-	document
+	yamldoc.Document
 	node  *yamldoc.Node
 	label string // name of the map in messages: "the file", "policy"
 }
@@ -44,9 +44,9 @@ func (m object) has(keys ...string) bool { return m.get(keys...).Node != nil }
 // location returns the location of v; that of the map if v has no node.
 func (m object) location(v value) location {
 	if v.Node == nil {
-		return location{m.document, m.node.Pos}
+		return m.at(m.node.Pos)
 	}
-	return location{m.document, v.Pos}
+	return m.at(v.Pos)
 }
 
 // text returns the text of the first of the keys that has a value, without trailing newlines. Numbers and booleans
@@ -113,12 +113,12 @@ func (m object) count(key string) (int, value) {
 	return int(n), v
 }
 
-// maxCount bounds counts. A plan expresses "without limit" in other ways.
-const maxCount = 1_000_000_000
+// mostCount bounds counts. A plan expresses "without limit" in other ways.
+const mostCount = 1_000_000_000
 
 func (m object) checkWhole(n float64, v value) bool {
-	if n != math.Trunc(n) || n > maxCount {
-		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
+	if n != math.Trunc(n) || n > mostCount {
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, mostCount, v.Source)
 		return false
 	}
 	return true
@@ -134,7 +134,7 @@ func (m object) objectAt(key string) (object, bool) {
 		m.wrongType(v, "a map")
 		return object{}, false
 	default:
-		return object{m.document, v.Node, key}, true
+		return object{m.Document, v.Node, key}, true
 	}
 }
 
@@ -284,7 +284,7 @@ func (m object) positive(key string) float64 {
 // peek returns a nested map without reporting faults.
 func (m object) peek(key string) (object, bool) {
 	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
-		return object{m.document, n, key}, true
+		return object{m.Document, n, key}, true
 	}
 	return object{}, false
 }
@@ -335,3 +335,17 @@ func (m object) source(key string) string {
 	}
 	return ""
 }
+
+// newObject returns the map n of a document. label is its name in messages.
+func newObject(d yamldoc.Document, n *yamldoc.Node, label string) object {
+	return object{d, n, label}
+}
+
+// nested returns a nested map of the same document.
+func (m object) nested(n *yamldoc.Node, label string) object { return newObject(m.Document, n, label) }
+
+// at returns a location in the document.
+func (m object) at(pos yamldoc.Pos) location { return location{m.Document, pos} }
+
+// wrongItem reports the wrong type of a value without a key of its own. what names it in the message.
+func (m object) wrongItem(n *yamldoc.Node, what, want string) { m.wrongType(value{n, what}, want) }

@@ -35,7 +35,7 @@ func (m object) policy(owner policyOwner) *plan.Policy {
 		p.Env = v.JSON()
 	}
 	if v := inner.get("sandbox"); v.Node != nil {
-		p.Sandbox = sandboxpolicy.Read(inner.document, v.Node)
+		p.Sandbox = sandboxpolicy.Read(inner.Document, v.Node)
 	}
 	return p
 }
@@ -70,7 +70,7 @@ func (m object) retry() *plan.Retry {
 		n, ok := parseNumber(pause)
 		switch {
 		case !ok:
-			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
+			inner.wrongItem(pause, "a pause in backoff", "a number")
 		case n < 0:
 			inner.Errorf(pause.Pos, yamldoc.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
 		}

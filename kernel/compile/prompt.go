@@ -25,11 +25,11 @@ func (c *compiler) findPrompt(s *stage) string {
 			continue
 		}
 		if s.prompt != "" && i >= len(wanted) {
-			s.promptAt.Warnf(s.promptAt.pos, yamldoc.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+			s.promptAt.Warnf(yamldoc.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
 		}
 		return s.promptPath
 	}
-	s.promptAt.errorf(yamldoc.CodePrompt, "write "+path.Join(c.Display(s.dir.Path), "prompt.md")+" or set prompt:",
+	s.promptAt.Errorf(yamldoc.CodePrompt, "write "+path.Join(c.Display(s.dir.Path), "prompt.md")+" or set prompt:",
 		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(files, ", "))
 	return ""
 }

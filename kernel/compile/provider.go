@@ -33,9 +33,9 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
+		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
-		chosen.at.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
+		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (c *compiler) providerFromFiles(node, stage, defaults settings) providerCho
 		chosen.model = cmp.Or(chosen.model, defaults.model)
 	}
 	if d := c.Defaults; chosen.provider == "" && d.Provider != "" {
-		chosen.provider, chosen.at = d.Provider, location{c.document(d.File), d.At}
+		chosen.provider, chosen.at = d.Provider, location{Document: c.document(d.File), pos: d.At}
 	}
 	if chosen.provider == "" {
 		chosen.provider, chosen.at = c.DefaultProvider, node.location(value{})
@@ -67,7 +67,7 @@ func (c *compiler) providerFromFiles(node, stage, defaults settings) providerCho
 func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
 	changed := node.provider != "" && stage.provider != "" && c.canonicalProvider(node.provider) != c.canonicalProvider(stage.provider)
 	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
-		node.providerAt.Warnf(node.providerAt.pos, yamldoc.CodeMismatch, "name the model beside the provider",
+		node.providerAt.Warnf(yamldoc.CodeMismatch, "name the model beside the provider",
 			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
 	}
 }
@@ -91,7 +91,7 @@ func (c *compiler) canonicalProvider(provider string) string {
 
 // externalLocation returns the location of a flag or an environment variable.
 func (c *compiler) externalLocation(name string) location {
-	return location{document: c.document(name)}
+	return location{Document: c.document(name)}
 }
 
 // planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
@@ -123,7 +123,7 @@ func (c *compiler) planOverrides() *plan.Overrides {
 // refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
 func refuseCommandProvider(provider string, at location) {
 	if provider == plan.ProviderCommand {
-		at.errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
+		at.Errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
 	}
 }
 
@@ -139,5 +139,5 @@ func (c *compiler) checkMode(provider string, at location) {
 	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
 		return
 	}
-	at.errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
+	at.Errorf(yamldoc.CodeMode, "use a provider with a local model, such as agent, or another mode", "provider %s uses a remote model, which mode %s does not allow", provider, c.mode)
 }

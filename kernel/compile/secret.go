@@ -33,7 +33,7 @@ func (m object) secrets() *plan.Secrets {
 // checkPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
 func (m object) checkPattern(item *yamldoc.Node) bool {
 	if item.Kind != yamldoc.Text {
-		m.wrongType(value{item, "a pattern in patterns"}, "text")
+		m.wrongItem(item, "a pattern in patterns", "text")
 		return false
 	}
 	pattern, err := regexp.Compile(item.Source)

@@ -18,7 +18,7 @@ type termination struct {
 func (m object) termination() termination {
 	inner, ok := m.objectAt("termination")
 	if runs := m.get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
-		inner, ok = object{m.document, runs.Node, "runs"}, true
+		inner, ok = m.nested(runs.Node, "runs"), true
 	}
 	if !ok {
 		return m.completion()

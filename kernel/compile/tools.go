@@ -40,7 +40,7 @@ func (m object) tools() *plan.Tools {
 	for _, item := range items {
 		switch {
 		case item.Kind != yamldoc.Text:
-			inner.wrongType(value{item, "a command"}, "the name of a program")
+			inner.wrongItem(item, "a command", "the name of a program")
 		case !programName.MatchString(item.Source):
 			inner.Errorf(item.Pos, yamldoc.CodeChoice, "write the name of a program, without a path or arguments", "%q is not the name of a program", item.Source)
 		case !slices.Contains(t.AllowedCommands, item.Source):

@@ -79,7 +79,7 @@ func (f *graph) position(id string) int {
 // checkExit reports an exit_after without a node.
 func (f *graph) checkExit(id string) {
 	if ids := nodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
-		f.location(f.get("exit_after")).errorf(yamldoc.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
+		f.location(f.get("exit_after")).Errorf(yamldoc.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
 
@@ -154,13 +154,13 @@ func (f *graph) checkReached(t traversal) bool {
 	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
-			a.idAt.errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
+			a.idAt.Errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
 		}
 	}
 	if from[f.end()] < 0 {
 		fine = false
 		location := f.location(f.get("nodes", "stages"))
-		location.errorf(yamldoc.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
+		location.Errorf(yamldoc.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
 	}
 	return fine
 }
@@ -179,9 +179,9 @@ func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 		}
 		fine = false
 		policy, _ := f.sources[i].peek("policy")
-		keyLocation := location{policy.document, policy.keyPos("required")}
+		keyLocation := policy.at(policy.keyPos("required"))
 		hint := "let every edge pass through it, or remove required"
-		cmp.Or(at, &keyLocation).errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
+		cmp.Or(at, &keyLocation).Errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
 	}
 	return fine
 }
@@ -210,11 +210,11 @@ func (f *graph) checkSteps() {
 		source := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == from })
 		switch {
 		case source < 0:
-			at.errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
+			at.Errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
 		case source >= i:
-			at.errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
+			at.Errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
 		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
-			at.errorf(yamldoc.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
+			at.Errorf(yamldoc.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
 		}
 	}
 }

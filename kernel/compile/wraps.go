@@ -76,7 +76,7 @@ func (m object) fieldMap(key string, read func(object, yamldoc.Entry) string) ma
 			continue
 		}
 		if e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map {
-			inner.wrongType(value{e.Value, e.Key}, "the name of a field")
+			inner.wrongItem(e.Value, e.Key, "the name of a field")
 			continue
 		}
 		fields[e.Key] = read(inner, e)

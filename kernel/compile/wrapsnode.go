@@ -69,7 +69,7 @@ func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
 		return nil
 	}
 	if _, _, ok := c.Catalog.Provider(plan.ProviderCommand); !ok {
-		w.runAt.errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
+		w.runAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
 	}
 	return &plan.Node{
 		ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
@@ -111,7 +111,7 @@ func (c *compiler) refuseWrapping(a nodeSource) bool {
 	_, _, ok := c.resolveWraps(a)
 	if ok {
 		at := a.location(a.get("wraps", "stage", "loop"))
-		at.errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
+		at.Errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
 	}
 	return ok
 }
@@ -126,7 +126,7 @@ func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
 	}
 	p := c.newPlan(s.File, s.data)
 	a := nodeSource{object: s.object, noun: "stage", id: s.dir.Name}
-	node := c.wrappedNode(nodeSource{object: object{s.document, &yamldoc.Node{Kind: yamldoc.Map}, a.label}, id: a.id}, inputScope{}, s.wraps)
+	node := c.wrappedNode(nodeSource{object: s.nested(&yamldoc.Node{Kind: yamldoc.Map}, a.label), id: a.id}, inputScope{}, s.wraps)
 	if node == nil {
 		return nil
 	}

@@ -1,0 +1,32 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// didYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change the slice.
+func didYouMean(name string, candidates []string) string {
+	candidates = sortedUnique(slices.Clone(candidates))
+	near := nearest.Name(name, candidates)
+	switch {
+	case near != "" && len(candidates) > 1:
+		return fmt.Sprintf("did you mean %q? available: %s", near, strings.Join(candidates, ", "))
+	case near != "":
+		return fmt.Sprintf("did you mean %q?", near)
+	case len(candidates) == 0:
+		return "none is available"
+	default:
+		return "available: " + strings.Join(candidates, ", ")
+	}
+}
+
+// sortedUnique sorts in place and removes repetitions and empty strings.
+func sortedUnique(list []string) []string {
+	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
