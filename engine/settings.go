@@ -12,9 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+
 	plugincatalog "github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )

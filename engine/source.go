@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -139,8 +140,8 @@ func (o RunOptions) runCount() int {
 	return o.Runs
 }
 
-func (e *Engine) roots() compile.Roots {
-	return compile.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
+func (e *Engine) roots() source.Roots {
+	return source.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
 }
 
 func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error) {

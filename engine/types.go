@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -197,4 +197,4 @@ type Deliverable struct {
 type Diagnostics = yamldoc.Diagnostics
 
 // NotFoundError means that a pipeline or stage is in none of the searched places.
-type NotFoundError = compile.NotFoundError
+type NotFoundError = source.NotFoundError

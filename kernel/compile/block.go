@@ -6,7 +6,9 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -17,33 +19,33 @@ var ignoredOnBlocks = []string{
 
 // block is the value of the key parallel.
 type block struct {
-	object
+	dialect.Map
 	providers []plan.BlockProvider
 	stages    []plan.Node
 }
 
 // parallelNode compiles a parallel node.
-func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
+func (c *compiler) parallelNode(a source.Node, s source.Scope) *plan.Node {
 	c.hasBlocks = true
-	a.warnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
-	a.checkIgnored()
-	a.runs()
-	a.warnIgnored([]string{"inputs"}, "a parallel block", "write it on the stages or the providers of the block")
-	a.refuse("artifact", "write it on the stages of the block", "each provider's stage makes its own")
-	a.refuse("checks", "write them on the stages of the block", "they measure the work of a stage")
-	a.refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
-	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
-	a.requirements(c.text).applyTo(node)
-	node.Description, _ = a.text("description")
-	inner, ok := a.objectAt("parallel")
+	a.WarnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
+	a.CheckIgnored()
+	source.ReadRuns(a.Map)
+	a.WarnIgnored([]string{"inputs"}, "a parallel block", "write it on the stages or the providers of the block")
+	a.Refuse("artifact", "write it on the stages of the block", "each provider's stage makes its own")
+	a.Refuse("checks", "write them on the stages of the block", "they measure the work of a stage")
+	a.Refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
+	node := &plan.Node{ID: a.Id, Kind: plan.KindParallel, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Guardrails: source.ReadGuardrails(a.Map)}
+	source.ReadRequirements(a.Map, c.text).ApplyTo(node)
+	node.Description, _ = a.Text("description")
+	inner, ok := a.MapAt("parallel")
 	if !ok {
 		return nil
 	}
-	inner.label = "block " + strings.TrimPrefix(a.label, a.noun+" ")
-	inner.checkKeys(&dialect.Block)
-	inner.warnIgnored([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
-	node.FailureMode, _ = inner.text("failure_mode")
-	b := block{object: inner}
+	inner.Label = "block " + strings.TrimPrefix(a.Label, a.Noun+" ")
+	inner.CheckKeys(&dialect.Block)
+	inner.WarnIgnored([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
+	node.FailureMode, _ = inner.Text("failure_mode")
+	b := block{Map: inner}
 	c.blockProviders(&b, s)
 	c.blockStages(&b, s)
 	c.checkModels(b)
@@ -54,9 +56,9 @@ func (c *compiler) parallelNode(a nodeSource, s inputScope) *plan.Node {
 
 // requiredItems returns a list that must not be empty.
 func (b block) requiredItems(key string) []*yamldoc.Node {
-	items, ok := b.list(key)
-	if len(items) == 0 && (ok || !b.has(key)) {
-		b.Errorf(b.location(b.get(key)).pos, yamldoc.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.label, key)
+	items, ok := b.List(key)
+	if len(items) == 0 && (ok || !b.Has(key)) {
+		b.Errorf(b.Location(b.Get(key)).Pos, yamldoc.CodeMissing, "list at least one under "+key+":", "%s has no %s", b.Label, key)
 	}
 	return items
 }
@@ -64,19 +66,19 @@ func (b block) requiredItems(key string) []*yamldoc.Node {
 // blockProvider is a provider of a block with the locations of its names.
 type blockProvider struct {
 	plan.BlockProvider
-	nameAt, idAt location
+	nameAt, idAt dialect.Location
 }
 
 // blockProviders compiles the providers, each a name or a map. The plan keeps the form as written.
-func (c *compiler) blockProviders(b *block, s inputScope) {
-	first := map[string]location{}
+func (c *compiler) blockProviders(b *block, s source.Scope) {
+	first := map[string]dialect.Location{}
 	for i, item := range b.requiredItems("providers") {
-		p := b.provider(item, i, s.inBlock(providerScope))
+		p := b.provider(item, i, s.InBlock(source.ProviderScope))
 		if p.Name == "" {
 			continue
 		}
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
-			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", unquoted(p.Name))
+			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", source.Unquoted(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
 		refuseCommandProvider(p.Name, p.nameAt)
@@ -86,15 +88,15 @@ func (c *compiler) blockProviders(b *block, s inputScope) {
 }
 
 // checkBranchName checks the provider's name in the block. first holds the names of earlier providers.
-func (b block) checkBranchName(p blockProvider, first map[string]location) {
+func (b block) checkBranchName(p blockProvider, first map[string]dialect.Location) {
 	id := p.ID()
 	if fault := branchNameFault(id); fault != "" {
-		p.idAt.Errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.label, fault)
+		p.idAt.Errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.Label, fault)
 	}
 	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {
 		p.idAt.Errorf(yamldoc.CodeRepeated, fmt.Sprintf("give it a name of its own: {name: %s, as: second}", p.Name),
-			"provider %q is repeated in %s, first in line %d", id, b.label, at.pos.Line)
+			"provider %q is repeated in %s, first in line %d", id, b.Label, at.Pos.Line)
 		return
 	}
 	first[folded] = p.idAt
@@ -105,48 +107,48 @@ func branchNameFault(id string) string {
 	if id == "-" {
 		return "is reserved"
 	}
-	return nameFault(id)
+	return source.NameFault(id)
 }
 
 // provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
-func (b block) provider(n *yamldoc.Node, number int, s inputScope) blockProvider {
+func (b block) provider(n *yamldoc.Node, number int, s source.Scope) blockProvider {
 	var p blockProvider
-	what := fmt.Sprintf("provider %d of %s", number+1, b.label)
+	what := fmt.Sprintf("provider %d of %s", number+1, b.Label)
 	switch n.Kind {
 	case yamldoc.Text:
-		p.Name = trimNewlines(n.Source)
-		p.nameAt = b.at(n.Pos)
+		p.Name = dialect.TrimNewlines(n.Source)
+		p.nameAt = b.At(n.Pos)
 		p.idAt = p.nameAt
 		if p.Name == "" {
 			p.nameAt.Errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
 		}
 	case yamldoc.Map:
-		m := b.nested(n, what)
-		m.checkKeys(&dialect.BlockProvider)
-		p.Name, p.nameAt, p.idAt = m.requiredText("name"), m.location(m.get("name")), m.location(m.get("as", "name"))
-		p.As, _ = m.text("as")
-		p.Model, _ = m.text("model")
-		p.Inputs, p.Object = m.inputs(s), true
+		m := b.Nested(n, what)
+		m.CheckKeys(&dialect.BlockProvider)
+		p.Name, p.nameAt, p.idAt = m.RequiredText("name"), m.Location(m.Get("name")), m.Location(m.Get("as", "name"))
+		p.As, _ = m.Text("as")
+		p.Model, _ = m.Text("model")
+		p.Inputs, p.Object = source.ReadInputs(m, s), true
 	default:
-		b.wrongItem(n, what, "a name or a map")
+		b.WrongItem(n, what, "a name or a map")
 	}
 	return p
 }
 
 // blockStages compiles the stages of the block.
-func (c *compiler) blockStages(b *block, s inputScope) {
-	var list []nodeSource
+func (c *compiler) blockStages(b *block, s source.Scope) {
+	var list []source.Node
 	for i, item := range b.requiredItems("stages") {
 		if item.Kind != yamldoc.Map {
-			b.wrongItem(item, "a stage of "+b.label, "a map")
+			b.WrongItem(item, "a stage of "+b.Label, "a map")
 			continue
 		}
-		list = append(list, newNodeSource(b.Document, item, "stage", i, " of "+b.label))
+		list = append(list, source.NewNode(b.Document, item, "stage", i, " of "+b.Label))
 	}
-	checkRepeated(list)
+	source.CheckRepeated(list)
 	for _, a := range list {
-		if stage := c.blockStage(a, s.inBlock(a.index)); stage != nil {
-			stage.Path = fmt.Sprintf("%d.%d", s.node, a.index)
+		if stage := c.blockStage(a, s.InBlock(a.Index)); stage != nil {
+			stage.Path = fmt.Sprintf("%d.%d", s.Node, a.Index)
 			b.stages = append(b.stages, *stage)
 		}
 	}
@@ -154,20 +156,20 @@ func (c *compiler) blockStages(b *block, s inputScope) {
 
 // blockStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
 // providers.
-func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
-	a.checkCommon()
-	a.refuse("provider", "name it under providers: of the block", "the block's providers run it")
-	a.refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
-	a.refuse("pipeline", "make it a node of its own", "a block runs stages only")
-	a.refuse("transitions", "write them on the block", "edges lead from node to node")
-	a.refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
+func (c *compiler) blockStage(a source.Node, s source.Scope) *plan.Node {
+	a.CheckCommon()
+	a.Refuse("provider", "name it under providers: of the block", "the block's providers run it")
+	a.Refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
+	a.Refuse("pipeline", "make it a node of its own", "a block runs stages only")
+	a.Refuse("transitions", "write them on the block", "edges lead from node to node")
+	a.Refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
 	if c.refuseWrapping(a) {
 		return nil
 	}
-	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(stagePolicy)}
-	if !a.has("stage", "loop", "prompt") {
-		if !a.has("parallel", "pipeline") {
-			a.reportEmpty("add stage: or prompt:")
+	node := &plan.Node{ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.StagePolicy)}
+	if !a.Has("stage", "loop", "prompt") {
+		if !a.Has("parallel", "pipeline") {
+			a.ReportEmpty("add stage: or prompt:")
 		}
 		return nil
 	}
@@ -175,9 +177,9 @@ func (c *compiler) blockStage(a nodeSource, s inputScope) *plan.Node {
 	if !ok {
 		return nil
 	}
-	a.refuseApproval(nodeSettings.approval, stage.approval)
-	a.refuseRequirements(stage.requirements)
-	node.Model = nodeSettings.model
+	a.RefuseApproval(nodeSettings.Approval, stage.Approval)
+	a.RefuseRequirements(stage.Requirements)
+	node.Model = nodeSettings.Model
 	return node
 }
 
@@ -189,15 +191,15 @@ func (c *compiler) checkModels(b block) {
 			takers = append(takers, c.canonicalProvider(p.Name))
 		}
 	}
-	takers = sortedUnique(takers)
-	items, _ := b.list("stages")
+	takers = dialect.SortedUnique(takers)
+	items, _ := b.List("stages")
 	for _, item := range items {
-		m := b.nested(item, "model")
-		model, at := m.text("model")
+		m := b.Nested(item, "model")
+		model, at := m.Text("model")
 		switch {
 		case at.Node == nil || len(takers) == 1 || len(b.providers) == 0:
 		case len(takers) == 0:
-			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.label)
+			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "remove it", "model %q has no effect: each provider of %s has its own", model, b.Label)
 		default:
 			m.Warnf(at.Pos, yamldoc.CodeMismatch, "name the models beside the providers: {name: "+takers[0]+", model: …}",
 				"model %q goes to %s", model, strings.Join(takers, " and "))
@@ -207,13 +209,13 @@ func (c *compiler) checkModels(b block) {
 
 // checkHiddenInputs warns of inputs of a stage that a provider's inputs replace.
 func (b block) checkHiddenInputs() {
-	items, _ := b.list("stages")
+	items, _ := b.List("stages")
 	for _, item := range items {
-		inner, ok := b.nested(item, "inputs").objectAt("inputs")
+		inner, ok := b.Nested(item, "inputs").MapAt("inputs")
 		if !ok {
 			continue
 		}
-		for _, e := range inner.node.Entries {
+		for _, e := range inner.Node.Entries {
 			for _, p := range b.providers {
 				if _, hides := p.Inputs[e.Key]; hides {
 					inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "write it in one of the two places",

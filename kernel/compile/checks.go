@@ -8,39 +8,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
 // It returns nil for no checks. s is nil for a node without a stage.
-func (c *compiler) checks(a nodeSource, s *stage) []plan.Check {
-	nodeChecks := a.checkObjects(a.label)
+func (c *compiler) checks(a source.Node, s *source.Stage) []plan.Check {
+	nodeChecks := source.ReadChecks(a.Map, a.Label)
 	merged := nodeChecks
 	if s != nil {
 		ids := map[string]bool{}
 		for _, m := range nodeChecks {
-			ids[m.source("id")] = true
+			ids[m.Source("id")] = true
 		}
-		merged = slices.DeleteFunc(s.checkObjects("the stage "+s.dir.Name), func(m object) bool { return ids[m.source("id")] })
+		merged = slices.DeleteFunc(source.ReadChecks(s.Settings.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
 		merged = slices.Concat(merged, nodeChecks)
 	}
-	return c.readChecks(merged)
+	return c.compileChecks(merged)
 }
 
-// readChecks reads the checks and reports repeated ids.
-func (c *compiler) readChecks(all []object) []plan.Check {
+// compileChecks reads the checks and reports repeated ids.
+func (c *compiler) compileChecks(all []dialect.Map) []plan.Check {
 	if len(all) == 0 {
 		return nil
 	}
 	if _, ok := c.Catalog.HookAction(plan.ActionCheck); !ok {
-		all[0].Errorf(all[0].node.Pos, yamldoc.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
+		all[0].Errorf(all[0].Node.Pos, yamldoc.CodeAction, dialect.DidYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
 	}
 	checks := make([]plan.Check, 0, len(all))
 	first := map[string]yamldoc.Pos{}
 	for _, m := range all {
-		check := m.readCheck()
-		id := m.location(m.get("id")).pos
+		check := source.ReadCheck(m)
+		id := m.Location(m.Get("id")).Pos
 		if at, twice := first[check.ID]; twice && check.ID != "" {
 			m.Errorf(id, yamldoc.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)
 		}
@@ -116,14 +118,14 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
 			checks[i].SkipReason = fmt.Sprintf("there is no command %q", name)
-			m.Warnf(m.node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
+			m.Warnf(m.Node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
 				"check %q is left out: %s", checks[i].ID, checks[i].SkipReason)
 			continue
 		}
 		for key, v := range config {
-			at := m.location(m.get(key))
+			at := m.Location(m.Get(key))
 			if key == "command" {
-				at = m.location(m.get("command", "run"))
+				at = m.Location(m.Get("command", "run"))
 			}
 			config[key] = replaceCommands(v, commands, at)
 		}
@@ -155,7 +157,7 @@ func missingCommand(config json.RawMessage, commands map[string]string) string {
 }
 
 // replaceCommands replaces ${COMMANDS.<key>} in every text of a value.
-func replaceCommands(v any, commands map[string]string, at location) any {
+func replaceCommands(v any, commands map[string]string, at dialect.Location) any {
 	switch v := v.(type) {
 	case string:
 		return commandReference.ReplaceAllStringFunc(v, func(reference string) string {
@@ -166,7 +168,7 @@ func replaceCommands(v any, commands map[string]string, at location) any {
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.Errorf(yamldoc.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
+				at.Errorf(yamldoc.CodeCommand, dialect.DidYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})

@@ -4,14 +4,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Request is the input of a compilation.
 type Request struct {
-	Roots
+	source.Roots
 	// File is the pipeline file. A relative path is relative to the project; a path of [Roots.FindPipeline] stays as
 	// it is. [Stage] ignores it.
 	File string
@@ -120,14 +123,14 @@ func LibraryDir(session string) string {
 
 // Pipeline compiles a pipeline file. The error is a [yamldoc.Diagnostics] with every fault and warning.
 func Pipeline(req Request) (*Result, error) {
-	file := req.absolutePath(req.File)
+	file := req.AbsolutePath(req.File)
 	c := newCompiler(req)
 	if req.Text != nil {
 		return c.pipeline(file, req.Text)
 	}
 	data, problem := req.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics.Sorted()
 	}
 	return c.pipeline(file, data)
@@ -158,10 +161,10 @@ func Stage(req Request, loop Loop) (*Result, error) {
 // position. The plan lacks the nodes with faults and must not run; it may be nil.
 func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
-	file := req.absolutePath(req.File)
+	file := req.AbsolutePath(req.File)
 	data, problem := req.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics
 	}
 	p := c.outermostPlan(file, data)
@@ -169,7 +172,7 @@ func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 }
 
 // CheckStage is [CheckPipeline] for a stage that runs alone.
-func CheckStage(req Request, dir StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
+func CheckStage(req Request, dir source.StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	c.validateOnly = true
 	p := c.stageLoop(dir, loop)

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -18,7 +21,7 @@ import (
 type compiler struct {
 	Request
 	diagnostics yamldoc.Diagnostics
-	stages      map[StageDir]*stage // nil for a stage with a broken file
+	stages      map[source.StageDir]*source.Stage // nil for a stage with a broken file
 	library     []string
 
 	// These are the values of the pipeline file that is being compiled.
@@ -27,8 +30,8 @@ type compiler struct {
 	includeStack []include // the files being compiled, the outermost first
 	mode         string    // the strictest mode of these files
 
-	checkSources   map[*plan.Check]object   // the YAML of each check
-	wrapsLocations map[*plan.Wraps]location // locations of the commands
+	checkSources   map[*plan.Check]dialect.Map      // the YAML of each check
+	wrapsLocations map[*plan.Wraps]dialect.Location // locations of the commands
 
 	embeddedPlans map[string]*plan.Plan // by path; nil for a file without a plan
 	sizes         map[*plan.Plan]int    // numbers of nodes
@@ -38,7 +41,7 @@ type compiler struct {
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]object{}, wrapsLocations: map[*plan.Wraps]location{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[source.StageDir]*source.Stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]dialect.Map{}, wrapsLocations: map[*plan.Wraps]dialect.Location{}}
 }
 
 func (c *compiler) document(name string) yamldoc.Document {
@@ -67,7 +70,7 @@ func (c *compiler) finish(p *plan.Plan) (*Result, error) {
 		return nil, ds
 	}
 	p.Dependencies.BD = needsQueue(p.Nodes)
-	return &Result{Plan: p, Warnings: ds, Library: sortedUnique(c.library)}, nil
+	return &Result{Plan: p, Warnings: ds, Library: dialect.SortedUnique(c.library)}, nil
 }
 
 // needsQueue reports whether a node, or a node inside of it, has the termination queue.
@@ -79,9 +82,9 @@ func needsQueue(nodes []plan.Node) bool {
 
 // lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
 // not exist or is not usable.
-func (c *compiler) lookupStage(name string, at location) *stage {
+func (c *compiler) lookupStage(name string, at dialect.Location) *source.Stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
-	var missing *NotFoundError
+	var missing *source.NotFoundError
 	if errors.As(err, &missing) {
 		at.Errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
@@ -90,7 +93,7 @@ func (c *compiler) lookupStage(name string, at location) *stage {
 }
 
 // cachedStage returns the stage in a directory; nil if it is not usable.
-func (c *compiler) cachedStage(dir StageDir) *stage {
+func (c *compiler) cachedStage(dir source.StageDir) *source.Stage {
 	s, known := c.stages[dir]
 	if !known {
 		s = c.loadStage(dir)
@@ -100,33 +103,33 @@ func (c *compiler) cachedStage(dir StageDir) *stage {
 }
 
 // loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
-func (c *compiler) loadStage(dir StageDir) *stage {
+func (c *compiler) loadStage(dir source.StageDir) *source.Stage {
 	data, problem := c.readStageFile(dir)
 	d := c.document(c.StageFile(dir))
 	if problem != "" {
-		d.Errorf(start, yamldoc.CodeRead, "", "%s", problem)
+		d.Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
-	m, ok := parse(d, data)
+	m, ok := dialect.Parse(d, data)
 	if !ok {
 		return nil
 	}
-	s := newStage(dir, m, data)
-	s.checkWraps()
-	s.artifact = m.artifact(c.stageReader(dir))
+	s := source.NewStage(dir, m, data)
+	s.CheckWraps()
+	s.Artifact = source.ReadArtifact(m, c.stageReader(dir))
 	return s
 }
 
-func (c *compiler) readStageFile(dir StageDir) (data []byte, problem string) {
+func (c *compiler) readStageFile(dir source.StageDir) (data []byte, problem string) {
 	if !dir.Library {
 		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
-	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
+	return c.ReadLibrary(path.Join(dir.Path, "stage.yaml"))
 }
 
 // missingHint returns the hint for a component that does not exist.
 func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
-	hint := didYouMean(name, candidates)
+	hint := dialect.DidYouMean(name, candidates)
 	if a, ok := c.Catalog.(Adviser); ok {
 		if advice := a.Advice(kind, name); advice != "" {
 			return advice + "; " + hint

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -22,7 +23,7 @@ func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*comp
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(pipeline))
 	delay := 7.0
 	req := compile.Request{
-		Roots: compile.Roots{Project: dir}, File: "p.yaml", Session: "s", Catalog: catalog{}, DefaultProvider: "claude",
+		Roots: source.Roots{Project: dir}, File: "p.yaml", Session: "s", Catalog: catalog{}, DefaultProvider: "claude",
 		Defaults: compile.Defaults{
 			Provider: "openai", File: "config.yaml", At: yamldoc.Pos{Line: 2, Column: 3}, Delay: &delay,
 			Commands: map[string]string{"test": "settings", "lint": "settings"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -14,51 +15,51 @@ var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, pla
 
 // edge is one transition of a node as written.
 type edge struct {
-	object // the long form; node is nil for the short form
+	dialect.Map // the long form; node is nil for the short form
 	plan.Edge
 	outcome plan.Outcome
-	toAt    location
+	toAt    dialect.Location
 }
 
-// transitions reads the edges of a node, in the order of the file. whole is false if an edge is not readable; the
+// readTransitions reads the edges of a node, in the order of the file. whole is false if an edge is not readable; the
 // fault is reported.
-func (a nodeSource) transitions() (edges []edge, whole bool) {
-	inner, ok := a.objectAt("transitions")
+func readTransitions(a source.Node) (edges []edge, whole bool) {
+	inner, ok := a.MapAt("transitions")
 	if !ok {
-		return nil, !a.has("transitions")
+		return nil, !a.Has("transitions")
 	}
 	whole = true
 	outcomes := dialect.Transitions.Names()
-	for _, entry := range inner.node.Entries {
+	for _, entry := range inner.Node.Entries {
 		if !slices.Contains(outcomes, entry.Key) {
-			inner.Errorf(entry.KeyPos, yamldoc.CodeChoice, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
+			inner.Errorf(entry.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}
-		e := inner.edge(entry)
+		e := readEdge(inner, entry)
 		whole = whole && e.To != ""
 		edges = append(edges, e)
 	}
 	return edges, whole
 }
 
-// edge reads one transition. To is "" if there is no target; the fault is reported.
-func (m object) edge(entry yamldoc.Entry) edge {
-	e := edge{outcome: plan.Outcome(entry.Key), toAt: m.at(entry.Value.Pos)}
+// readEdge reads one transition. To is "" if there is no target; the fault is reported.
+func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
+	e := edge{outcome: plan.Outcome(entry.Key), toAt: m.At(entry.Value.Pos)}
 	switch entry.Value.Kind {
 	case yamldoc.Map:
-		e.object = m.nested(entry.Value, fmt.Sprintf("the edge for %s", entry.Key))
-		e.checkKeys(&dialect.Edge)
-		e.To = e.requiredText("to")
-		e.toAt = e.location(e.get("to"))
-		e.Limit, _ = e.count("limit")
-		e.Feedback, _ = e.text("feedback")
-		e.OnLimit = oneOf[string](e.object, "on_limit", &dialect.Edge)
+		e.Map = m.Nested(entry.Value, fmt.Sprintf("the edge for %s", entry.Key))
+		e.CheckKeys(&dialect.Edge)
+		e.To = e.RequiredText("to")
+		e.toAt = e.Location(e.Get("to"))
+		e.Limit, _ = e.Count("limit")
+		e.Feedback, _ = e.Text("feedback")
+		e.OnLimit = dialect.ReadChoice[string](e.Map, "on_limit", &dialect.Edge)
 	case yamldoc.List:
-		m.wrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
+		m.WrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
 	default:
-		if e.To, _ = m.text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+joinOr(targets), "the edge for %s has no target", entry.Key)
+		if e.To, _ = m.Text(entry.Key); e.To == "" {
+			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+source.JoinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e
@@ -87,7 +88,7 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	case keyword && target >= 0:
 		e.toAt.Warnf(yamldoc.CodeAmbiguous, "give the node another id", "%s is a keyword of transitions here, not the node with that id", e.To)
 	case !keyword && target < 0:
-		e.toAt.Errorf(yamldoc.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
+		e.toAt.Errorf(yamldoc.CodeEdge, dialect.DidYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
 		return false
 	}
 	if keyword || target > at {
@@ -98,16 +99,16 @@ func (e edge) checkTarget(at int, ids []string) bool {
 
 // checkForward reports keys that have no meaning on an edge that leads forward.
 func (e edge) checkForward() {
-	if e.node == nil {
+	if e.Node == nil {
 		return
 	}
 	for _, key := range []string{"limit", "on_limit"} {
-		if e.has(key) {
-			e.Errorf(e.keyPos(key), yamldoc.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
+		if e.Has(key) {
+			e.Errorf(e.KeyPos(key), yamldoc.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
 		}
 	}
-	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
-		e.Warnf(e.keyPos("feedback"), yamldoc.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
+	if e.Has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
+		e.Warnf(e.KeyPos("feedback"), yamldoc.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent reads it", e.To)
 	}
 }
 
@@ -120,7 +121,7 @@ func (e edge) checkLimit(most plan.Cycles) {
 	if most.Max < plan.MaxCycles {
 		hint = "or raise cycles.max in the policy"
 	}
-	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, yamldoc.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
+	e.Errorf(cmp.Or(e.Get("limit").Node, e.Node).Pos, yamldoc.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
 // checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -28,32 +30,32 @@ type include struct {
 }
 
 // embedNode compiles a node that embeds a pipeline.
-func (c *compiler) embedNode(a nodeSource, s inputScope) *plan.Node {
-	a.warnIgnored(ignoredOnPipelines, "a node that runs a pipeline", "write it in the pipeline")
-	a.checkIgnored()
+func (c *compiler) embedNode(a source.Node, s source.Scope) *plan.Node {
+	a.WarnIgnored(ignoredOnPipelines, "a node that runs a pipeline", "write it in the pipeline")
+	a.CheckIgnored()
 	for _, key := range []string{"artifact", "checks", "steps"} {
-		a.refuse(key, "write it in the pipeline, on the node that does the work", "the nodes of the pipeline do the work")
+		a.Refuse(key, "write it in the pipeline, on the node that does the work", "the nodes of the pipeline do the work")
 	}
-	name, at := a.text("pipeline")
+	name, at := a.Text("pipeline")
 	if at.Node == nil {
 		return nil
 	}
-	wants, node := a.requirements(c.text), c.pipelineNode(a, s, name, a.location(at))
+	wants, node := source.ReadRequirements(a.Map, c.text), c.pipelineNode(a, s, name, a.Location(at))
 	if node != nil {
-		wants.applyTo(node)
+		wants.ApplyTo(node)
 	}
 	return node
 }
 
 // pipelineNode returns a node that embeds the named pipeline. It returns nil and reports a fault at a location if
 // the pipeline is not usable.
-func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at location) *plan.Node {
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Guardrails: a.guardrails()}
-	node.Description, _ = a.text("description")
-	if n, count := a.count("runs"); count.Node != nil {
+func (c *compiler) pipelineNode(a source.Node, s source.Scope, name string, at dialect.Location) *plan.Node {
+	node := &plan.Node{ID: a.Id, Kind: plan.KindPipeline, Runs: 1, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Guardrails: source.ReadGuardrails(a.Map)}
+	node.Description, _ = a.Text("description")
+	if n, count := a.Count("runs"); count.Node != nil {
 		node.Runs = n
 		if n > 1 && len(c.includeStack) > 1 {
-			a.location(count).Errorf(yamldoc.CodeCycle, "write the runs on the outermost node",
+			a.Location(count).Errorf(yamldoc.CodeCycle, "write the runs on the outermost node",
 				"an embedded pipeline cannot embed another with %d runs: only the outermost pipeline can repeat one", n)
 		}
 	}
@@ -66,9 +68,9 @@ func (c *compiler) pipelineNode(a nodeSource, s inputScope, name string, at loca
 
 // embeddedPlan compiles the pipeline that a node names, once for each file. It returns nil and reports a fault if
 // there is no usable one.
-func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
-	file, err := c.findPipeline(name, c.pipelineDir)
-	var missing *NotFoundError
+func (c *compiler) embeddedPlan(name string, at dialect.Location) *plan.Plan {
+	file, err := c.FindPipelineBeside(name, c.pipelineDir)
+	var missing *source.NotFoundError
 	if errors.As(err, &missing) {
 		at.Errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
 		return nil
@@ -94,7 +96,7 @@ func (c *compiler) embeddedPlan(name string, at location) *plan.Plan {
 func (c *compiler) embedFile(file string) *plan.Plan {
 	data, problem := c.ReadPipeline(file)
 	if problem != "" {
-		c.document(c.Display(file)).Errorf(start, yamldoc.CodeRead, "", "%s", problem)
+		c.document(c.Display(file)).Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
 		return nil
 	}
 	p := c.compileFile(file, data, nil)
@@ -117,7 +119,7 @@ func (c *compiler) includeChain(i int, file string) string {
 
 // checkNodeCount counts the nodes of a file and of its embedded pipelines. It returns false and reports a fault if
 // there are too many.
-func (c *compiler) checkNodeCount(p *plan.Plan, m object) bool {
+func (c *compiler) checkNodeCount(p *plan.Plan, m dialect.Map) bool {
 	total, embeds := len(p.Nodes), false
 	for _, n := range p.Nodes {
 		total += len(n.Stages)
@@ -127,7 +129,7 @@ func (c *compiler) checkNodeCount(p *plan.Plan, m object) bool {
 	}
 	c.sizes[p] = total
 	if embeds && total > maxNodes {
-		m.Errorf(m.node.Pos, yamldoc.CodeSize, "embed fewer pipelines", "the pipeline and its embedded pipelines have %d nodes, more than the %d allowed", total, maxNodes)
+		m.Errorf(m.Node.Pos, yamldoc.CodeSize, "embed fewer pipelines", "the pipeline and its embedded pipelines have %d nodes, more than the %d allowed", total, maxNodes)
 		return false
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -75,7 +76,7 @@ func (c *compiler) checkArtifactFlags() {
 
 func (c *compiler) checkNodeFlag(flag, id string, known []string) {
 	if !slices.Contains(known, id) {
-		c.externalLocation(flag).Errorf(yamldoc.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+		c.externalLocation(flag).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, known), "%s names unknown node %q", flag, id)
 	}
 }
 

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -20,13 +21,13 @@ const defaultQuestion = "Go on?"
 // hookCompiler compiles the hooks of one pipeline file.
 type hookCompiler struct {
 	*compiler
-	data    []byte       // content of the file
-	sources []nodeSource // its nodes
+	data    []byte        // content of the file
+	sources []source.Node // its nodes
 }
 
 // hooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
 // the nodes, by index.
-func (c *compiler) hooks(m object, data []byte, list []nodeSource, approvals []approval) []plan.Hook {
+func (c *compiler) hooks(m dialect.Map, data []byte, list []source.Node, approvals []source.Approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
 	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, approvals)...)
@@ -35,7 +36,7 @@ func (c *compiler) hooks(m object, data []byte, list []nodeSource, approvals []a
 		all = append(all, written[point]...)
 	}
 	if len(all) > plan.MaxHooks {
-		m.Errorf(m.location(m.get("hooks", "nodes", "stages")).pos, yamldoc.CodeSize, "let one hook do more",
+		m.Errorf(m.Location(m.Get("hooks", "nodes", "stages")).Pos, yamldoc.CodeSize, "let one hook do more",
 			"the pipeline has %d hooks, more than the %d allowed", len(all), plan.MaxHooks)
 	}
 	return numberHooks(all)
@@ -50,32 +51,32 @@ func numberHooks(hooks []plan.Hook) []plan.Hook {
 }
 
 // readHooks reads the key hooks.
-func (f hookCompiler) readHooks(m object) map[plan.HookPoint][]plan.Hook {
+func (f hookCompiler) readHooks(m dialect.Map) map[plan.HookPoint][]plan.Hook {
 	hooks := map[plan.HookPoint][]plan.Hook{}
-	inner, ok := m.objectAt("hooks")
+	inner, ok := m.MapAt("hooks")
 	if !ok {
 		return hooks
 	}
-	for _, e := range inner.node.Entries {
+	for _, e := range inner.Node.Entries {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
 			hooks[point] = f.pointHooks(inner, point, e.KeyPos)
 		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
 }
 
 // pointHooks compiles the hooks of one point. Hooks that are never called are dropped with a warning.
-func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
-	items, _ := m.list(string(point))
+func (f hookCompiler) pointHooks(m dialect.Map, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
+	items, _ := m.List(string(point))
 	var hooks []plan.Hook
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongItem(item, "a hook", "a map")
+			m.WrongItem(item, "a hook", "a map")
 			continue
 		}
-		e := m.nested(item, fmt.Sprintf("hook %d of %s", i+1, point))
+		e := m.Nested(item, fmt.Sprintf("hook %d of %s", i+1, point))
 		hooks = append(hooks, f.hook(e, point))
 	}
 	switch {
@@ -83,7 +84,7 @@ func (f hookCompiler) pointHooks(m object, point plan.HookPoint, at yamldoc.Pos)
 	case isSessionPoint(point) && len(f.includeStack) > 1:
 		m.Warnf(at, yamldoc.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
 		return nil
-	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a nodeSource) bool { return a.has("parallel") }):
+	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a source.Node) bool { return a.Has("parallel") }):
 		m.Warnf(at, yamldoc.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
 	}
 	return hooks
@@ -96,21 +97,21 @@ func isProviderPoint(p plan.HookPoint) bool {
 }
 
 // hook compiles one hook.
-func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
-	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: e.at(e.node.Pos).String()}
+func (f hookCompiler) hook(e dialect.Map, point plan.HookPoint) plan.Hook {
+	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: e.At(e.Node.Pos).String()}
 	h.Condition = f.condition(e)
-	h.Message, _ = e.text("message")
-	h.AcceptFeedback = e.boolean("accept_feedback")
-	h.Timeout = e.secondsOr("timeout", "the action's own limit")
-	h.OnTimeout, h.OnError = oneOf[plan.Fallback](e, "on_timeout", &dialect.Hook), oneOf[plan.Fallback](e, "on_error", &dialect.Hook)
+	h.Message, _ = e.Text("message")
+	h.AcceptFeedback = e.Boolean("accept_feedback")
+	h.Timeout = e.SecondsOr("timeout", "the action's own limit")
+	h.OnTimeout, h.OnError = dialect.ReadChoice[plan.Fallback](e, "on_timeout", &dialect.Hook), dialect.ReadChoice[plan.Fallback](e, "on_error", &dialect.Hook)
 	h.Action = f.actionName(e)
 	kernelKeys := dialect.KernelActionKeys(h.Action)
 	switch {
 	case kernelKeys != nil:
-		e.checkKernelAction(point, h.Action, kernelKeys)
+		checkKernelAction(e, point, h.Action, kernelKeys)
 	case h.Action != "":
-		h.Config = e.otherMembers(dialect.Hook.Names())
-		e.checkPluginAction(point)
+		h.Config = otherMembers(e, dialect.Hook.Names())
+		checkPluginAction(e, point)
 	}
 	if h.Action == plan.ActionConfirm && h.Message == "" {
 		h.Message = defaultQuestion
@@ -119,11 +120,11 @@ func (f hookCompiler) hook(e object, point plan.HookPoint) plan.Hook {
 }
 
 // actionName returns the canonical name of the hook's action. It returns "" and reports a fault if there is none.
-func (f hookCompiler) actionName(e object) string {
-	name, at := e.text("action")
+func (f hookCompiler) actionName(e dialect.Map) string {
+	name, at := e.Text("action")
 	switch {
-	case !e.isSet("action"):
-		e.Errorf(e.node.Pos, yamldoc.CodeMissing, "add action:", "%s has no action", e.label)
+	case !e.IsSet("action"):
+		e.Errorf(e.Node.Pos, yamldoc.CodeMissing, "add action:", "%s has no action", e.Label)
 	case dialect.KernelActionKeys(name) != nil || at.Node == nil:
 		return name
 	default:
@@ -137,23 +138,23 @@ func (f hookCompiler) actionName(e object) string {
 }
 
 // condition returns the checked condition of the hook.
-func (f hookCompiler) condition(e object) string {
-	text, at := e.text("condition")
+func (f hookCompiler) condition(e dialect.Map) string {
+	text, at := e.Text("condition")
 	if at.Node == nil {
 		return ""
 	}
 	_, err := condition.Parse(text)
-	e.checkCondition(err, at, f.data)
+	source.CheckCondition(e, err, at, f.data)
 	return text
 }
 
 // checkKernelAction checks a hook with an action of the kernel.
-func (m object) checkKernelAction(point plan.HookPoint, action string, own []string) {
+func checkKernelAction(m dialect.Map, point plan.HookPoint, action string, own []string) {
 	if point == plan.PointSessionEnd {
-		m.Errorf(m.get("action").Pos, yamldoc.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.label, action)
+		m.Errorf(m.Get("action").Pos, yamldoc.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.Label, action)
 	}
 	noun := map[string]string{plan.ActionPause: "pause", plan.ActionConfirm: "question"}[action]
-	for _, e := range m.node.Entries {
+	for _, e := range m.Node.Entries {
 		switch {
 		case slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-"):
 		case e.Key == "accept_feedback":
@@ -165,30 +166,30 @@ func (m object) checkKernelAction(point plan.HookPoint, action string, own []str
 			if near := nearest.Name(e.Key, own); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.label)
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.Label)
 		}
 	}
 }
 
 // checkPluginAction checks a hook with an action of a plugin.
-func (m object) checkPluginAction(point plan.HookPoint) {
-	if m.has("accept_feedback") {
-		m.Errorf(m.keyPos("accept_feedback"), yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+func checkPluginAction(m dialect.Map, point plan.HookPoint) {
+	if m.Has("accept_feedback") {
+		m.Errorf(m.KeyPos("accept_feedback"), yamldoc.CodeConflict, "write action: confirm", "only a confirm takes feedback")
 	}
 	if point != plan.PointSessionEnd {
 		return
 	}
 	for _, key := range []string{"on_timeout", "on_error"} {
-		if word, at := m.text(key); word == string(plan.FallbackPause) {
+		if word, at := m.Text(key); word == string(plan.FallbackPause) {
 			m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
 		}
 	}
 }
 
 // otherMembers returns the members of the map that are not known, as a JSON object; nil for none.
-func (m object) otherMembers(known []string) []byte {
+func otherMembers(m dialect.Map, known []string) []byte {
 	rest := yamldoc.Node{Kind: yamldoc.Map}
-	for _, e := range m.node.Entries {
+	for _, e := range m.Node.Entries {
 		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
 			rest.Entries = append(rest.Entries, e)
 		}

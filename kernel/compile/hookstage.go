@@ -5,22 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // hookStage returns the id of the node, or of the stage of a block, that the hook is limited to; "" for all.
-func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
-	id, at := e.text("stage")
+func (f hookCompiler) hookStage(e dialect.Map, point plan.HookPoint) string {
+	id, at := e.Text("stage")
 	if at.Node == nil {
 		return ""
 	}
 	if isSessionPoint(point) {
-		e.Errorf(at.Pos, yamldoc.CodeConflict, "remove it, or write the hook at stage_start or stage_end", "%s cannot have stage: it is called once per session", e.label)
+		e.Errorf(at.Pos, yamldoc.CodeConflict, "remove it, or write the hook at stage_start or stage_end", "%s cannot have stage: it is called once per session", e.Label)
 		return ""
 	}
 	if a := f.findNode(id); a != nil {
-		e.warnNeverCalled(at, point, *a)
+		warnNeverCalled(e, at, point, *a)
 		return id
 	}
 	nodes, inside := f.stageIDs()
@@ -31,7 +33,7 @@ func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
 				nodes = append(nodes, id)
 			}
 		}
-		e.Errorf(at.Pos, yamldoc.CodeHookStage, didYouMean(id, nodes), "%s names unknown stage %q", e.label, id)
+		e.Errorf(at.Pos, yamldoc.CodeHookStage, dialect.DidYouMean(id, nodes), "%s names unknown stage %q", e.Label, id)
 	case isStagePoint(point):
 		suffix := strings.TrimPrefix(string(point), "stage")
 		e.Errorf(at.Pos, yamldoc.CodeHookStage, fmt.Sprintf("use parallel_provider%s or iteration%s, or name the block", suffix, suffix),
@@ -41,18 +43,18 @@ func (f hookCompiler) hookStage(e object, point plan.HookPoint) string {
 }
 
 // warnNeverCalled warns of a point that the node never reaches.
-func (m object) warnNeverCalled(at value, point plan.HookPoint, a nodeSource) {
+func warnNeverCalled(m dialect.Map, at dialect.Member, point plan.HookPoint, a source.Node) {
 	switch {
-	case isProviderPoint(point) && !a.has("parallel"):
-		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.id)
-	case !isStagePoint(point) && a.runsPipeline():
-		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.id)
+	case isProviderPoint(point) && !a.Has("parallel"):
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.Id)
+	case !isStagePoint(point) && a.RunsPipeline():
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.Id)
 	}
 }
 
 // findNode returns the node with an id; nil for none.
-func (f hookCompiler) findNode(id string) *nodeSource {
-	i := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == id })
+func (f hookCompiler) findNode(id string) *source.Node {
+	i := slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == id })
 	if i < 0 {
 		return nil
 	}
@@ -62,13 +64,13 @@ func (f hookCompiler) findNode(id string) *nodeSource {
 // stageIDs returns the ids of the nodes, and a map of the stages inside blocks to their blocks.
 func (f hookCompiler) stageIDs() (nodes []string, inside map[string]string) {
 	inside = map[string]string{}
-	for _, o := range outlines(f.sources) {
-		nodes = append(nodes, o.id)
-		if o.block == nil {
+	for _, o := range source.Outlines(f.sources) {
+		nodes = append(nodes, o.Id)
+		if o.Block == nil {
 			continue
 		}
-		for _, id := range o.block.stages {
-			inside[id] = o.id
+		for _, id := range o.Block.Stages {
+			inside[id] = o.Id
 		}
 	}
 	return nodes, inside

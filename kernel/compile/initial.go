@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -15,7 +17,7 @@ var inputExtensions = []string{".md", ".yaml", ".json", ".txt"}
 // pattern is one initial input as written: a file, a directory or a glob.
 type pattern struct {
 	text string
-	at   location
+	at   dialect.Location
 }
 
 // initialInputs expands the patterns to absolute paths of files, sorted, without repetition. A pattern without a
@@ -32,7 +34,7 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 		}
 		files = append(files, found...)
 	}
-	return sortedUnique(files)
+	return dialect.SortedUnique(files)
 }
 
 // expand returns the files of a pattern. A directory stands for the files below it with an extension of
@@ -42,16 +44,16 @@ func expand(project, pattern string) []string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(project, path)
 	}
-	if isFile(path) {
+	if source.IsFile(path) {
 		return []string{path}
 	}
 	if strings.ContainsAny(pattern, "*?[") {
 		matches, _ := filepath.Glob(path) // a malformed pattern matches nothing
-		return slices.DeleteFunc(matches, func(m string) bool { return !isFile(m) })
+		return slices.DeleteFunc(matches, func(m string) bool { return !source.IsFile(m) })
 	}
 	var files []string
 	_ = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && isFile(file) && !entry.IsDir() {
+		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && source.IsFile(file) && !entry.IsDir() {
 			files = append(files, file)
 		}
 		return nil // unreadable files are no inputs
@@ -59,15 +61,15 @@ func expand(project, pattern string) []string {
 	return files
 }
 
-func (m object) initialPatterns() []pattern {
-	items, _ := m.list("inputs")
+func readInitialPatterns(m dialect.Map) []pattern {
+	items, _ := m.List("inputs")
 	var patterns []pattern
 	for _, item := range items {
 		if item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null {
-			m.wrongItem(item, "an initial input", "text")
+			m.WrongItem(item, "an initial input", "text")
 			continue
 		}
-		patterns = append(patterns, pattern{item.Source, m.at(item.Pos)})
+		patterns = append(patterns, pattern{item.Source, m.At(item.Pos)})
 	}
 	return patterns
 }

@@ -4,48 +4,50 @@ import (
 	"cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
-func (c *compiler) compileNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
-	a.checkCommon()
+func (c *compiler) compileNode(a source.Node, s source.Scope, defaults source.Settings) (*plan.Node, source.Approval) {
+	a.CheckCommon()
 	if w, st, wraps := c.resolveWraps(a); wraps {
 		return c.wrapsNode(a, s, w, st)
 	}
-	if a.has("wraps") { // has the wrong type
-		return nil, approval{}
+	if a.Has("wraps") { // has the wrong type
+		return nil, source.Approval{}
 	}
-	switch a.kind() {
+	switch a.Kind() {
 	case plan.KindStage:
 		return c.stageNode(a, s, defaults)
 	case plan.KindParallel:
-		return c.parallelNode(a, s), a.approval()
+		return c.parallelNode(a, s), source.ReadApproval(a.Map)
 	case plan.KindPipeline:
-		return c.embedNode(a, s), a.approval()
+		return c.embedNode(a, s), source.ReadApproval(a.Map)
 	default:
-		return nil, approval{}
+		return nil, source.Approval{}
 	}
 }
 
 // stageNode compiles a node that runs a stage or a prompt.
-func (c *compiler) stageNode(a nodeSource, s inputScope, defaults settings) (*plan.Node, approval) {
-	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Steps: a.steps()}
+func (c *compiler) stageNode(a source.Node, s source.Scope, defaults source.Settings) (*plan.Node, source.Approval) {
+	node := &plan.Node{ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Steps: a.Steps()}
 	nodeSettings, stage, ok := c.stageWork(node, a)
 	if !ok {
-		return nil, nodeSettings.approval
+		return nil, nodeSettings.Approval
 	}
-	node.Provider = c.provider(nodeSettings, stage.settings, defaults)
-	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
-	return node, nodeSettings.approval.withDefault(stage.approval)
+	node.Provider = c.provider(nodeSettings, stage.Settings, defaults)
+	source.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
+	return node, nodeSettings.Approval.WithDefault(stage.Approval)
 }
 
 // stageWork sets the work of the node and returns the settings of the node and its stage. It returns false and
 // reports a fault if there is no usable stage.
-func (c *compiler) stageWork(node *plan.Node, a nodeSource) (nodeSettings settings, s stage, ok bool) {
-	nodeSettings = a.settings()
-	r := a.runs()
+func (c *compiler) stageWork(node *plan.Node, a source.Node) (nodeSettings source.Settings, s source.Stage, ok bool) {
+	nodeSettings = source.ReadSettings(a.Map)
+	r := source.ReadRuns(a.Map)
 	st, usable := c.nodeStage(a)
 	if !usable {
 		return nodeSettings, s, false
@@ -53,81 +55,81 @@ func (c *compiler) stageWork(node *plan.Node, a nodeSource) (nodeSettings settin
 	if st != nil {
 		s = *st
 	}
-	contract := a.artifact(c.readBesidePipeline).withDefaults(s.artifact)
-	node.Role = s.role
+	contract := source.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(s.Artifact)
+	node.Role = s.Role
 	node.Checks = c.checks(a, st)
 	node.Artifact = contract.Artifact
-	contract.checkKernelFields(node.Checks)
-	node.Termination = mergeTermination(s.termination, nodeSettings.termination, r)
-	node.Description = cmp.Or(nodeSettings.description, s.description)
-	node.Context = cmp.Or(nodeSettings.context, s.context)
-	node.OutputPath = cmp.Or(nodeSettings.outputPath, s.outputPath)
-	node.Delay = cmp.Or(nodeSettings.delay, s.delay, c.Defaults.Delay)
-	node.Guardrails = cmp.Or(nodeSettings.guardrails, s.guardrails)
-	c.checkTermination(node.Termination, s.termination, nodeSettings.termination)
-	a.checkChecksTermination(node, s.termination, nodeSettings.termination)
+	contract.CheckKernelFields(node.Checks)
+	node.Termination = source.MergeTermination(s.Termination, nodeSettings.Termination, r)
+	node.Description = cmp.Or(nodeSettings.Description, s.Description)
+	node.Context = cmp.Or(nodeSettings.Context, s.Context)
+	node.OutputPath = cmp.Or(nodeSettings.OutputPath, s.OutputPath)
+	node.Delay = cmp.Or(nodeSettings.Delay, s.Delay, c.Defaults.Delay)
+	node.Guardrails = cmp.Or(nodeSettings.Guardrails, s.Guardrails)
+	c.checkTermination(node.Termination, s.Termination, nodeSettings.Termination)
+	checkChecksTermination(a, node, s.Termination, nodeSettings.Termination)
 	c.setPrompt(node, a, st)
 	return nodeSettings, s, true
 }
 
 // nodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
 // usable.
-func (c *compiler) nodeStage(a nodeSource) (s *stage, usable bool) {
-	name, at := a.text("stage", "loop")
+func (c *compiler) nodeStage(a source.Node) (s *source.Stage, usable bool) {
+	name, at := a.Text("stage", "loop")
 	if at.Node == nil {
-		return nil, a.has("prompt")
+		return nil, a.Has("prompt")
 	}
-	s = c.lookupStage(name, a.location(at))
+	s = c.lookupStage(name, a.Location(at))
 	return s, s != nil
 }
 
 // setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage.
-func (c *compiler) setPrompt(node *plan.Node, a nodeSource, s *stage) {
-	node.Prompt, _ = a.text("prompt")
+func (c *compiler) setPrompt(node *plan.Node, a source.Node, s *source.Stage) {
+	node.Prompt, _ = a.Text("prompt")
 	if s == nil {
 		return
 	}
-	node.Ref, node.Commands = s.dir.Name, s.commands
+	node.Ref, node.Commands = s.Dir.Name, s.Commands
 	if node.Prompt == "" {
 		node.PromptPath = c.findPrompt(s)
 	}
 }
 
 // checkTermination reports an unknown strategy at the location of its name.
-func (c *compiler) checkTermination(t plan.Termination, stage, node termination) {
-	at := stage.typeAt
-	if _, named := node.values["type"]; named {
-		at = node.typeAt
+func (c *compiler) checkTermination(t plan.Termination, stage, node source.Termination) {
+	at := stage.TypeAt
+	if _, named := node.Values["type"]; named {
+		at = node.TypeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
-		at.Errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", unquoted(name))
+		at.Errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", source.Unquoted(name))
 	}
 }
 
 // checkChecksTermination checks a node that ends when its checks pass: it needs checks and a maximum.
-func (a nodeSource) checkChecksTermination(node *plan.Node, stage, own termination) {
+func checkChecksTermination(a source.Node, node *plan.Node, stage, own source.Termination) {
 	if node.Termination.Type() != plan.TypeChecks {
 		return
 	}
-	at := stage.typeAt
-	if _, named := own.values["type"]; named {
-		at = own.typeAt
+	at := stage.TypeAt
+	if _, named := own.Values["type"]; named {
+		at = own.TypeAt
 	}
-	bounded := a.has("runs")
-	for _, side := range []termination{stage, own} {
+	bounded := a.Has("runs")
+	for _, side := range []source.Termination{stage, own} {
 		for _, key := range []string{"max", "iterations"} {
-			_, isSet := side.values[key]
+			_, isSet := side.Values[key]
 			bounded = bounded || isSet
 		}
 	}
 	if !bounded {
-		at.Errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.label)
+		at.Errorf(yamldoc.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.Label)
 	}
 	if node.Steps != nil {
-		at.Errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.label)
+		at.Errorf(yamldoc.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they run after all of its steps, not inside one", a.Label)
 		return
 	}
 	if len(node.ChecksAt(plan.AtExit)) == 0 {
-		at.Errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.label)
+		at.Errorf(yamldoc.CodeMissing, "add checks: to the node", "%s ends when its checks pass, but has no exit check", a.Label)
 	}
 }

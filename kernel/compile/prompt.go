@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -14,23 +15,23 @@ var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
 // findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none;
 // another file than the named one is a warning.
-func (c *compiler) findPrompt(s *stage) string {
-	if s.promptPath != "" {
-		return s.promptPath
+func (c *compiler) findPrompt(s *source.Stage) string {
+	if s.PromptPath != "" {
+		return s.PromptPath
 	}
-	wanted := promptFiles(s.prompt)
+	wanted := promptFiles(s.Prompt)
 	files := slices.Concat(wanted, defaultPrompts)
 	for i, file := range files {
-		if s.promptPath = c.stagePath(s.dir, file); s.promptPath == "" {
+		if s.PromptPath = c.stagePath(s.Dir, file); s.PromptPath == "" {
 			continue
 		}
-		if s.prompt != "" && i >= len(wanted) {
-			s.promptAt.Warnf(yamldoc.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+		if s.Prompt != "" && i >= len(wanted) {
+			s.PromptAt.Warnf(yamldoc.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.Prompt, file)
 		}
-		return s.promptPath
+		return s.PromptPath
 	}
-	s.promptAt.Errorf(yamldoc.CodePrompt, "write "+path.Join(c.Display(s.dir.Path), "prompt.md")+" or set prompt:",
-		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(files, ", "))
+	s.PromptAt.Errorf(yamldoc.CodePrompt, "write "+path.Join(c.Display(s.Dir.Path), "prompt.md")+" or set prompt:",
+		"stage %q has no prompt file; looked for %s", s.Dir.Name, strings.Join(files, ", "))
 	return ""
 }
 
@@ -56,12 +57,12 @@ func promptFiles(prompt string) []string {
 
 // stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of the library must
 // be inside its stage, and is added to the stages to copy.
-func (c *compiler) stagePath(dir StageDir, file string) string {
+func (c *compiler) stagePath(dir source.StageDir, file string) string {
 	absolute := file
 	switch {
 	case filepath.IsAbs(file):
 	case dir.Library:
-		if file = path.Join(dir.Path, file); !strings.HasPrefix(file, dir.Path+"/") || !isLibraryFile(c.Library, file) {
+		if file = path.Join(dir.Path, file); !strings.HasPrefix(file, dir.Path+"/") || !source.IsLibraryFile(c.Library, file) {
 			return ""
 		}
 		c.library = append(c.library, dir.Path)
@@ -69,7 +70,7 @@ func (c *compiler) stagePath(dir StageDir, file string) string {
 	default:
 		absolute = filepath.Join(dir.Path, file)
 	}
-	if !isFile(absolute) {
+	if !source.IsFile(absolute) {
 		return ""
 	}
 	return c.Display(absolute)
@@ -92,16 +93,16 @@ func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem strin
 }
 
 // stageReader returns the fileReader for the directory of a stage.
-func (c *compiler) stageReader(dir StageDir) fileReader {
+func (c *compiler) stageReader(dir source.StageDir) source.FileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {
 			return c.readFrom(dir.Path, name)
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, libraryPrefix + file, "the file is outside of the stage"
+			return nil, source.LibraryPrefix + file, "the file is outside of the stage"
 		}
-		data, problem = c.readLibrary(file)
-		return data, libraryPrefix + file, problem
+		data, problem = c.ReadLibrary(file)
+		return data, source.LibraryPrefix + file, problem
 	}
 }

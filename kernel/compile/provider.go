@@ -4,20 +4,23 @@ import (
 	"cmp"
 	"reflect"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // providerChoice is a provider and a model before they are resolved. An empty model is the provider's default.
 type providerChoice struct {
 	provider, model string
-	at              location // location of the provider's name
+	at              dialect.Location // location of the provider's name
 }
 
 // provider resolves the provider and model of a node. The order is: command line, environment, node, stage,
 // defaults of the pipeline, configuration files.
-func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
+func (c *compiler) provider(node, stage, defaults source.Settings) *plan.Provider {
 	chosen := c.providerFromFiles(node, stage, defaults)
 	chosen = c.overrideProvider(chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
 	chosen = c.overrideProvider(chosen, providerChoice{c.Overrides.Provider, c.Overrides.Model, c.externalLocation("--provider")})
@@ -33,42 +36,42 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is set")
+		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+dialect.DidYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
-		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", unquoted(chosen.provider))
+		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", source.Unquoted(chosen.provider))
 	}
 	return nil
 }
 
 // providerFromFiles returns the choice of the files. As in the Bash engine, a node or stage with a provider but no
 // model gets the provider's default model, not that of the pipeline.
-func (c *compiler) providerFromFiles(node, stage, defaults settings) providerChoice {
-	chosen := providerChoice{model: cmp.Or(node.model, stage.model)}
-	for _, s := range []settings{node, stage, defaults} {
-		if s.provider != "" {
-			chosen.provider, chosen.at = s.provider, s.providerAt
+func (c *compiler) providerFromFiles(node, stage, defaults source.Settings) providerChoice {
+	chosen := providerChoice{model: cmp.Or(node.Model, stage.Model)}
+	for _, s := range []source.Settings{node, stage, defaults} {
+		if s.Provider != "" {
+			chosen.provider, chosen.at = s.Provider, s.ProviderAt
 			break
 		}
 	}
-	if node.provider == "" && stage.provider == "" {
-		chosen.model = cmp.Or(chosen.model, defaults.model)
+	if node.Provider == "" && stage.Provider == "" {
+		chosen.model = cmp.Or(chosen.model, defaults.Model)
 	}
 	if d := c.Defaults; chosen.provider == "" && d.Provider != "" {
-		chosen.provider, chosen.at = d.Provider, location{Document: c.document(d.File), pos: d.At}
+		chosen.provider, chosen.at = d.Provider, dialect.Location{Document: c.document(d.File), Pos: d.At}
 	}
 	if chosen.provider == "" {
-		chosen.provider, chosen.at = c.DefaultProvider, node.location(value{})
+		chosen.provider, chosen.at = c.DefaultProvider, node.Location(dialect.Member{})
 	}
 	return chosen
 }
 
 // checkMismatch warns of a node that changes its stage's provider but not the model beside it. The model goes to
 // the new provider, as in the Bash engine.
-func (c *compiler) checkMismatch(chosen providerChoice, node, stage settings) {
-	changed := node.provider != "" && stage.provider != "" && c.canonicalProvider(node.provider) != c.canonicalProvider(stage.provider)
-	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
-		node.providerAt.Warnf(yamldoc.CodeMismatch, "name the model beside the provider",
-			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
+func (c *compiler) checkMismatch(chosen providerChoice, node, stage source.Settings) {
+	changed := node.Provider != "" && stage.Provider != "" && c.canonicalProvider(node.Provider) != c.canonicalProvider(stage.Provider)
+	if changed && node.Model == "" && stage.Model != "" && chosen.at == node.ProviderAt && chosen.model == stage.Model {
+		node.ProviderAt.Warnf(yamldoc.CodeMismatch, "name the model beside the provider",
+			"model %q, which the stage names for %s, goes to %s", stage.Model, stage.Provider, node.Provider)
 	}
 }
 
@@ -90,8 +93,8 @@ func (c *compiler) canonicalProvider(provider string) string {
 }
 
 // externalLocation returns the location of a flag or an environment variable.
-func (c *compiler) externalLocation(name string) location {
-	return location{Document: c.document(name)}
+func (c *compiler) externalLocation(name string) dialect.Location {
+	return dialect.Location{Document: c.document(name)}
 }
 
 // planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
@@ -121,7 +124,7 @@ func (c *compiler) planOverrides() *plan.Overrides {
 }
 
 // refuseCommandProvider reports the provider command, which reads no prompts, where a prompt is needed.
-func refuseCommandProvider(provider string, at location) {
+func refuseCommandProvider(provider string, at dialect.Location) {
 	if provider == plan.ProviderCommand {
 		at.Errorf(yamldoc.CodeProvider, "write wraps: {run: …} on a node, or name another provider", "provider %s runs wrapped commands and reads no prompts", provider)
 	}
@@ -134,7 +137,7 @@ type Locator interface {
 }
 
 // checkMode reports a provider with a remote model under a mode that allows only local models.
-func (c *compiler) checkMode(provider string, at location) {
+func (c *compiler) checkMode(provider string, at dialect.Location) {
 	l, ok := c.Catalog.(Locator)
 	if !ok || !plan.LocalMode(c.mode) || l.Locality(provider) != sdk.LocalityRemote {
 		return

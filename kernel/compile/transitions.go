@@ -5,29 +5,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // graph holds the nodes of one pipeline file and their edges.
 type graph struct {
 	*compiler
-	object                // of the file
-	sources  []nodeSource // the nodes as written
-	nodes    []*plan.Node // the compiled nodes; nil for one with faults
-	edges    [][]edge     // edges of each node
-	complete bool         // all edges are valid and have a target
+	dialect.Map               // of the file
+	sources     []source.Node // the nodes as written
+	nodes       []*plan.Node  // the compiled nodes; nil for one with faults
+	edges       [][]edge      // edges of each node
+	complete    bool          // all edges are valid and have a target
 }
 
 // newGraph reads the edges of the nodes.
-func newGraph(c *compiler, m object, list []nodeSource) *graph {
-	f := &graph{compiler: c, object: m, sources: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), complete: true}
-	ids := nodeIDs(list)
+func newGraph(c *compiler, m dialect.Map, list []source.Node) *graph {
+	f := &graph{compiler: c, Map: m, sources: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), complete: true}
+	ids := source.NodeIDs(list)
 	f.complete = len(ids) == len(list)
 	for i, a := range list {
-		edges, whole := a.transitions()
+		edges, whole := readTransitions(a)
 		for _, e := range edges {
-			whole = e.checkTarget(slices.Index(ids, a.id), ids) && whole
+			whole = e.checkTarget(slices.Index(ids, a.Id), ids) && whole
 		}
 		f.edges[i], f.complete = edges, f.complete && whole
 	}
@@ -62,7 +64,7 @@ func (f *graph) check(p *plan.Plan) {
 	if !f.checkReached(full) {
 		return
 	}
-	at := f.location(f.get("exit_after"))
+	at := f.Location(f.Get("exit_after"))
 	if f.checkRequired(full, nil) {
 		f.checkRequired(traversal{exit: f.position(p.Pipeline.ExitAfter)}, &at)
 	}
@@ -73,13 +75,13 @@ func (f *graph) check(p *plan.Plan) {
 
 // position returns the index of the node with an id; -1 for none.
 func (f *graph) position(id string) int {
-	return slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == id && id != "" })
+	return slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == id && id != "" })
 }
 
 // checkExit reports an exit_after without a node.
 func (f *graph) checkExit(id string) {
-	if ids := nodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
-		f.location(f.get("exit_after")).Errorf(yamldoc.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
+	if ids := source.NodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
+		f.Location(f.Get("exit_after")).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
 
@@ -96,7 +98,7 @@ func (f *graph) end() int { return len(f.sources) }
 // successors returns the indexes that node i leads to, [graph.end] for the end. A skipped node follows its edge
 // for skip; an exit node that succeeds leads to the end.
 func (f *graph) successors(i int, t traversal) []int {
-	skipped, exits := slices.Contains(t.skip, f.sources[i].id), i == t.exit
+	skipped, exits := slices.Contains(t.skip, f.sources[i].Id), i == t.exit
 	explicit, natural := false, plan.OutcomeSuccess
 	if skipped {
 		natural = plan.OutcomeSkip
@@ -154,12 +156,12 @@ func (f *graph) checkReached(t traversal) bool {
 	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
-			a.idAt.Errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.id)
+			a.IdAt.Errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.Id)
 		}
 	}
 	if from[f.end()] < 0 {
 		fine = false
-		location := f.location(f.get("nodes", "stages"))
+		location := f.Location(f.Get("nodes", "stages"))
 		location.Errorf(yamldoc.CodeFlow, "let an edge for success lead to done", "no path through the nodes leads to done")
 	}
 	return fine
@@ -167,7 +169,7 @@ func (f *graph) checkReached(t traversal) bool {
 
 // checkRequired reports the paths to the end that avoid a required node. at is the location of the fault; nil: the
 // key required of the node.
-func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
+func (f *graph) checkRequired(t traversal, at *dialect.Location) (fine bool) {
 	fine = true
 	for i, n := range f.nodes {
 		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(t.skip, n.ID) {
@@ -178,8 +180,8 @@ func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 			continue
 		}
 		fine = false
-		policy, _ := f.sources[i].peek("policy")
-		keyLocation := policy.at(policy.keyPos("required"))
+		policy, _ := f.sources[i].Peek("policy")
+		keyLocation := policy.At(policy.KeyPos("required"))
 		hint := "let every edge pass through it, or remove required"
 		cmp.Or(at, &keyLocation).Errorf(yamldoc.CodeRequired, hint, "required node %q is left out on the path %s", n.ID, f.pathText(from, t))
 	}
@@ -190,7 +192,7 @@ func (f *graph) checkRequired(t traversal, at *location) (fine bool) {
 func (f *graph) pathText(from []int, t traversal) string {
 	names := []string{plan.ToDone}
 	for i := from[f.end()]; ; i = from[i] {
-		names = append(names, f.sources[i].id)
+		names = append(names, f.sources[i].Id)
 		if i == t.start {
 			break
 		}
@@ -205,12 +207,12 @@ func (f *graph) checkSteps() {
 		if n == nil || n.Steps == nil || n.Steps.From == "" {
 			continue
 		}
-		inner, _ := f.sources[i].peek("steps")
-		at, from := inner.location(inner.get("from")), n.Steps.From
-		source := slices.IndexFunc(f.sources, func(a nodeSource) bool { return a.id == from })
+		inner, _ := f.sources[i].Peek("steps")
+		at, from := inner.Location(inner.Get("from")), n.Steps.From
+		source := slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == from })
 		switch {
 		case source < 0:
-			at.Errorf(yamldoc.CodeSteps, didYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
+			at.Errorf(yamldoc.CodeSteps, dialect.DidYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
 		case source >= i:
 			at.Errorf(yamldoc.CodeSteps, "move that node up, or use the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
 		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
@@ -232,21 +234,21 @@ func (f *graph) artifactNodes(i int) []string {
 
 // checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
 func (f *graph) checkRequires() {
-	ids := nodeIDs(f.sources)
+	ids := source.NodeIDs(f.sources)
 	for i, a := range f.sources {
-		inner, ok := a.peek("requires")
+		inner, ok := a.Peek("requires")
 		if !ok {
 			continue
 		}
-		for _, e := range inner.node.Entries {
+		for _, e := range inner.Node.Entries {
 			source := slices.Index(ids, e.Key)
 			switch {
 			case e.Key == plan.RequiresAny || e.Key == plan.RequiresStart:
 			case source < 0:
-				inner.Errorf(e.KeyPos, yamldoc.CodeNode, didYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
+				inner.Errorf(e.KeyPos, yamldoc.CodeNode, dialect.DidYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
 			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
 			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.id)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.Id)
 			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
 				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
 			}

@@ -5,89 +5,92 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. ok is false without
 // wraps. It reports no faults of the stage's name: the compilation of the node does.
-func (c *compiler) resolveWraps(a nodeSource) (w wraps, st *stage, ok bool) {
-	w = a.wraps()
-	if name := a.get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
-		if dir, err := c.FindStage(trimNewlines(name.Source), c.pipelineDir); err == nil {
+func (c *compiler) resolveWraps(a source.Node) (w source.Wraps, st *source.Stage, ok bool) {
+	w = source.ReadWraps(a.Map)
+	if name := a.Get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
+		if dir, err := c.FindStage(dialect.TrimNewlines(name.Source), c.pipelineDir); err == nil {
 			st = c.cachedStage(dir)
 		}
 	}
 	if st != nil {
-		w = w.withDefaults(st.wraps)
+		w = w.WithDefaults(st.Wraps)
 	}
-	return w, st, w.isSet()
+	return w, st, w.IsSet()
 }
 
 // wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
 // reported.
-func (c *compiler) wrapsNode(a nodeSource, s inputScope, w wraps, st *stage) (*plan.Node, approval) {
-	nodeSettings := a.settings()
-	if st == nil && a.has("stage", "loop") {
+func (c *compiler) wrapsNode(a source.Node, s source.Scope, w source.Wraps, st *source.Stage) (*plan.Node, source.Approval) {
+	nodeSettings := source.ReadSettings(a.Map)
+	if st == nil && a.Has("stage", "loop") {
 		c.nodeStage(a) // reports the fault
-		return nil, nodeSettings.approval
+		return nil, nodeSettings.Approval
 	}
-	var stage stage
+	var stage source.Stage
 	if st != nil {
 		stage = *st
 	}
-	approval := nodeSettings.approval.withDefault(stage.approval)
-	a.refuseWrapsConflicts(w)
+	approval := nodeSettings.Approval.WithDefault(stage.Approval)
+	a.RefuseWrapsConflicts(w)
 	node := c.wrappedNode(a, s, w)
 	if node == nil {
 		return nil, approval
 	}
-	node.Description = cmp.Or(nodeSettings.description, stage.description)
-	node.Guardrails = cmp.Or(nodeSettings.guardrails, stage.guardrails)
-	node.Wraps = w.toPlan(c)
-	node.Commands, node.Role = stage.commands, stage.role
-	a.requirements(c.text).withDefaults(stage.requirements).applyTo(node)
-	contract := a.artifact(c.readBesidePipeline).withDefaults(stage.artifact)
+	node.Description = cmp.Or(nodeSettings.Description, stage.Description)
+	node.Guardrails = cmp.Or(nodeSettings.Guardrails, stage.Guardrails)
+	node.Wraps = toPlan(w, c)
+	node.Commands, node.Role = stage.Commands, stage.Role
+	source.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
+	contract := source.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(stage.Artifact)
 	node.Checks = c.checks(a, st)
-	contract.checkKernelFields(node.Checks)
+	contract.CheckKernelFields(node.Checks)
 	node.Artifact = wrapsArtifact(contract.Artifact)
 	if node.Kind == plan.KindStage {
-		node.OutputPath, node.Ref = cmp.Or(nodeSettings.outputPath, stage.outputPath), stage.dir.Name
-		c.wrapsLocations[node.Wraps] = w.runAt
+		node.OutputPath, node.Ref = cmp.Or(nodeSettings.OutputPath, stage.OutputPath), stage.Dir.Name
+		c.wrapsLocations[node.Wraps] = w.RunAt
 	}
 	return node, approval
 }
 
 // wrappedNode returns the node of the wrapped target.
-func (c *compiler) wrappedNode(a nodeSource, s inputScope, w wraps) *plan.Node {
+func (c *compiler) wrappedNode(a source.Node, s source.Scope, w source.Wraps) *plan.Node {
 	switch {
-	case w.pipeline != "":
-		return c.pipelineNode(a, s, w.pipeline, w.pipelineAt)
-	case w.run == "":
-		w.Errorf(w.node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.label)
+	case w.Pipeline != "":
+		return c.pipelineNode(a, s, w.Pipeline, w.PipelineAt)
+	case w.Run == "":
+		w.Errorf(w.Node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.Label)
 		return nil
 	}
 	if _, _, ok := c.Catalog.Provider(plan.ProviderCommand); !ok {
-		w.runAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
+		w.RunAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
 	}
 	return &plan.Node{
-		ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(nodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
+		ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
 		Termination: plan.Termination{"type": plan.TypeFixed, "max": 1},
 	}
 }
 
 // toPlan returns the plan's form of the wraps.
-func (w wraps) toPlan(c *compiler) *plan.Wraps {
-	p := &plan.Wraps{Run: w.run, Inputs: w.inputs, Outputs: w.outputs, Defaults: w.defaults}
-	if w.run != "" && w.dir.Path != "" {
-		p.Dir = c.stagePlanDir(w.dir)
+func toPlan(w source.Wraps, c *compiler) *plan.Wraps {
+	p := &plan.Wraps{Run: w.Run, Inputs: w.Inputs, Outputs: w.Outputs, Defaults: w.Defaults}
+	if w.Run != "" && w.Dir.Path != "" {
+		p.Dir = c.stagePlanDir(w.Dir)
 	}
 	return p
 }
 
 // stagePlanDir returns the plan's path of a stage directory. A shipped stage is added to the stages to copy.
-func (c *compiler) stagePlanDir(dir StageDir) string {
+func (c *compiler) stagePlanDir(dir source.StageDir) string {
 	if !dir.Library {
 		return c.Display(dir.Path)
 	}
@@ -107,30 +110,30 @@ func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 }
 
 // refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
-func (c *compiler) refuseWrapping(a nodeSource) bool {
+func (c *compiler) refuseWrapping(a source.Node) bool {
 	_, _, ok := c.resolveWraps(a)
 	if ok {
-		at := a.location(a.get("wraps", "stage", "loop"))
-		at.Errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.label)
+		at := a.Location(a.Get("wraps", "stage", "loop"))
+		at.Errorf(yamldoc.CodeConflict, "make it a node of its own", "%s cannot wrap anything: the block's providers run its stages", a.Label)
 	}
 	return ok
 }
 
 // singleStageWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
 // run gets a node without a pipeline.
-func (c *compiler) singleStageWraps(s *stage) *plan.Plan {
+func (c *compiler) singleStageWraps(s *source.Stage) *plan.Plan {
 	if !c.validateOnly {
-		s.Errorf(s.keyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.dir.Name),
-			"stage %q wraps %s, and cannot run alone", s.dir.Name, s.wraps.describe())
+		s.Errorf(s.KeyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.Dir.Name),
+			"stage %q wraps %s, and cannot run alone", s.Dir.Name, s.Wraps.Describe())
 		return nil
 	}
-	p := c.newPlan(s.File, s.data)
-	a := nodeSource{object: s.object, noun: "stage", id: s.dir.Name}
-	node := c.wrappedNode(nodeSource{object: s.nested(&yamldoc.Node{Kind: yamldoc.Map}, a.label), id: a.id}, inputScope{}, s.wraps)
+	p := c.newPlan(s.File, s.Data)
+	a := source.Node{Map: s.Map, Noun: "stage", Id: s.Dir.Name}
+	node := c.wrappedNode(source.Node{Map: s.Nested(&yamldoc.Node{Kind: yamldoc.Map}, a.Label), Id: a.Id}, source.Scope{}, s.Wraps)
 	if node == nil {
 		return nil
 	}
-	node.Path, node.Ref, node.Wraps, node.Artifact = "0", s.dir.Name, s.wraps.toPlan(c), wrapsArtifact(c.singleStageArtifact(s))
+	node.Path, node.Ref, node.Wraps, node.Artifact = "0", s.Dir.Name, toPlan(s.Wraps, c), wrapsArtifact(c.singleStageArtifact(s))
 	p.Nodes = append(p.Nodes, *node)
 	return p
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -57,7 +58,7 @@ type Linter struct {
 func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
 
 // own are the places of the user's files.
-func (l Linter) own() compile.Roots {
+func (l Linter) own() source.Roots {
 	roots := l.Request.Roots
 	roots.Library = nil
 	return roots
@@ -118,11 +119,11 @@ func (l Linter) File(path string) (Target, error) {
 		if t, found := l.named(path); found {
 			return t, nil
 		}
-		return Target{}, &compile.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
+		return Target{}, &source.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
 	}
 	if filepath.Base(file) == "stage.yaml" {
 		dir := filepath.Dir(file)
-		return l.stage(compile.StageDir{Name: filepath.Base(dir), Path: dir}), nil
+		return l.stage(source.StageDir{Name: filepath.Base(dir), Path: dir}), nil
 	}
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }

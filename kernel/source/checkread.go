@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"fmt"
@@ -11,35 +11,35 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// checkObjects returns the objects of the key checks.
-func (m object) checkObjects(what string) []object {
-	items, _ := m.list("checks")
-	list := make([]object, 0, len(items))
+// ReadChecks returns the objects of the key checks.
+func ReadChecks(m dialect.Map, what string) []dialect.Map {
+	items, _ := m.List("checks")
+	list := make([]dialect.Map, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongItem(item, "a check", "a map")
+			m.WrongItem(item, "a check", "a map")
 			continue
 		}
-		list = append(list, m.nested(item, fmt.Sprintf("check %d of %s", i+1, what)))
+		list = append(list, m.Nested(item, fmt.Sprintf("check %d of %s", i+1, what)))
 	}
 	return list
 }
 
-// readCheck reads one check.
-func (m object) readCheck() plan.Check {
-	c := plan.Check{ID: m.requiredText("id"), Timeout: m.secondsOr("timeout", "the action's own limit")}
+// ReadCheck reads one check.
+func ReadCheck(m dialect.Map) plan.Check {
+	c := plan.Check{ID: m.RequiredText("id"), Timeout: m.SecondsOr("timeout", "the action's own limit")}
 	if c.ID != "" && !checkIDPattern.MatchString(c.ID) {
-		m.Errorf(m.get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
+		m.Errorf(m.Get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
-	c.At = oneOf[string](m, "at", &dialect.Check)
-	c.FilesFrom, _ = m.text("files_from")
-	c.Optional = m.boolean("optional")
-	m.requiredText("type")
-	if m.has("run") && m.has("command") {
-		m.Errorf(m.keyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.label)
+	c.At = dialect.ReadChoice[string](m, "at", &dialect.Check)
+	c.FilesFrom, _ = m.Text("files_from")
+	c.Optional = m.Boolean("optional")
+	m.RequiredText("type")
+	if m.Has("run") && m.Has("command") {
+		m.Errorf(m.KeyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.Label)
 	}
 	config, kernelKeys := yamldoc.Node{Kind: yamldoc.Map}, dialect.KernelCheckKeys() // all other keys belong to the hook action check
-	for _, e := range m.node.Entries {
+	for _, e := range m.Node.Entries {
 		if slices.Contains(kernelKeys, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
 		}
@@ -55,7 +55,7 @@ func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 	case "run":
 		e.Key = "command"
 	case "type":
-		if name, known := checkTypes[trimNewlines(e.Value.Source)]; known && e.Value.Kind == yamldoc.Text {
+		if name, known := checkTypes[dialect.TrimNewlines(e.Value.Source)]; known && e.Value.Kind == yamldoc.Text {
 			e.Value = &yamldoc.Node{Pos: e.Value.Pos, Kind: yamldoc.Text, Source: name}
 		}
 	}

@@ -1,4 +1,4 @@
-package compile
+package dialect
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// didYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change the slice.
-func didYouMean(name string, candidates []string) string {
-	candidates = sortedUnique(slices.Clone(candidates))
+// DidYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change the slice.
+func DidYouMean(name string, candidates []string) string {
+	candidates = SortedUnique(slices.Clone(candidates))
 	near := nearest.Name(name, candidates)
 	switch {
 	case near != "" && len(candidates) > 1:
@@ -24,8 +24,8 @@ func didYouMean(name string, candidates []string) string {
 	}
 }
 
-// sortedUnique sorts in place and removes repetitions and empty strings.
-func sortedUnique(list []string) []string {
+// SortedUnique sorts in place and removes repetitions and empty strings.
+func SortedUnique(list []string) []string {
 	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"regexp"
@@ -12,27 +12,27 @@ import (
 // programName matches a program name without a path.
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// mode reads the locality of models; "" if absent. It applies to a whole pipeline: another node could send out the
+// readMode reads the locality of models; "" if absent. It applies to a whole pipeline: another node could send out the
 // data that one node must not.
-func (m object) mode(owner policyOwner) string {
-	mode := oneOf[string](m, "mode", &dialect.Policy)
-	if mode != "" && owner != pipelinePolicy {
-		m.Errorf(m.keyPos("mode"), yamldoc.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
+func readMode(m dialect.Map, owner PolicyOwner) string {
+	mode := dialect.ReadChoice[string](m, "mode", &dialect.Policy)
+	if mode != "" && owner != PipelinePolicy {
+		m.Errorf(m.KeyPos("mode"), yamldoc.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
 		return ""
 	}
 	return mode
 }
 
-// tools reads the limits of the agents' tools; nil if absent.
-func (m object) tools() *plan.Tools {
-	inner, ok := m.objectAt("tools")
+// readTools reads the limits of the agents' tools; nil if absent.
+func readTools(m dialect.Map) *plan.Tools {
+	inner, ok := m.MapAt("tools")
 	if !ok {
 		return nil
 	}
-	inner.checkKeys(&dialect.Tools)
-	t := &plan.Tools{CommandTimeout: inner.secondsOr("command_timeout", "the provider's own limit")}
-	t.MaxResultTokens, _ = inner.count("max_result_tokens")
-	items, isSet := inner.list("allowed_commands")
+	inner.CheckKeys(&dialect.Tools)
+	t := &plan.Tools{CommandTimeout: inner.SecondsOr("command_timeout", "the provider's own limit")}
+	t.MaxResultTokens, _ = inner.Count("max_result_tokens")
+	items, isSet := inner.List("allowed_commands")
 	if !isSet {
 		return t
 	}
@@ -40,7 +40,7 @@ func (m object) tools() *plan.Tools {
 	for _, item := range items {
 		switch {
 		case item.Kind != yamldoc.Text:
-			inner.wrongItem(item, "a command", "the name of a program")
+			inner.WrongItem(item, "a command", "the name of a program")
 		case !programName.MatchString(item.Source):
 			inner.Errorf(item.Pos, yamldoc.CodeChoice, "write the name of a program, without a path or arguments", "%q is not the name of a program", item.Source)
 		case !slices.Contains(t.AllowedCommands, item.Source):

@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"fmt"
@@ -9,60 +9,59 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// approvals reads the decisions on tool calls; nil if absent.
-func (m object) approvals() *plan.Approvals {
-	inner, ok := m.objectAt("approvals")
+// readApprovals reads the decisions on tool calls; nil if absent.
+func readApprovals(m dialect.Map) *plan.Approvals {
+	inner, ok := m.MapAt("approvals")
 	if !ok {
 		return nil
 	}
-	inner.checkKeys(&dialect.Approvals)
+	inner.CheckKeys(&dialect.Approvals)
 	return &plan.Approvals{
-		Default:        oneOf[plan.Approval](inner, "default", &dialect.Approvals),
-		Timeout:        inner.seconds("timeout"),
-		OnTimeout:      oneOf[plan.Approval](inner, "on_timeout", &dialect.Approvals),
-		NonInteractive: oneOf[plan.Approval](inner, "non_interactive", &dialect.Approvals),
-		Categories:     inner.approvalCategories(),
-		Rules:          inner.approvalRules(),
-		Protected:      inner.protectedPaths(),
+		Default:        dialect.ReadChoice[plan.Approval](inner, "default", &dialect.Approvals),
+		Timeout:        inner.Seconds("timeout"),
+		OnTimeout:      dialect.ReadChoice[plan.Approval](inner, "on_timeout", &dialect.Approvals),
+		NonInteractive: dialect.ReadChoice[plan.Approval](inner, "non_interactive", &dialect.Approvals),
+		Categories:     readCategories(inner),
+		Rules:          readRules(inner),
+		Protected:      readProtected(inner),
 	}
 }
 
-func (m object) approvalCategories() map[string]plan.Approval {
-	inner, ok := m.objectAt("categories")
-	if !ok || len(inner.node.Entries) == 0 {
+func readCategories(m dialect.Map) map[string]plan.Approval {
+	inner, ok := m.MapAt("categories")
+	if !ok || len(inner.Node.Entries) == 0 {
 		return nil
 	}
 	known := dialect.Categories.Names()
 	decisions := map[string]plan.Approval{}
-	for _, e := range inner.node.Entries {
+	for _, e := range inner.Node.Entries {
 		if !slices.Contains(known, e.Key) {
-			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, known), "unknown category %q", e.Key)
+			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
-		if decision := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
+		if decision := dialect.ReadChoice[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
 			decisions[e.Key] = decision
 		}
 	}
 	return decisions
 }
 
-func (m object) approvalRules() []plan.ApprovalRule {
-	items, _ := m.list("rules")
+func readRules(m dialect.Map) []plan.ApprovalRule {
+	items, _ := m.List("rules")
 	var rules []plan.ApprovalRule
 	reached := map[int]yamldoc.Pos{} // rules without faults
 	for _, item := range items {
 		if item.Kind != yamldoc.Map {
-			m.wrongItem(item, "a rule", "a map with policy, and operation or pattern")
+			m.WrongItem(item, "a rule", "a map with policy, and operation or pattern")
 			continue
 		}
-		rule, sound := m.nested(item, "a rule").approvalRule()
+		rule, sound := readRule(m.Nested(item, "a rule"))
 		for i, earlier := range rules {
 			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
 				m.Warnf(item.Pos, yamldoc.CodeNoEffect, "put it before that rule, or remove it", "the rule is never reached: the rule in line %d matches all of its calls", at.Line)
@@ -77,25 +76,25 @@ func (m object) approvalRules() []plan.ApprovalRule {
 	return rules
 }
 
-// approvalRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
+// readRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
 // pattern would match too many calls.
-func (m object) approvalRule() (plan.ApprovalRule, bool) {
+func readRule(m dialect.Map) (plan.ApprovalRule, bool) {
 	before, known := len(*m.Diagnostics), dialect.Rule.Names()
-	for _, e := range m.node.Entries {
+	for _, e := range m.Node.Entries {
 		if !slices.Contains(known, e.Key) {
-			m.Errorf(e.KeyPos, yamldoc.CodeChoice, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
+			m.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
 		}
 	}
 	var r plan.ApprovalRule
-	r.Name, _ = m.text("name")
-	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
-	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
-	if !m.has("policy") {
-		m.Errorf(m.node.Pos, yamldoc.CodeMissing, didYouMean("", dialect.Rule.Choices("policy")), "a rule has no policy")
+	r.Name, _ = m.Text("name")
+	r.Operation = dialect.ReadChoice[string](m, "operation", &dialect.Rule)
+	r.Policy = dialect.ReadChoice[plan.Approval](m, "policy", &dialect.Rule)
+	if !m.Has("policy") {
+		m.Errorf(m.Node.Pos, yamldoc.CodeMissing, dialect.DidYouMean("", dialect.Rule.Choices("policy")), "a rule has no policy")
 	}
-	pattern, v := m.text("pattern")
+	pattern, v := m.Text("pattern")
 	if v.Node != nil {
-		m.checkRulePattern(v, pattern, r.Operation)
+		checkRulePattern(m, v, pattern, r.Operation)
 		r.Pattern = pattern
 	}
 	return r, len(*m.Diagnostics) == before
@@ -103,22 +102,22 @@ func (m object) approvalRule() (plan.ApprovalRule, bool) {
 
 // checkRulePattern reports an invalid pattern: a regular expression for commands, a glob of paths for all other
 // operations.
-func (m object) checkRulePattern(v value, pattern, operation string) {
+func checkRulePattern(m dialect.Map, v dialect.Member, pattern, operation string) {
 	pattern, _ = strings.CutPrefix(pattern, "!")
 	if operation != string(sdk.CategoryTerminal) {
-		m.checkGlob(v, pattern)
+		checkGlob(m, v, pattern)
 		return
 	}
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		m.Errorf(v.Pos, yamldoc.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write a regular expression in the syntax of Go (RE2); it matches anywhere in the command, ^ and $ are its ends", "%s: %v", v.Key, err)
 	case pattern == "":
-		m.Errorf(v.Pos, yamldoc.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.key)
+		m.Errorf(v.Pos, yamldoc.CodePattern, "write the commands that the rule does not match", "%s has nothing after !", v.Key)
 	}
 }
 
 // checkGlob reports an invalid glob, or one that matches no path of the project.
-func (m object) checkGlob(v value, glob string) {
+func checkGlob(m dialect.Map, v dialect.Member, glob string) {
 	fault, hint := "", ""
 	switch trimmed := strings.TrimSuffix(glob, "/"); {
 	case !doublestar.ValidatePattern(glob):
@@ -133,7 +132,7 @@ func (m object) checkGlob(v value, glob string) {
 		fault, hint = "matches no path", "write it without . and .. as elements, relative to the project"
 	}
 	if fault != "" {
-		m.Errorf(v.Pos, yamldoc.CodePattern, hint, "%s %q %s", v.key, glob, fault)
+		m.Errorf(v.Pos, yamldoc.CodePattern, hint, "%s %q %s", v.Key, glob, fault)
 	}
 }
 
@@ -154,18 +153,18 @@ func covers(earlier, later plan.ApprovalRule) bool {
 	}
 }
 
-func (m object) protectedPaths() []string {
-	items, _ := m.list("protected")
+func readProtected(m dialect.Map) []string {
+	items, _ := m.List("protected")
 	var globs []string
 	for _, item := range items {
-		v := value{item, "a protected path"}
+		v := dialect.Member{Node: item, Key: "a protected path"}
 		switch {
 		case item.Kind != yamldoc.Text:
-			m.wrongType(v, "a glob")
+			m.WrongType(v, "a glob")
 		case strings.HasPrefix(item.Source, "!"):
-			m.Errorf(item.Pos, yamldoc.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
+			m.Errorf(item.Pos, yamldoc.CodePattern, "name the paths that are protected", "%s cannot be negated", v.Key)
 		default:
-			m.checkGlob(v, item.Source)
+			checkGlob(m, v, item.Source)
 			globs = append(globs, item.Source)
 		}
 	}

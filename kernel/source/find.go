@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
-
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Roots are the directories with pipelines and stages. The zero value finds nothing.
@@ -56,22 +56,22 @@ func (e *NotFoundError) Hint() string {
 // .yaml, a path as it is. The first match wins: the path relative to the project, .claude/pipelines,
 // $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines, the library. The path of a shipped pipeline begins
 // with "library:"; [Roots.ReadPipeline] reads it. The error is a [*NotFoundError].
-func (r Roots) FindPipeline(name string) (string, error) { return r.findPipeline(name, "") }
+func (r Roots) FindPipeline(name string) (string, error) { return r.FindPipelineBeside(name, "") }
 
-// findPipeline is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, beside, is searched
+// FindPipelineBeside is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, beside, is searched
 // after .claude/pipelines.
-func (r Roots) findPipeline(name, beside string) (string, error) {
+func (r Roots) FindPipelineBeside(name, beside string) (string, error) {
 	missing := &NotFoundError{Kind: "pipeline", Name: name}
 	if name != "" {
 		for _, file := range r.pipelineFiles(name, beside) {
-			if isFile(file) {
+			if IsFile(file) {
 				return file, nil
 			}
 			missing.Searched = append(missing.Searched, r.Display(file))
 		}
 		if r.Library != nil && !strings.Contains(name, "/") {
-			if file := path.Join("pipelines", strings.TrimSuffix(name, ".yaml")+".yaml"); isLibraryFile(r.Library, file) {
-				return libraryPrefix + file, nil
+			if file := path.Join("pipelines", strings.TrimSuffix(name, ".yaml")+".yaml"); IsLibraryFile(r.Library, file) {
+				return LibraryPrefix + file, nil
 			}
 			missing.Searched = append(missing.Searched, "the shipped pipelines")
 		}
@@ -95,21 +95,21 @@ func (r Roots) pipelineFiles(name, beside string) []string {
 	return files
 }
 
-// libraryPrefix begins the path of a library file, also in plans and messages.
-const libraryPrefix = "library:"
+// LibraryPrefix begins the path of a library file, also in plans and messages.
+const LibraryPrefix = "library:"
 
 // ReadPipeline reads the pipeline file at a path of [Roots.FindPipeline]. problem is "" or the reason why it
 // cannot be read.
 func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
-	name, ok := strings.CutPrefix(file, libraryPrefix)
+	name, ok := strings.CutPrefix(file, LibraryPrefix)
 	if !ok {
 		return yamldoc.ReadFile(file)
 	}
-	return r.readLibrary(name)
+	return r.ReadLibrary(name)
 }
 
-// readLibrary reads a file of the library.
-func (r Roots) readLibrary(name string) (data []byte, problem string) {
+// ReadLibrary reads a file of the library.
+func (r Roots) ReadLibrary(name string) (data []byte, problem string) {
 	if r.Library == nil {
 		return nil, "this program has no library"
 	}
@@ -121,18 +121,18 @@ func (r Roots) readLibrary(name string) (data []byte, problem string) {
 	return yamldoc.ReadAll(f)
 }
 
-// absolutePath returns the absolute path of a pipeline file; that of a library file is unchanged.
-func (r Roots) absolutePath(file string) string {
-	if filepath.IsAbs(file) || strings.HasPrefix(file, libraryPrefix) {
+// AbsolutePath returns the absolute path of a pipeline file; that of a library file is unchanged.
+func (r Roots) AbsolutePath(file string) string {
+	if filepath.IsAbs(file) || strings.HasPrefix(file, LibraryPrefix) {
 		return file
 	}
 	return filepath.Join(r.Project, file)
 }
 
-// pipelineFolder returns the directory of a pipeline file; "" for a library file, which has no user files beside
+// PipelineFolder returns the directory of a pipeline file; "" for a library file, which has no user files beside
 // it.
-func pipelineFolder(file string) string {
-	if strings.HasPrefix(file, libraryPrefix) {
+func PipelineFolder(file string) string {
+	if strings.HasPrefix(file, LibraryPrefix) {
 		return ""
 	}
 	return filepath.Dir(file)
@@ -157,7 +157,7 @@ func (r Roots) pipelineNames(beside string) []string {
 			names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 		}
 	}
-	return sortedUnique(names)
+	return dialect.SortedUnique(names)
 }
 
 func (r Roots) pipelineDirs(beside string) []string {
@@ -199,17 +199,17 @@ type StageDir struct {
 // scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	missing := &NotFoundError{Kind: "stage", Name: name}
-	if nameFault(name) == "" {
+	if NameFault(name) == "" {
 		for _, parent := range r.stageDirs(pipelineDir) {
 			file := filepath.Join(parent, name, "stage.yaml")
-			if isFile(file) {
+			if IsFile(file) {
 				return StageDir{Name: name, Path: filepath.Dir(file)}, nil
 			}
 			missing.Searched = append(missing.Searched, r.Display(file))
 		}
 		if r.Library != nil {
 			file := path.Join("stages", name, "stage.yaml")
-			if isLibraryFile(r.Library, file) {
+			if IsLibraryFile(r.Library, file) {
 				return StageDir{Name: name, Path: path.Dir(file), Library: true}, nil
 			}
 			missing.Searched = append(missing.Searched, "the shipped stages")
@@ -221,16 +221,16 @@ func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 
 // StagesNamed returns every directory of a stage of that name, the one of [Roots.FindStage] first; nil for none.
 func (r Roots) StagesNamed(name string) []StageDir {
-	if nameFault(name) != "" {
+	if NameFault(name) != "" {
 		return nil
 	}
 	var all []StageDir
 	for _, parent := range r.stageDirs("") {
-		if file := filepath.Join(parent, name, "stage.yaml"); isFile(file) {
+		if file := filepath.Join(parent, name, "stage.yaml"); IsFile(file) {
 			all = append(all, StageDir{Name: name, Path: filepath.Dir(file)})
 		}
 	}
-	if dir := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(dir, "stage.yaml")) {
+	if dir := path.Join("stages", name); r.Library != nil && IsLibraryFile(r.Library, path.Join(dir, "stage.yaml")) {
 		all = append(all, StageDir{Name: name, Path: dir, Library: true})
 	}
 	return all
@@ -239,7 +239,7 @@ func (r Roots) StagesNamed(name string) []StageDir {
 // StageFile returns the name of a stage's stage.yaml in plans and messages.
 func (r Roots) StageFile(dir StageDir) string {
 	if dir.Library {
-		return libraryPrefix + path.Join(dir.Path, "stage.yaml")
+		return LibraryPrefix + path.Join(dir.Path, "stage.yaml")
 	}
 	return r.Display(filepath.Join(dir.Path, "stage.yaml"))
 }
@@ -249,12 +249,12 @@ func (r Roots) StageFile(dir StageDir) string {
 func (r Roots) PipelinesNamed(name string) []string {
 	var all []string
 	for _, dir := range r.pipelineDirs("") {
-		if file := filepath.Join(dir, name+".yaml"); isFile(file) && !slices.Contains(all, file) {
+		if file := filepath.Join(dir, name+".yaml"); IsFile(file) && !slices.Contains(all, file) {
 			all = append(all, file)
 		}
 	}
-	if file := path.Join("pipelines", name+".yaml"); r.Library != nil && isLibraryFile(r.Library, file) {
-		all = append(all, libraryPrefix+file)
+	if file := path.Join("pipelines", name+".yaml"); r.Library != nil && IsLibraryFile(r.Library, file) {
+		all = append(all, LibraryPrefix+file)
 	}
 	return all
 }
@@ -265,7 +265,7 @@ func (r Roots) Stages(pipelineDir string) []string {
 	for _, parent := range r.stageDirs(pipelineDir) {
 		entries, _ := os.ReadDir(parent) // a missing directory has no stages
 		for _, e := range entries {
-			if isFile(filepath.Join(parent, e.Name(), "stage.yaml")) {
+			if IsFile(filepath.Join(parent, e.Name(), "stage.yaml")) {
 				names = append(names, e.Name())
 			}
 		}
@@ -276,7 +276,7 @@ func (r Roots) Stages(pipelineDir string) []string {
 			names = append(names, e.Name())
 		}
 	}
-	return sortedUnique(names)
+	return dialect.SortedUnique(names)
 }
 
 func (r Roots) stageDirs(pipelineDir string) []string {
@@ -299,12 +299,12 @@ func (r Roots) Display(file string) string {
 	return file
 }
 
-func isFile(path string) bool {
+func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-func isLibraryFile(library fs.FS, name string) bool {
+func IsLibraryFile(library fs.FS, name string) bool {
 	if !fs.ValidPath(name) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"regexp"
@@ -14,9 +14,9 @@ import (
 // toolNamePattern matches the names of tools.
 var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 
-// artifactSource returns the preferred source of the artifact; "" for the default order.
-func (m object) artifactSource() string {
-	source, at := m.text("from")
+// readArtifactSource returns the preferred source of the artifact; "" for the default order.
+func readArtifactSource(m dialect.Map) string {
+	source, at := m.Text("from")
 	tool, isTool := strings.CutPrefix(source, plan.ToolPrefix)
 	sources := dialect.Artifact.Choices("from")
 	switch {
@@ -25,18 +25,18 @@ func (m object) artifactSource() string {
 	case isTool:
 		m.Errorf(at.Pos, yamldoc.CodeChoice, "write tool:<name>, as in tool:submit", "%q names no tool", source)
 	case at.Node != nil && !slices.Contains(sources, source):
-		m.Errorf(at.Pos, yamldoc.CodeChoice, didYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
+		m.Errorf(at.Pos, yamldoc.CodeChoice, dialect.DidYouMean(source, sources)+", or tool:<name>", "unknown from %q", source)
 	default:
 		return source
 	}
 	return ""
 }
 
-// artifactRetries returns how often the agent is asked again for a bad artifact; nil if absent.
-func (m object) artifactRetries() *int {
-	n, at := m.atLeast(0, "heal")
+// readHeal returns how often the agent is asked again for a bad artifact; nil if absent.
+func readHeal(m dialect.Map) *int {
+	n, at := m.AtLeast(0, "heal")
 	switch {
-	case at.Node == nil || !m.checkWhole(n, at):
+	case at.Node == nil || !m.CheckWhole(n, at):
 		return nil
 	case n > plan.MaxHeal:
 		m.Errorf(at.Pos, yamldoc.CodeRange, "", "heal must be at most %d, not %s", plan.MaxHeal, at.Source)
@@ -46,16 +46,16 @@ func (m object) artifactRetries() *int {
 	return &times
 }
 
-// maxBytes returns the maximum size of the artifact; 0 if absent.
-func (m object) maxBytes() int64 {
-	text, at := m.text("max_bytes")
+// readMaxBytes returns the maximum size of the artifact; 0 if absent.
+func readMaxBytes(m dialect.Map) int64 {
+	text, at := m.Text("max_bytes")
 	if at.Node == nil {
 		return 0
 	}
 	n, err := sandboxpolicy.Bytes(text)
 	switch {
 	case err != nil || at.Kind == yamldoc.Bool:
-		m.wrongType(at, "a number of bytes, with an optional K or M")
+		m.WrongType(at, "a number of bytes, with an optional K or M")
 		return 0
 	case n < 1 || n > plan.MaxMaxBytes:
 		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for 10 MiB; write larger data to separate files", "max_bytes must be from 1 to 64M, not %s", at.Source)
@@ -64,12 +64,12 @@ func (m object) maxBytes() int64 {
 	return n
 }
 
-// fieldNames returns a list of field names, with dots between nested names; nil for none.
-func (m object) fieldNames(key string) []string {
-	items, _ := m.list(key)
+// readFieldNames returns a list of field names, with dots between nested names; nil for none.
+func readFieldNames(m dialect.Map, key string) []string {
+	items, _ := m.List(key)
 	var fields []string
 	for _, item := range items {
-		field, ok := m.fieldName(item, "a field in "+key)
+		field, ok := readFieldName(m, item, "a field in "+key)
 		switch {
 		case !ok:
 		case slices.Contains(fields, field):
@@ -81,13 +81,13 @@ func (m object) fieldNames(key string) []string {
 	return fields
 }
 
-// fieldName returns the name of a field. ok is false if it is invalid; the fault is reported.
-func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) {
+// readFieldName returns the name of a field. ok is false if it is invalid; the fault is reported.
+func readFieldName(m dialect.Map, n *yamldoc.Node, what string) (field string, ok bool) {
 	if n.Kind == yamldoc.List || n.Kind == yamldoc.Map || n.Kind == yamldoc.Null {
-		m.wrongItem(n, what, "text")
+		m.WrongItem(n, what, "text")
 		return "", false
 	}
-	field = trimNewlines(n.Source)
+	field = dialect.TrimNewlines(n.Source)
 	if slices.Contains(strings.Split(field, "."), "") {
 		m.Errorf(n.Pos, yamldoc.CodeChoice, "write its name, or names with dots between them, as in overview.goals", "%q is not a field name", field)
 		return "", false
@@ -95,15 +95,15 @@ func (m object) fieldName(n *yamldoc.Node, what string) (field string, ok bool) 
 	return field, true
 }
 
-// defaultsFrom returns the fields to fill when the node is skipped, each with its source field.
-func (m object) defaultsFrom() map[string]string {
-	inner, ok := m.objectAt("defaults_from")
-	if !ok || len(inner.node.Entries) == 0 {
+// readDefaultsFrom returns the fields to fill when the node is skipped, each with its source field.
+func readDefaultsFrom(m dialect.Map) map[string]string {
+	inner, ok := m.MapAt("defaults_from")
+	if !ok || len(inner.Node.Entries) == 0 {
 		return nil
 	}
 	fields := map[string]string{}
-	for _, e := range inner.node.Entries {
-		if source, ok := inner.fieldName(e.Value, e.Key); ok {
+	for _, e := range inner.Node.Entries {
+		if source, ok := readFieldName(inner, e.Value, e.Key); ok {
 			fields[e.Key] = source
 		}
 	}

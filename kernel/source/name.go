@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"strconv"
@@ -9,13 +9,13 @@ import (
 // maxNameBytes keeps file names with the prefix "parallel-NN-" below the limit of 255 bytes.
 const maxNameBytes = 128
 
-// unquoted returns an escaped name without quotes. Scripts match the messages of the Bash engine, which have no
+// Unquoted returns an escaped name without quotes. Scripts match the messages of the Bash engine, which have no
 // quotes.
-func unquoted(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
+func Unquoted(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
 
-// nameFault returns the fault of a name that becomes part of a directory name; "" for a valid name. Letters of any
+// NameFault returns the fault of a name that becomes part of a directory name; "" for a valid name. Letters of any
 // script are allowed.
-func nameFault(name string) string {
+func NameFault(name string) string {
 	switch {
 	case name == "":
 		return "is empty"

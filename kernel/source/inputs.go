@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"slices"
@@ -8,18 +8,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// inputs checks the inputs at s and returns them as written.
-func (m object) inputs(s inputScope) plan.Inputs {
-	inner, ok := m.objectAt("inputs")
+// ReadInputs checks the inputs at s and returns them as written.
+func ReadInputs(m dialect.Map, s Scope) plan.Inputs {
+	inner, ok := m.MapAt("inputs")
 	if !ok {
 		return nil
 	}
-	inner.checkKeys(&dialect.Inputs)
-	inner.checkFrom(s)
-	inner.checkSelect()
-	inner.checkParallel(s)
+	inner.CheckKeys(&dialect.Inputs)
+	checkFrom(inner, s)
+	checkSelect(inner)
+	checkParallel(inner, s)
 	inputs := plan.Inputs{}
-	for _, e := range inner.node.Entries {
+	for _, e := range inner.Node.Entries {
 		if inputs[e.Key] = e.Value.JSON(); e.Key != "from_initial" {
 			inputs[e.Key] = withTexts(e.Value).JSON()
 		}
@@ -32,7 +32,7 @@ func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	c := *n
 	switch n.Kind {
 	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
-		return &yamldoc.Node{Pos: n.Pos, Kind: yamldoc.Text, Source: trimNewlines(n.Source)}
+		return &yamldoc.Node{Pos: n.Pos, Kind: yamldoc.Text, Source: dialect.TrimNewlines(n.Source)}
 	case yamldoc.List:
 		c.Items = make([]*yamldoc.Node, len(n.Items))
 		for i, item := range n.Items {
@@ -47,52 +47,52 @@ func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	return &c
 }
 
-func (m object) checkSelect() {
-	oneOf[string](m, "select", &dialect.Inputs)
+func checkSelect(m dialect.Map) {
+	dialect.ReadChoice[string](m, "select", &dialect.Inputs)
 }
 
 // checkFrom checks the node that inputs.from names. In a block, the earlier stages of the same provider come
 // first, then the earlier nodes of the pipeline.
-func (m object) checkFrom(s inputScope) {
-	from, at := m.text("from")
+func checkFrom(m dialect.Map, s Scope) {
+	from, at := m.Text("from")
 	if at.Node == nil {
 		return
 	}
 	var before []string
 	if s.inside && s.stage > 0 {
-		before = s.ownBlock().stages[:s.stage]
+		before = s.ownBlock().Stages[:s.stage]
 	}
 	if slices.Contains(before, from) {
 		return
 	}
 	earlier := findOutline(s.earlier(), from)
-	if earlier != nil && earlier.block == nil {
+	if earlier != nil && earlier.Block == nil {
 		return
 	}
 	hint, format := s.fromFault(from, earlier)
 	if format == "" {
 		format = "names unknown node %q"
-		hint = didYouMean(from, slices.Concat(before, nonBlockIDs(s.earlier())))
+		hint = dialect.DidYouMean(from, slices.Concat(before, nonBlockIDs(s.earlier())))
 	}
 	m.Errorf(at.Pos, yamldoc.CodeInputs, hint, "inputs.from "+format, from)
 }
 
 // fromFault returns why inputs.from cannot name an existing node or stage, as a format for its name; "" if none
 // exists.
-func (s inputScope) fromFault(from string, earlier *outline) (hint, format string) {
+func (s Scope) fromFault(from string, earlier *outline) (hint, format string) {
 	const later = "names %q, which does not run before this node"
 	switch {
 	case earlier != nil:
 		return "use from_parallel with one of its stages", "names %q, which is a parallel block"
-	case s.inside && s.stage == providerScope && slices.Contains(s.ownBlock().stages, from):
+	case s.inside && s.stage == ProviderScope && slices.Contains(s.ownBlock().Stages, from):
 		return "write it in the inputs of the stage that reads it", "names %q, a stage of the block, for all of its stages"
-	case s.inside && slices.Contains(s.ownBlock().stages, from):
+	case s.inside && slices.Contains(s.ownBlock().Stages, from):
 		return "move that stage up, or use the output of an earlier one", later
-	case findOutline(s.nodes[s.node:], from) != nil:
+	case findOutline(s.Nodes[s.Node:], from) != nil:
 		return "move that node up, or use the output of an earlier one", later
 	}
 	for _, o := range s.earlier() {
-		if o.block != nil && slices.Contains(o.block.stages, from) {
+		if o.Block != nil && slices.Contains(o.Block.Stages, from) {
 			return "use from_parallel: " + from, "names %q, which is a stage of a parallel block"
 		}
 	}
@@ -103,8 +103,8 @@ func (s inputScope) fromFault(from string, earlier *outline) (hint, format strin
 func nonBlockIDs(nodes []outline) []string {
 	var ids []string
 	for _, o := range nodes {
-		if o.block == nil {
-			ids = append(ids, o.id)
+		if o.Block == nil {
+			ids = append(ids, o.Id)
 		}
 	}
 	return ids

@@ -1,4 +1,4 @@
-package compile
+package source
 
 import (
 	"errors"
@@ -10,30 +10,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// secrets reads the patterns of secrets beside the built-in ones; nil if absent.
-func (m object) secrets() *plan.Secrets {
-	inner, ok := m.objectAt("secrets")
+// readSecrets reads the patterns of secrets beside the built-in ones; nil if absent.
+func readSecrets(m dialect.Map) *plan.Secrets {
+	inner, ok := m.MapAt("secrets")
 	if !ok {
 		return nil
 	}
-	inner.checkKeys(&dialect.Secrets)
-	items, ok := inner.list("patterns")
+	inner.CheckKeys(&dialect.Secrets)
+	items, ok := inner.List("patterns")
 	if !ok {
 		return nil
 	}
 	s := &plan.Secrets{}
 	for _, item := range items {
-		if inner.checkPattern(item) {
+		if checkSecretPattern(inner, item) {
 			s.Patterns = append(s.Patterns, item.Source)
 		}
 	}
 	return s
 }
 
-// checkPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
-func (m object) checkPattern(item *yamldoc.Node) bool {
+// checkSecretPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
+func checkSecretPattern(m dialect.Map, item *yamldoc.Node) bool {
 	if item.Kind != yamldoc.Text {
-		m.wrongItem(item, "a pattern in patterns", "text")
+		m.WrongItem(item, "a pattern in patterns", "text")
 		return false
 	}
 	pattern, err := regexp.Compile(item.Source)

@@ -1,0 +1,347 @@
+package dialect
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Map reads the keys of one map and reports values of the wrong type. Null and empty text count as absent, as
+// in the Bash engine.
+type Map struct {
+	yamldoc.Document
+	Node  *yamldoc.Node
+	Label string // name of the map in messages: "the file", "policy"
+}
+
+// Member is a value with its key.
+type Member struct {
+	*yamldoc.Node
+	Key string
+}
+
+// Get returns the value of the first of the keys that has one. Node is nil if there is none.
+func (m Map) Get(keys ...string) Member {
+	for _, key := range keys {
+		n := m.Node.Get(key)
+		if n != nil && n.Kind != yamldoc.Null && (n.Kind != yamldoc.Text || n.Source != "") {
+			return Member{n, key}
+		}
+	}
+	return Member{}
+}
+
+// Has reports whether one of the keys has a value.
+func (m Map) Has(keys ...string) bool { return m.Get(keys...).Node != nil }
+
+// Location returns the location of v; that of the map if v has no node.
+func (m Map) Location(v Member) Location {
+	if v.Node == nil {
+		return m.At(m.Node.Pos)
+	}
+	return m.At(v.Pos)
+}
+
+// Text returns the text of the first of the keys that has a value, without trailing newlines. Numbers and booleans
+// count as text.
+func (m Map) Text(keys ...string) (string, Member) {
+	v := m.Get(keys...)
+	switch {
+	case v.Node == nil:
+		return "", v
+	case v.Kind == yamldoc.List || v.Kind == yamldoc.Map:
+		m.WrongType(v, "text")
+		return "", Member{}
+	}
+	text := TrimNewlines(v.Source)
+	if text == "" {
+		return "", Member{}
+	}
+	return text, v
+}
+
+// isBlank reports whether there is no value, or a text of newlines only.
+func (v Member) isBlank() bool {
+	return v.Node == nil || v.Kind == yamldoc.Text && TrimNewlines(v.Source) == ""
+}
+
+// IsSet reports whether one of the keys has a value that is not blank.
+func (m Map) IsSet(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return !m.Get(key).isBlank() })
+}
+
+// TrimNewlines removes the trailing newlines that a block scalar leaves.
+func TrimNewlines(source string) string { return strings.TrimRight(source, "\n") }
+
+// number returns a number, which may be written as text. Node of the value is nil if there is none.
+func (m Map) number(key string) (float64, Member) {
+	v := m.Get(key)
+	if v.Node == nil {
+		return 0, v
+	}
+	n, ok := ParseNumber(v.Node)
+	if !ok {
+		m.WrongType(v, "a number")
+		return 0, Member{}
+	}
+	return n, v
+}
+
+// AtLeast is [object.number] with a lower bound.
+func (m Map) AtLeast(least float64, key string) (float64, Member) {
+	n, v := m.number(key)
+	if v.Node != nil && n < least {
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
+		return 0, Member{}
+	}
+	return n, v
+}
+
+// Count returns a whole number of at least 1, which may be written as text.
+func (m Map) Count(key string) (int, Member) {
+	n, v := m.AtLeast(1, key)
+	if v.Node != nil && !m.CheckWhole(n, v) {
+		return 0, Member{}
+	}
+	return int(n), v
+}
+
+func (m Map) CheckWhole(n float64, v Member) bool {
+	if n != math.Trunc(n) || n > maxCount {
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.Key, maxCount, v.Source)
+		return false
+	}
+	return true
+}
+
+// MapAt returns a nested map.
+func (m Map) MapAt(key string) (Map, bool) {
+	v := m.Get(key)
+	switch {
+	case v.Node == nil:
+		return Map{}, false
+	case v.Kind != yamldoc.Map:
+		m.WrongType(v, "a map")
+		return Map{}, false
+	default:
+		return Map{m.Document, v.Node, key}, true
+	}
+}
+
+// List returns the values of a list.
+func (m Map) List(key string) ([]*yamldoc.Node, bool) {
+	v := m.Get(key)
+	switch {
+	case v.Node == nil:
+		return nil, false
+	case v.Kind != yamldoc.List:
+		m.WrongType(v, "a list")
+		return nil, false
+	default:
+		return v.Items, true
+	}
+}
+
+// Texts returns a map of texts; nil if it is absent or empty.
+func (m Map) Texts(key string) map[string]string {
+	inner, ok := m.MapAt(key)
+	if !ok || len(inner.Node.Entries) == 0 {
+		return nil
+	}
+	texts := make(map[string]string, len(inner.Node.Entries))
+	for _, e := range inner.Node.Entries {
+		texts[e.Key], _ = inner.Text(e.Key)
+	}
+	return texts
+}
+
+func (m Map) WrongType(v Member, want string) {
+	hint := ""
+	if v.Kind == yamldoc.Map && want == "text" {
+		hint = "put the text in quotes if it holds a colon or braces"
+	}
+	m.Errorf(v.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", v.Key, want, v.Kind)
+}
+
+// CheckKeys warns of keys that the dialect does not define for the map. Keys with the prefix x- are the author's
+// own.
+func (m Map) CheckKeys(of *Object) { m.WarnUnknownKeys(of.Names()) }
+
+func (m Map) WarnUnknownKeys(known []string) {
+	for _, e := range m.Node.Entries {
+		if slices.Contains(known, e.Key) || strings.HasPrefix(e.Key, "x-") {
+			continue
+		}
+		hint := ""
+		if near := nearest.Name(e.Key, known); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		m.Warnf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.Label)
+	}
+}
+
+// WarnUnused warns of keys that nothing reads.
+func (m Map) WarnUnused(keys ...string) {
+	for _, e := range m.Node.Entries {
+		if slices.Contains(keys, e.Key) {
+			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "", "%s has no effect yet", e.Key)
+		}
+	}
+}
+
+// WarnIgnored warns of keys without effect on what.
+func (m Map) WarnIgnored(keys []string, what, hint string) {
+	for _, e := range m.Node.Entries {
+		if slices.Contains(keys, e.Key) && m.Has(e.Key) {
+			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
+		}
+	}
+}
+
+// ParseNumber returns the value of a number, or of text that is a number.
+func ParseNumber(n *yamldoc.Node) (float64, bool) {
+	switch v := n.Any().(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	default:
+		return 0, false
+	}
+}
+
+// RequiredText returns a text that must be present.
+func (m Map) RequiredText(key string) string {
+	text, at := m.Text(key)
+	if v := m.Get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {
+		m.Errorf(m.Node.Pos, yamldoc.CodeMissing, "add "+key+":", "%s has no %s", m.Label, key)
+	}
+	return text
+}
+
+// KeyPos returns the position of a key itself; the zero Pos if it is absent.
+func (m Map) KeyPos(key string) yamldoc.Pos {
+	for _, e := range m.Node.Entries {
+		if e.Key == key {
+			return e.KeyPos
+		}
+	}
+	return yamldoc.Pos{}
+}
+
+// Boolean returns a boolean; false if absent.
+func (m Map) Boolean(key string) bool {
+	v := m.Get(key)
+	if v.Node == nil {
+		return false
+	}
+	if v.Kind != yamldoc.Bool {
+		m.WrongType(v, "true or false")
+	}
+	return v.Source == "true"
+}
+
+// Refuse reports a key that is not allowed here.
+func (m Map) Refuse(key, hint, why string) {
+	if m.Has(key) {
+		m.Errorf(m.KeyPos(key), yamldoc.CodeConflict, hint, "%s cannot have %s: %s", m.Label, key, why)
+	}
+}
+
+// AtMost is [object.count] with an upper bound.
+func (m Map) AtMost(most int, key string) (int, Member) {
+	n, at := m.Count(key)
+	if at.Node != nil && n > most {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
+		return 0, Member{}
+	}
+	return n, at
+}
+
+// Positive returns a number above 0; 0 if absent.
+func (m Map) Positive(key string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+// Peek returns a nested map without reporting faults.
+func (m Map) Peek(key string) (Map, bool) {
+	if n := m.Node.Get(key); n != nil && n.Kind == yamldoc.Map {
+		return Map{m.Document, n, key}, true
+	}
+	return Map{}, false
+}
+
+// Seconds returns a duration above 0; 0 means no limit.
+func (m Map) Seconds(key string) float64 { return m.SecondsOr(key, "no limit") }
+
+// SecondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
+func (m Map) SecondsOr(key, without string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+// ReadChoice returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
+func ReadChoice[W ~string](m Map, key string, schema *Object) W {
+	choice, at := m.Text(key)
+	if known := schema.Choices(key); at.Node != nil && !slices.Contains(known, choice) {
+		m.Errorf(at.Pos, yamldoc.CodeChoice, DidYouMean(choice, known), "unknown %s %q", key, choice)
+		return ""
+	}
+	return W(choice)
+}
+
+// RefuseKeys is [object.refuse] for several keys.
+func (m Map) RefuseKeys(keys []string, hint, why string) {
+	for _, key := range keys {
+		m.Refuse(key, hint, why)
+	}
+}
+
+// RefuseUnknown reports unknown keys as errors: a typing error would change the data that is passed on.
+func (m Map) RefuseUnknown(known []string) {
+	for _, e := range m.Node.Entries {
+		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
+			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, DidYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.Label)
+		}
+	}
+}
+
+// Source returns the text of a key as written; "" for none. It reports no faults: other readers do.
+func (m Map) Source(key string) string {
+	if v := m.Node.Get(key); v != nil {
+		return v.Source
+	}
+	return ""
+}
+
+// NewMap returns the map n of a document. label is its name in messages.
+func NewMap(d yamldoc.Document, n *yamldoc.Node, label string) Map {
+	return Map{d, n, label}
+}
+
+// Nested returns a nested map of the same document.
+func (m Map) Nested(n *yamldoc.Node, label string) Map { return NewMap(m.Document, n, label) }
+
+// At returns a location in the document.
+func (m Map) At(pos yamldoc.Pos) Location { return Location{m.Document, pos} }
+
+// WrongItem reports the wrong type of a value without a key of its own. what names it in the message.
+func (m Map) WrongItem(n *yamldoc.Node, what, want string) { m.WrongType(Member{n, what}, want) }

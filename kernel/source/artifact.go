@@ -1,0 +1,192 @@
+package source
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+var (
+	// checkReference matches the source of a kernel field: checks.<id>.<value>. Its values are checkValues.
+	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
+	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
+)
+
+// artifact is the contract of a node or of its stage.
+type Artifact struct {
+	*plan.Artifact              // nil if absent
+	KernelFieldsMap dialect.Map // the key kernel_fields, for its faults
+}
+
+// FileReader reads a file relative to the file that names it. shown is its display name.
+type FileReader func(name string) (data []byte, shown, problem string)
+
+// ReadArtifact reads the contract of an artifact. beside reads the files that it names.
+func ReadArtifact(m dialect.Map, beside FileReader) Artifact {
+	inner, ok := m.MapAt("artifact")
+	if !ok {
+		return Artifact{}
+	}
+	inner.CheckKeys(&dialect.Artifact)
+	if len(inner.Node.Entries) == 0 {
+		inner.Errorf(inner.Node.Pos, yamldoc.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.Label)
+	}
+	a := &plan.Artifact{
+		From: readArtifactSource(inner), Schema: readSchema(inner, beside), Verdict: readVerdict(inner),
+		Carry: readFieldNames(inner, "carry"), DefaultsFrom: readDefaultsFrom(inner), Heal: readHeal(inner), MaxBytes: readMaxBytes(inner),
+	}
+	a.Type, _ = inner.Text("type")
+	a.Version, _ = inner.Text("version")
+	a.KernelFields = inner.Texts("kernel_fields")
+	fields, _ := inner.Peek("kernel_fields")
+	return Artifact{a, fields}
+}
+
+// JoinOr joins words with commas and or.
+func JoinOr(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// readVerdict reads the map of a field's values to outcomes; nil if absent.
+func readVerdict(m dialect.Map) *plan.Verdict {
+	inner, ok := m.MapAt("verdict")
+	if !ok {
+		return nil
+	}
+	inner.CheckKeys(&dialect.Verdict)
+	v := &plan.Verdict{Field: inner.RequiredText("field"), Map: map[string]plan.Outcome{}}
+	values, _ := inner.MapAt("map")
+	if !inner.Has("map") || values.Node != nil && len(values.Node.Entries) == 0 {
+		inner.Errorf(inner.Node.Pos, yamldoc.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
+	}
+	if values.Node == nil {
+		return v
+	}
+	for _, e := range values.Node.Entries {
+		v.Map[e.Key] = readOutcome(values, e)
+	}
+	return v
+}
+
+func readOutcome(m dialect.Map, e yamldoc.Entry) plan.Outcome {
+	outcome, at := m.Text(e.Key)
+	outcomes := dialect.Outcomes()
+	switch {
+	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
+		m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
+	case at.Node != nil && !slices.Contains(outcomes, outcome):
+		m.Errorf(at.Pos, yamldoc.CodeChoice, dialect.DidYouMean(outcome, outcomes), "%q is not an outcome", outcome)
+	}
+	return plan.Outcome(outcome)
+}
+
+// readSchema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
+// faults are reported.
+func readSchema(m dialect.Map, beside FileReader) json.RawMessage {
+	v := m.Get("schema")
+	d, root := m.Document, v.Node
+	switch {
+	case v.Node == nil:
+		return nil
+	case v.Kind == yamldoc.Text:
+		data, shown, problem := beside(dialect.TrimNewlines(v.Source))
+		if problem != "" {
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", dialect.TrimNewlines(v.Source), problem)
+			return nil
+		}
+		d.File = shown
+		if root, _ = d.Parse(data); root == nil {
+			m.Errorf(v.Pos, yamldoc.CodeSchema, "", "schema %q is empty", dialect.TrimNewlines(v.Source))
+			return nil
+		}
+	case v.Kind != yamldoc.Map && v.Kind != yamldoc.Bool:
+		m.WrongType(v, "a JSON Schema, or the path of one")
+		return nil
+	}
+	raw := root.JSON()
+	_, err := schema.Compile(raw)
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			d.Errorf(locate(root, p.Path), yamldoc.CodeSchema, p.Hint, "schema: %s", p)
+		}
+		return nil
+	}
+	return raw
+}
+
+// locate returns the position of a nested value: that of its key, for a member of a map.
+func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
+	at := n.Pos
+	for _, token := range tokens {
+		if i, err := strconv.Atoi(token); err == nil && n.Kind == yamldoc.List && i >= 0 && i < len(n.Items) {
+			n = n.Items[i]
+			at = n.Pos
+			continue
+		}
+		i := slices.IndexFunc(n.Entries, func(e yamldoc.Entry) bool { return e.Key == token })
+		if i < 0 {
+			break
+		}
+		n, at = n.Entries[i].Value, n.Entries[i].KeyPos
+	}
+	return at
+}
+
+// WithDefaults returns the contract of a node with that of its stage as default, member by member.
+func (a Artifact) WithDefaults(stage Artifact) Artifact {
+	if a.Artifact == nil || stage.Artifact == nil {
+		return cmp.Or(a, stage)
+	}
+	merged := *stage.Artifact
+	merged.Type, merged.Version, merged.From = cmp.Or(a.Type, merged.Type), cmp.Or(a.Version, merged.Version), cmp.Or(a.From, merged.From)
+	merged.Verdict, merged.Heal, merged.MaxBytes = cmp.Or(a.Verdict, merged.Verdict), cmp.Or(a.Heal, merged.Heal), cmp.Or(a.MaxBytes, merged.MaxBytes)
+	if a.Carry != nil {
+		merged.Carry = a.Carry
+	}
+	if a.DefaultsFrom != nil {
+		merged.DefaultsFrom = a.DefaultsFrom
+	}
+	if a.Schema != nil {
+		merged.Schema = a.Schema
+	}
+	result := Artifact{&merged, stage.KernelFieldsMap}
+	if a.KernelFields != nil {
+		merged.KernelFields, result.KernelFieldsMap = a.KernelFields, a.KernelFieldsMap
+	}
+	return result
+}
+
+// CheckKernelFields reports kernel fields with an unknown check or value.
+func (a Artifact) CheckKernelFields(checks []plan.Check) {
+	if a.Artifact == nil || a.KernelFieldsMap.Node == nil {
+		return
+	}
+	var ids []string
+	for _, c := range checks {
+		ids = append(ids, c.ID)
+	}
+	for _, e := range a.KernelFieldsMap.Node.Entries {
+		source, at := dialect.TrimNewlines(e.Value.Source), e.Value.Pos
+		parts := checkReference.FindStringSubmatch(source)
+		switch {
+		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
+		case parts == nil:
+			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+JoinOr(checkValues), "%q is not a value of a check", source)
+		case !slices.Contains(ids, parts[1]):
+			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+		case !slices.Contains(checkValues, parts[2]):
+			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[2], checkValues), "a check has no %q", parts[2])
+		}
+	}
+}

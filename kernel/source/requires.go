@@ -1,0 +1,93 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/condition"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// requirements are the keys requires and skip_when of a node or a stage.
+type requirements struct {
+	dialect.Map
+	Requires   map[string][]string
+	SkipWhen   string
+	SkipWhenAt dialect.Member
+}
+
+// ReadRequirements reads requires and skip_when. data is the content of the file.
+func ReadRequirements(m dialect.Map, data []byte) requirements {
+	d := requirements{Map: m, Requires: readRequires(m)}
+	d.SkipWhen, d.SkipWhenAt = readSkipWhen(m, data)
+	return d
+}
+
+// readRequires returns the required fields by the source of the input artifact; nil for none.
+func readRequires(m dialect.Map) map[string][]string {
+	inner, ok := m.MapAt("requires")
+	if !ok || len(inner.Node.Entries) == 0 {
+		return nil
+	}
+	all := map[string][]string{}
+	for _, e := range inner.Node.Entries {
+		if fields := readFieldNames(inner, e.Key); len(fields) > 0 {
+			all[e.Key] = fields
+		}
+	}
+	return all
+}
+
+// readSkipWhen returns the expression that decides whether the node is skipped.
+func readSkipWhen(m dialect.Map, data []byte) (string, dialect.Member) {
+	text, at := m.Text("skip_when")
+	if at.Node != nil {
+		_, err := condition.ParseSkip(text)
+		CheckCondition(m, err, at, data)
+	}
+	return text, at
+}
+
+// WithDefaults returns the requirements of a node with those of its stage as defaults: lists by source, and the
+// expression.
+func (d requirements) WithDefaults(stage requirements) requirements {
+	merged := maps.Clone(stage.Requires)
+	if merged == nil {
+		merged = d.Requires
+	} else {
+		maps.Copy(merged, d.Requires)
+	}
+	return requirements{Requires: merged, SkipWhen: cmp.Or(d.SkipWhen, stage.SkipWhen)}
+}
+
+// ApplyTo sets the requirements of the node.
+func (d requirements) ApplyTo(n *plan.Node) { n.Requires, n.SkipWhen = d.Requires, d.SkipWhen }
+
+// RefuseRequirements reports the requirements of a stage of a block: only whole nodes are skipped. Those of the
+// stage's own file have no effect there.
+func (a Node) RefuseRequirements(stage requirements) {
+	a.Refuse("requires", "write it on the block", "the input artifact is checked before the block")
+	a.Refuse("skip_when", "write it on the block", "a block is skipped as a whole")
+	for _, key := range []string{"requires", "skip_when"} {
+		if !a.Has(key) && stage.Node != nil && stage.Has(key) {
+			a.Warnf(a.Location(a.Get("stage", "loop")).Pos, yamldoc.CodeNoEffect, "write it on the block", "%s of the stage of %s has no effect inside a block", key, a.Label)
+		}
+	}
+}
+
+// CheckCondition reports err, the error of a condition. data is the content of the file.
+func CheckCondition(m dialect.Map, err error, at dialect.Member, data []byte) {
+	var fault *condition.Error
+	if !errors.As(err, &fault) {
+		return
+	}
+	within := ""
+	if fault.Line > 1 {
+		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
+	}
+	m.Errorf(at.At(data, fault.Offset), yamldoc.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
+}

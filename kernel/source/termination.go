@@ -1,0 +1,130 @@
+package source
+
+import (
+	"maps"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Termination is the termination of a node or of its stage.
+type Termination struct {
+	Values map[string]any   // as written; nil if absent
+	TypeAt dialect.Location // location of the type, if set
+}
+
+// readTermination reads the first of termination, runs as a map, and completion with its two companions.
+func readTermination(m dialect.Map) Termination {
+	inner, ok := m.MapAt("termination")
+	if runs := m.Get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
+		inner, ok = m.Nested(runs.Node, "runs"), true
+	}
+	if !ok {
+		return readCompletion(m)
+	}
+	t := Termination{Values: map[string]any{}}
+	name, at := inner.Text("type")
+	t.TypeAt = inner.Location(at)
+	for _, key := range []string{"max", "iterations", "min_iterations", "consensus"} {
+		inner.Count(key) // reports its faults
+	}
+	for _, e := range inner.Node.Entries {
+		if e.Value.Kind != yamldoc.Null {
+			t.Values[e.Key] = e.Value.Any()
+		}
+	}
+	if delete(t.Values, "type"); name != "" {
+		t.Values["type"] = name
+	}
+	return t
+}
+
+// readCompletion reads the keys of version 2.
+func readCompletion(m dialect.Map) Termination {
+	name, at := m.Text("completion")
+	if at.Node == nil {
+		return Termination{}
+	}
+	strategy, ok := dialect.CompletionType(name)
+	if !ok {
+		m.Errorf(at.Pos, yamldoc.CodeChoice, dialect.DidYouMean(name, dialect.Node.Choices("completion")), "unknown completion %q", name)
+		return Termination{}
+	}
+	t := Termination{Values: map[string]any{"type": strategy}, TypeAt: m.Location(at)}
+	for _, key := range []string{"consensus", "min_iterations"} {
+		if n, at := m.Count(key); at.Node != nil {
+			t.Values[key] = n
+		}
+	}
+	return t
+}
+
+// RunCount is the number of iterations of a node.
+type RunCount struct {
+	Count int  // 0 for no usable number
+	isMap bool // runs is a termination, under its old name
+}
+
+// ReadRuns reads a number or numeric text; default 1. Other text is ignored with a warning, as in the Bash engine: the
+// node then has no maximum of its own.
+func ReadRuns(m dialect.Map) RunCount {
+	v := m.Get("runs")
+	switch {
+	case v.Node == nil:
+		return RunCount{Count: 1}
+	case v.Kind == yamldoc.Map:
+		return RunCount{isMap: true}
+	case v.Kind == yamldoc.Text:
+		if _, ok := dialect.ParseNumber(v.Node); !ok {
+			m.Warnf(v.Pos, yamldoc.CodeNoEffect, "write a number", "runs %q is not a number and is ignored", v.Source)
+			return RunCount{}
+		}
+	}
+	n, _ := m.Count("runs")
+	return RunCount{Count: n}
+}
+
+// MergeTermination merges the terminations of stage and node; the node's wins. An explicit max wins over
+// iterations, which wins over runs. runs as a map gives no maximum.
+func MergeTermination(stage, node Termination, r RunCount) plan.Termination {
+	t := deepMerge(stage.Values, node.Values)
+	iterations, hasIterations := t["iterations"]
+	delete(t, "iterations")
+	if _, explicit := t["max"]; !explicit && !r.isMap {
+		switch {
+		case hasIterations:
+			t["max"] = wholeNumber(iterations)
+		case r.Count > 0:
+			t["max"] = r.Count
+		}
+	}
+	if _, named := t["type"]; !named {
+		t["type"] = plan.TypeFixed
+	}
+	return t
+}
+
+// wholeNumber converts numeric text to a number. The value is already checked.
+func wholeNumber(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	n, _ := dialect.ParseNumber(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
+	return int(n)
+}
+
+// deepMerge returns a new map with the values of both. over wins; nested maps are merged.
+func deepMerge(base, over map[string]any) map[string]any {
+	merged := make(map[string]any, len(base)+len(over))
+	maps.Copy(merged, base)
+	for key, v := range over {
+		inner, isMap := v.(map[string]any)
+		if below, both := merged[key].(map[string]any); isMap && both {
+			v = deepMerge(below, inner)
+		}
+		merged[key] = v
+	}
+	return merged
+}
