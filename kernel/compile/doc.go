@@ -5,7 +5,6 @@
 // reported at once, each with file, line and column ([yamldoc.Diagnostics]); warnings come back beside the plan.
 // docs/pipelines.md explains each key.
 //
-// Start with [Pipeline], [Stage] for a stage that runs alone, and [Roots] for the directories that are searched.
-// Inside, package yamldoc parses YAML, type object reads the keys of one map, and each part of the dialect has its
-// own file.
+// Start with [Pipeline], and [Stage] for a stage that runs alone. Package source finds the files and reads their
+// maps, package dialect has the table of all keys, package yamldoc parses YAML.
 package compile

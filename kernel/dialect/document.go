@@ -9,7 +9,7 @@ import (
 // FileStart is the location of faults of a whole file.
 var FileStart = yamldoc.Pos{Line: 1, Column: 1}
 
-// Parse returns the document's root object. It returns false and reports a fault if there is none.
+// Parse returns the document's root map. It returns false and reports a fault if there is none.
 func Parse(d yamldoc.Document, data []byte) (Map, bool) {
 	root, ok := d.Parse(data)
 	switch {

@@ -93,7 +93,7 @@ func (m Map) number(key string) (float64, Member) {
 	return n, v
 }
 
-// AtLeast is [object.number] with a lower bound.
+// AtLeast is [Map.number] with a lower bound.
 func (m Map) AtLeast(least float64, key string) (float64, Member) {
 	n, v := m.number(key)
 	if v.Node != nil && n < least {
@@ -257,7 +257,7 @@ func (m Map) Refuse(key, hint, why string) {
 	}
 }
 
-// AtMost is [object.count] with an upper bound.
+// AtMost is [Map.Count] with an upper bound.
 func (m Map) AtMost(most int, key string) (int, Member) {
 	n, at := m.Count(key)
 	if at.Node != nil && n > most {
@@ -308,7 +308,7 @@ func ReadChoice[W ~string](m Map, key string, schema *Object) W {
 	return W(choice)
 }
 
-// RefuseKeys is [object.refuse] for several keys.
+// RefuseKeys is [Map.Refuse] for several keys.
 func (m Map) RefuseKeys(keys []string, hint, why string) {
 	for _, key := range keys {
 		m.Refuse(key, hint, why)

@@ -27,7 +27,7 @@ func ReadInputs(m dialect.Map, s Scope) plan.Inputs {
 	return inputs
 }
 
-// withTexts returns the value with all scalars as text, as [object.text] reads them: the id 1 is "1".
+// withTexts returns the value with all scalars as text, as [dialect.Map.Text] reads them: the id 1 is "1".
 func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	c := *n
 	switch n.Kind {

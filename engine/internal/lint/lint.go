@@ -86,7 +86,7 @@ func (l Linter) Pipelines() []Target {
 	return all
 }
 
-// Stage checks the stage that a name stands for. The error is a [*compile.NotFoundError].
+// Stage checks the stage that a name stands for. The error is a [*source.NotFoundError].
 func (l Linter) Stage(name string) (Target, error) {
 	dir, err := l.Request.FindStage(name, "")
 	if err != nil {
@@ -95,7 +95,7 @@ func (l Linter) Stage(name string) (Target, error) {
 	return l.stage(dir), nil
 }
 
-// Pipeline checks the pipeline that a name or path stands for. The error is a [*compile.NotFoundError].
+// Pipeline checks the pipeline that a name or path stands for. The error is a [*source.NotFoundError].
 func (l Linter) Pipeline(name string) (Target, error) {
 	file, err := l.Request.FindPipeline(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l Linter) Pipeline(name string) (Target, error) {
 
 // File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a
 // pipeline. A word that is no file's may be the name of a pipeline or of a stage, shipped ones too. What is not there, or a
-// folder that holds no stage, is a [*compile.NotFoundError].
+// folder that holds no stage, is a [*source.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
 	if !filepath.IsAbs(file) {
