@@ -17,6 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
@@ -140,8 +141,8 @@ func (o RunOptions) runCount() int {
 	return o.Runs
 }
 
-func (e *Engine) roots() source.Roots {
-	return source.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
+func (e *Engine) roots() sources.Roots {
+	return sources.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
 }
 
 func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -24,7 +24,7 @@ func FindStage(project, engineRoot, name string) (file string, found bool) {
 	if err != nil {
 		return "", false
 	}
-	roots := source.Roots{Project: project, Engine: engineRoot}
+	roots := sources.Roots{Project: project, Engine: engineRoot}
 	dir, err := roots.FindStage(name, "")
 	if err != nil {
 		return "", false
@@ -98,7 +98,7 @@ func (e *Engine) Stage(ctx context.Context, name string) (*StageDetail, error) {
 }
 
 // newStageDetail compiles the stage in the first of the folders, which hides the others.
-func newStageDetail(l lint.Linter, dirs []source.StageDir) (StageDetail, Diagnostics) {
+func newStageDetail(l lint.Linter, dirs []sources.StageDir) (StageDetail, Diagnostics) {
 	req := l.Request
 	req.Catalog, req.Session = l.Catalog, dirs[0].Name
 	d := StageDetail{StageInfo: StageInfo{Name: dirs[0].Name, File: req.StageFile(dirs[0])}, Variables: []string{}}

@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -197,4 +197,4 @@ type Deliverable struct {
 type Diagnostics = yamldoc.Diagnostics
 
 // NotFoundError means that a pipeline or stage is in none of the searched places.
-type NotFoundError = source.NotFoundError
+type NotFoundError = sources.NotFoundError

@@ -7,13 +7,13 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // approvalHooks returns the hooks of supervised, of require_human_approval and of the flags like them: at most one
 // for each node. supervised asks after every node but the last, which is the node of exit_after if there is one.
-func (c *compiler) approvalHooks(m dialect.Map, list []source.Node, approvals []source.Approval) []plan.Hook {
+func (c *compiler) approvalHooks(m dialect.Map, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	supervised, at := m.Boolean("supervised"), m.Location(m.Get("supervised"))
 	exit, _ := m.Text("exit_after")
 	outermost := len(c.includeStack) == 1
@@ -27,7 +27,7 @@ func (c *compiler) approvalHooks(m dialect.Map, list []source.Node, approvals []
 		at.Warnf(yamldoc.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
 	}
 	last := len(list) - 1
-	if i := slices.IndexFunc(list, func(a source.Node) bool { return a.Id == exit && exit != "" }); i >= 0 {
+	if i := slices.IndexFunc(list, func(a sources.Node) bool { return a.ID == exit && exit != "" }); i >= 0 {
 		last = i
 	}
 	var hooks []plan.Hook
@@ -38,13 +38,13 @@ func (c *compiler) approvalHooks(m dialect.Map, list []source.Node, approvals []
 			nodeApproval.At.Warnf(yamldoc.CodeNoEffect, "", "require_human_approval: false has no effect on %s: the pipeline is supervised", a.Label)
 		}
 		switch {
-		case a.Id == "":
+		case a.ID == "":
 		case nodeApproval.Required:
-			hooks = append(hooks, approvalHook(a.Id, nodeApproval.At))
-		case outermost && slices.Contains(c.Overrides.Iterate, a.Id):
-			hooks = append(hooks, approvalHook(a.Id, c.externalLocation("--iterate")))
+			hooks = append(hooks, approvalHook(a.ID, nodeApproval.At))
+		case outermost && slices.Contains(c.Overrides.Iterate, a.ID):
+			hooks = append(hooks, approvalHook(a.ID, c.externalLocation("--iterate")))
 		case watched:
-			hooks = append(hooks, approvalHook(a.Id, at))
+			hooks = append(hooks, approvalHook(a.ID, at))
 		}
 	}
 	return hooks

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -25,17 +25,17 @@ type block struct {
 }
 
 // parallelNode compiles a parallel node.
-func (c *compiler) parallelNode(a source.Node, s source.Scope) *plan.Node {
+func (c *compiler) parallelNode(a sources.Node, s sources.Scope) *plan.Node {
 	c.hasBlocks = true
 	a.WarnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
 	a.CheckIgnored()
-	source.ReadRuns(a.Map)
+	sources.ReadRuns(a.Map)
 	a.WarnIgnored([]string{"inputs"}, "a parallel block", "write it on the stages or the providers of the block")
 	a.Refuse("artifact", "write it on the stages of the block", "each provider's stage makes its own")
 	a.Refuse("checks", "write them on the stages of the block", "they measure the work of a stage")
 	a.Refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
-	node := &plan.Node{ID: a.Id, Kind: plan.KindParallel, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Guardrails: source.ReadGuardrails(a.Map)}
-	source.ReadRequirements(a.Map, c.text).ApplyTo(node)
+	node := &plan.Node{ID: a.ID, Kind: plan.KindParallel, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Guardrails: sources.ReadGuardrails(a.Map)}
+	sources.ReadRequirements(a.Map, c.text).ApplyTo(node)
 	node.Description, _ = a.Text("description")
 	inner, ok := a.MapAt("parallel")
 	if !ok {
@@ -70,15 +70,15 @@ type blockProvider struct {
 }
 
 // blockProviders compiles the providers, each a name or a map. The plan keeps the form as written.
-func (c *compiler) blockProviders(b *block, s source.Scope) {
+func (c *compiler) blockProviders(b *block, s sources.Scope) {
 	first := map[string]dialect.Location{}
 	for i, item := range b.requiredItems("providers") {
-		p := b.provider(item, i, s.InBlock(source.ProviderScope))
+		p := b.provider(item, i, s.InBlock(sources.ProviderScope))
 		if p.Name == "" {
 			continue
 		}
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
-			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", source.Unquoted(p.Name))
+			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", sources.Unquoted(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
 		refuseCommandProvider(p.Name, p.nameAt)
@@ -107,11 +107,11 @@ func branchNameFault(id string) string {
 	if id == "-" {
 		return "is reserved"
 	}
-	return source.NameFault(id)
+	return sources.NameFault(id)
 }
 
 // provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
-func (b block) provider(n *yamldoc.Node, number int, s source.Scope) blockProvider {
+func (b block) provider(n *yamldoc.Node, number int, s sources.Scope) blockProvider {
 	var p blockProvider
 	what := fmt.Sprintf("provider %d of %s", number+1, b.Label)
 	switch n.Kind {
@@ -128,7 +128,7 @@ func (b block) provider(n *yamldoc.Node, number int, s source.Scope) blockProvid
 		p.Name, p.nameAt, p.idAt = m.RequiredText("name"), m.Location(m.Get("name")), m.Location(m.Get("as", "name"))
 		p.As, _ = m.Text("as")
 		p.Model, _ = m.Text("model")
-		p.Inputs, p.Object = source.ReadInputs(m, s), true
+		p.Inputs, p.Object = sources.ReadInputs(m, s), true
 	default:
 		b.WrongItem(n, what, "a name or a map")
 	}
@@ -136,16 +136,16 @@ func (b block) provider(n *yamldoc.Node, number int, s source.Scope) blockProvid
 }
 
 // blockStages compiles the stages of the block.
-func (c *compiler) blockStages(b *block, s source.Scope) {
-	var list []source.Node
+func (c *compiler) blockStages(b *block, s sources.Scope) {
+	var list []sources.Node
 	for i, item := range b.requiredItems("stages") {
 		if item.Kind != yamldoc.Map {
 			b.WrongItem(item, "a stage of "+b.Label, "a map")
 			continue
 		}
-		list = append(list, source.NewNode(b.Document, item, "stage", i, " of "+b.Label))
+		list = append(list, sources.NewNode(b.Document, item, "stage", i, " of "+b.Label))
 	}
-	source.CheckRepeated(list)
+	sources.CheckRepeated(list)
 	for _, a := range list {
 		if stage := c.blockStage(a, s.InBlock(a.Index)); stage != nil {
 			stage.Path = fmt.Sprintf("%d.%d", s.Node, a.Index)
@@ -156,7 +156,7 @@ func (c *compiler) blockStages(b *block, s source.Scope) {
 
 // blockStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
 // providers.
-func (c *compiler) blockStage(a source.Node, s source.Scope) *plan.Node {
+func (c *compiler) blockStage(a sources.Node, s sources.Scope) *plan.Node {
 	a.CheckCommon()
 	a.Refuse("provider", "name it under providers: of the block", "the block's providers run it")
 	a.Refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
@@ -166,7 +166,7 @@ func (c *compiler) blockStage(a source.Node, s source.Scope) *plan.Node {
 	if c.refuseWrapping(a) {
 		return nil
 	}
-	node := &plan.Node{ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.StagePolicy)}
+	node := &plan.Node{ID: a.ID, Kind: plan.KindStage, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.StagePolicy)}
 	if !a.Has("stage", "loop", "prompt") {
 		if !a.Has("parallel", "pipeline") {
 			a.ReportEmpty("add stage: or prompt:")

@@ -10,21 +10,21 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
 // It returns nil for no checks. s is nil for a node without a stage.
-func (c *compiler) checks(a source.Node, s *source.Stage) []plan.Check {
-	nodeChecks := source.ReadChecks(a.Map, a.Label)
+func (c *compiler) checks(a sources.Node, s *sources.Stage) []plan.Check {
+	nodeChecks := sources.ReadChecks(a.Map, a.Label)
 	merged := nodeChecks
 	if s != nil {
 		ids := map[string]bool{}
 		for _, m := range nodeChecks {
 			ids[m.Source("id")] = true
 		}
-		merged = slices.DeleteFunc(source.ReadChecks(s.Settings.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
+		merged = slices.DeleteFunc(sources.ReadChecks(s.Settings.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
 		merged = slices.Concat(merged, nodeChecks)
 	}
 	return c.compileChecks(merged)
@@ -41,7 +41,7 @@ func (c *compiler) compileChecks(all []dialect.Map) []plan.Check {
 	checks := make([]plan.Check, 0, len(all))
 	first := map[string]yamldoc.Pos{}
 	for _, m := range all {
-		check := source.ReadCheck(m)
+		check := sources.ReadCheck(m)
 		id := m.Location(m.Get("id")).Pos
 		if at, twice := first[check.ID]; twice && check.ID != "" {
 			m.Errorf(id, yamldoc.CodeRepeated, "give each check its own id", "check id %q is repeated, first in line %d", check.ID, at.Line)

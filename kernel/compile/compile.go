@@ -6,7 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -14,7 +14,7 @@ import (
 
 // Request is the input of a compilation.
 type Request struct {
-	source.Roots
+	sources.Roots
 	// File is the pipeline file. A relative path is relative to the project; a path of [Roots.FindPipeline] stays as
 	// it is. [Stage] ignores it.
 	File string
@@ -172,7 +172,7 @@ func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 }
 
 // CheckStage is [CheckPipeline] for a stage that runs alone.
-func CheckStage(req Request, dir source.StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
+func CheckStage(req Request, dir sources.StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	c.validateOnly = true
 	p := c.stageLoop(dir, loop)

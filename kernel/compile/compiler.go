@@ -11,7 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -21,7 +21,7 @@ import (
 type compiler struct {
 	Request
 	diagnostics yamldoc.Diagnostics
-	stages      map[source.StageDir]*source.Stage // nil for a stage with a broken file
+	stages      map[sources.StageDir]*sources.Stage // nil for a stage with a broken file
 	library     []string
 
 	// These are the values of the pipeline file that is being compiled.
@@ -41,7 +41,7 @@ type compiler struct {
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[source.StageDir]*source.Stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]dialect.Map{}, wrapsLocations: map[*plan.Wraps]dialect.Location{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[sources.StageDir]*sources.Stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]dialect.Map{}, wrapsLocations: map[*plan.Wraps]dialect.Location{}}
 }
 
 func (c *compiler) document(name string) yamldoc.Document {
@@ -82,9 +82,9 @@ func needsQueue(nodes []plan.Node) bool {
 
 // lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
 // not exist or is not usable.
-func (c *compiler) lookupStage(name string, at dialect.Location) *source.Stage {
+func (c *compiler) lookupStage(name string, at dialect.Location) *sources.Stage {
 	dir, err := c.FindStage(name, c.pipelineDir)
-	var missing *source.NotFoundError
+	var missing *sources.NotFoundError
 	if errors.As(err, &missing) {
 		at.Errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
@@ -93,7 +93,7 @@ func (c *compiler) lookupStage(name string, at dialect.Location) *source.Stage {
 }
 
 // cachedStage returns the stage in a directory; nil if it is not usable.
-func (c *compiler) cachedStage(dir source.StageDir) *source.Stage {
+func (c *compiler) cachedStage(dir sources.StageDir) *sources.Stage {
 	s, known := c.stages[dir]
 	if !known {
 		s = c.loadStage(dir)
@@ -103,7 +103,7 @@ func (c *compiler) cachedStage(dir source.StageDir) *source.Stage {
 }
 
 // loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
-func (c *compiler) loadStage(dir source.StageDir) *source.Stage {
+func (c *compiler) loadStage(dir sources.StageDir) *sources.Stage {
 	data, problem := c.readStageFile(dir)
 	d := c.document(c.StageFile(dir))
 	if problem != "" {
@@ -114,13 +114,13 @@ func (c *compiler) loadStage(dir source.StageDir) *source.Stage {
 	if !ok {
 		return nil
 	}
-	s := source.NewStage(dir, m, data)
+	s := sources.NewStage(dir, m, data)
 	s.CheckWraps()
-	s.Artifact = source.ReadArtifact(m, c.stageReader(dir))
+	s.Artifact = sources.ReadArtifact(m, c.stageReader(dir))
 	return s
 }
 
-func (c *compiler) readStageFile(dir source.StageDir) (data []byte, problem string) {
+func (c *compiler) readStageFile(dir sources.StageDir) (data []byte, problem string) {
 	if !dir.Library {
 		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}

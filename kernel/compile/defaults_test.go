@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -23,7 +23,7 @@ func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*comp
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(pipeline))
 	delay := 7.0
 	req := compile.Request{
-		Roots: source.Roots{Project: dir}, File: "p.yaml", Session: "s", Catalog: catalog{}, DefaultProvider: "claude",
+		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Catalog: catalog{}, DefaultProvider: "claude",
 		Defaults: compile.Defaults{
 			Provider: "openai", File: "config.yaml", At: yamldoc.Pos{Line: 2, Column: 3}, Delay: &delay,
 			Commands: map[string]string{"test": "settings", "lint": "settings"},

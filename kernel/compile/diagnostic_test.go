@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -34,7 +34,7 @@ func diagnose(t *testing.T, text string, stages map[string]string) []string {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(text))
 	result, err := compile.Pipeline(compile.Request{
-		Roots: source.Roots{Project: dir, Library: library(stages)}, File: "p.yaml", Session: "s",
+		Roots: sources.Roots{Project: dir, Library: library(stages)}, File: "p.yaml", Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
 	var found yamldoc.Diagnostics
@@ -327,7 +327,7 @@ func TestAliasBomb(t *testing.T) {
 }
 
 func TestUnreadableFile(t *testing.T) {
-	req := compile.Request{Roots: source.Roots{Project: t.TempDir()}, File: "gone.yaml", Catalog: catalog{}}
+	req := compile.Request{Roots: sources.Roots{Project: t.TempDir()}, File: "gone.yaml", Catalog: catalog{}}
 	_, err := compile.Pipeline(req)
 	want := yamldoc.Diagnostics{{File: "gone.yaml", Line: 1, Column: 1, Code: yamldoc.CodeRead, Message: "the file cannot be read: no such file or directory"}}
 	var got yamldoc.Diagnostics
@@ -346,7 +346,7 @@ func TestUnreadableFile(t *testing.T) {
 func TestOverridesAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, prompt: x}, {id: b, prompt: x}]\n"))
-	base := compile.Request{Roots: source.Roots{Project: dir, Library: library(nil)}, File: "p.yaml", Catalog: catalog{}}
+	base := compile.Request{Roots: sources.Roots{Project: dir, Library: library(nil)}, File: "p.yaml", Catalog: catalog{}}
 	tests := map[string]struct {
 		change func(*compile.Request)
 		want   string

@@ -5,6 +5,6 @@
 // reported at once, each with file, line and column ([yamldoc.Diagnostics]); warnings come back beside the plan.
 // docs/pipelines.md explains each key.
 //
-// Start with [Pipeline], and [Stage] for a stage that runs alone. Package source finds the files and reads their
+// Start with [Pipeline], and [Stage] for a stage that runs alone. Package sources finds the files and reads their
 // maps, package dialect has the table of all keys, package yamldoc parses YAML.
 package compile

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 const (
@@ -72,7 +72,7 @@ func compileExamples(t *testing.T, text string) {
 	}
 	for _, file := range pipelines {
 		result, err := compile.Pipeline(compile.Request{
-			Roots: source.Roots{Project: dir}, File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+			Roots: sources.Roots{Project: dir}, File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 		})
 		if err != nil {
 			t.Errorf("%s:\n%v", file, err)

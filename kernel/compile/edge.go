@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -23,7 +23,7 @@ type edge struct {
 
 // readTransitions reads the edges of a node, in the order of the file. whole is false if an edge is not readable; the
 // fault is reported.
-func readTransitions(a source.Node) (edges []edge, whole bool) {
+func readTransitions(a sources.Node) (edges []edge, whole bool) {
 	inner, ok := a.MapAt("transitions")
 	if !ok {
 		return nil, !a.Has("transitions")
@@ -59,7 +59,7 @@ func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
 		m.WrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.Text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+source.JoinOr(targets), "the edge for %s has no target", entry.Key)
+			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+sources.JoinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e

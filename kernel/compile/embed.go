@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -30,7 +30,7 @@ type include struct {
 }
 
 // embedNode compiles a node that embeds a pipeline.
-func (c *compiler) embedNode(a source.Node, s source.Scope) *plan.Node {
+func (c *compiler) embedNode(a sources.Node, s sources.Scope) *plan.Node {
 	a.WarnIgnored(ignoredOnPipelines, "a node that runs a pipeline", "write it in the pipeline")
 	a.CheckIgnored()
 	for _, key := range []string{"artifact", "checks", "steps"} {
@@ -40,7 +40,7 @@ func (c *compiler) embedNode(a source.Node, s source.Scope) *plan.Node {
 	if at.Node == nil {
 		return nil
 	}
-	wants, node := source.ReadRequirements(a.Map, c.text), c.pipelineNode(a, s, name, a.Location(at))
+	wants, node := sources.ReadRequirements(a.Map, c.text), c.pipelineNode(a, s, name, a.Location(at))
 	if node != nil {
 		wants.ApplyTo(node)
 	}
@@ -49,8 +49,8 @@ func (c *compiler) embedNode(a source.Node, s source.Scope) *plan.Node {
 
 // pipelineNode returns a node that embeds the named pipeline. It returns nil and reports a fault at a location if
 // the pipeline is not usable.
-func (c *compiler) pipelineNode(a source.Node, s source.Scope, name string, at dialect.Location) *plan.Node {
-	node := &plan.Node{ID: a.Id, Kind: plan.KindPipeline, Runs: 1, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Guardrails: source.ReadGuardrails(a.Map)}
+func (c *compiler) pipelineNode(a sources.Node, s sources.Scope, name string, at dialect.Location) *plan.Node {
+	node := &plan.Node{ID: a.ID, Kind: plan.KindPipeline, Runs: 1, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Guardrails: sources.ReadGuardrails(a.Map)}
 	node.Description, _ = a.Text("description")
 	if n, count := a.Count("runs"); count.Node != nil {
 		node.Runs = n
@@ -70,7 +70,7 @@ func (c *compiler) pipelineNode(a source.Node, s source.Scope, name string, at d
 // there is no usable one.
 func (c *compiler) embeddedPlan(name string, at dialect.Location) *plan.Plan {
 	file, err := c.FindPipelineBeside(name, c.pipelineDir)
-	var missing *source.NotFoundError
+	var missing *sources.NotFoundError
 	if errors.As(err, &missing) {
 		at.Errorf(yamldoc.CodePipeline, missing.Hint(), "unknown pipeline %q", name)
 		return nil

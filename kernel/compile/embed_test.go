@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // compileFiles compiles p.yaml of a directory with the pipeline files.
@@ -20,7 +20,7 @@ func compileFiles(t *testing.T, files map[string]string) (string, *compile.Resul
 		writeFile(t, filepath.Join(dir, name), []byte(text))
 	}
 	r, err := compile.Pipeline(compile.Request{
-		Roots: source.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
 	return dir, r, err
 }
@@ -79,7 +79,7 @@ func TestCircleThroughALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))
-	_, err := compile.Pipeline(compile.Request{Roots: source.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
+	_, err := compile.Pipeline(compile.Request{Roots: sources.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
 	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (remove one of these nodes)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

@@ -9,17 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // lookupRoots writes files to a directory with project/ and engine/.
-func lookupRoots(t *testing.T, files ...string) (dir string, roots source.Roots) {
+func lookupRoots(t *testing.T, files ...string) (dir string, roots sources.Roots) {
 	t.Helper()
 	dir = t.TempDir()
 	for _, f := range files {
 		writeFile(t, filepath.Join(dir, f), nil)
 	}
-	return dir, source.Roots{Project: filepath.Join(dir, "project"), Engine: filepath.Join(dir, "engine")}
+	return dir, sources.Roots{Project: filepath.Join(dir, "project"), Engine: filepath.Join(dir, "engine")}
 }
 
 func TestFindPipeline(t *testing.T) {
@@ -51,12 +51,12 @@ func TestFindPipeline(t *testing.T) {
 func TestPipelineNotFound(t *testing.T) {
 	dir, roots := lookupRoots(t, "project/.claude/pipelines/ideate.yaml", "engine/scripts/pipelines/refine.yaml", "engine/scripts/pipelines/README.md", "project/x/y")
 	_, err := roots.FindPipeline("ideat.yaml")
-	want := &source.NotFoundError{Kind: "pipeline", Name: "ideat.yaml", Nearest: "ideate", Searched: []string{
+	want := &sources.NotFoundError{Kind: "pipeline", Name: "ideat.yaml", Nearest: "ideate", Searched: []string{
 		"ideat.yaml", ".claude/pipelines/ideat.yaml", ".claude/pipelines/ideat.yaml.yaml",
 		dir + "/engine/scripts/pipelines/ideat.yaml", dir + "/engine/scripts/pipelines/ideat.yaml.yaml",
 		"scripts/pipelines/ideat.yaml", "scripts/pipelines/ideat.yaml.yaml",
 	}}
-	var got *source.NotFoundError
+	var got *sources.NotFoundError
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v", err)
 	}
@@ -96,7 +96,7 @@ func TestFindShippedPipeline(t *testing.T) {
 	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
 		t.Errorf("problem %q", problem)
 	}
-	if _, problem := (source.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program has no library" {
+	if _, problem := (sources.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program has no library" {
 		t.Errorf("problem %q", problem)
 	}
 	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {
@@ -104,7 +104,7 @@ func TestFindShippedPipeline(t *testing.T) {
 			t.Errorf("FindPipeline(%q) = %q", name, got)
 		}
 	}
-	var missing *source.NotFoundError
+	var missing *sources.NotFoundError
 	if _, err := roots.FindPipeline("agnet"); !errors.As(err, &missing) || missing.Nearest != "agent" || missing.Searched[len(missing.Searched)-1] != "the shipped pipelines" {
 		t.Errorf("error %+v", err)
 	}
@@ -123,7 +123,7 @@ func TestFindStage(t *testing.T) {
 		dir, roots := lookupRoots(t, files...)
 		roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
 		got, err := roots.FindStage("s", filepath.Join(dir, "flows"))
-		want := source.StageDir{Name: "s", Path: filepath.Join(dir, first)}
+		want := sources.StageDir{Name: "s", Path: filepath.Join(dir, first)}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("with %v: %v (-want +got):\n%s", files, err, diff)
 		}
@@ -131,7 +131,7 @@ func TestFindStage(t *testing.T) {
 	_, roots := lookupRoots(t)
 	roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
 	got, err := roots.FindStage("s", "")
-	if want := (source.StageDir{Name: "s", Path: "stages/s", Library: true}); err != nil || got != want {
+	if want := (sources.StageDir{Name: "s", Path: "stages/s", Library: true}); err != nil || got != want {
 		t.Errorf("in the library: %v, %v", got, err)
 	}
 }
@@ -141,10 +141,10 @@ func TestStageNotFound(t *testing.T) {
 	roots.Library = fstest.MapFS{"stages/tick/stage.yaml": {}}
 	roots.Engine = "."
 	_, err := roots.FindStage("rifine", "")
-	want := &source.NotFoundError{Kind: "stage", Name: "rifine", Nearest: "refine", Searched: []string{
+	want := &sources.NotFoundError{Kind: "stage", Name: "rifine", Nearest: "refine", Searched: []string{
 		".claude/stages/rifine/stage.yaml", "scripts/stages/rifine/stage.yaml", "the shipped stages",
 	}}
-	var got *source.NotFoundError
+	var got *sources.NotFoundError
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // U112, K37: an early end is checked like every other path through the nodes.
@@ -132,7 +132,7 @@ func TestArtifactThatIsReplaced(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, dir+"/p.yaml", []byte(text))
 			r, err := compile.Pipeline(compile.Request{
-				Roots: source.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, Overrides: tt.over,
+				Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, Overrides: tt.over,
 			})
 			if err != nil {
 				t.Fatal(err)

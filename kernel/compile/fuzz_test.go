@@ -15,7 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -55,7 +55,7 @@ func FuzzPipeline(f *testing.F) {
 			t.Fatal(err)
 		}
 		req := compile.Request{
-			Roots: source.Roots{Project: dir, Library: fstest.MapFS{
+			Roots: sources.Roots{Project: dir, Library: fstest.MapFS{
 				"stages/s/stage.yaml": {Data: stage}, "stages/s/prompt.md": {},
 			}},
 			File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},

@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
@@ -104,7 +104,7 @@ func compileGolden(t *testing.T, dir string, archive *txtar.Archive) []txtar.Fil
 func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, error) {
 	t.Helper()
 	req := compile.Request{
-		Roots:   source.Roots{Project: filepath.Join(dir, "project"), Library: os.DirFS(filepath.Join(dir, "library"))},
+		Roots:   sources.Roots{Project: filepath.Join(dir, "project"), Library: os.DirFS(filepath.Join(dir, "library"))},
 		Session: "demo", Now: time.Date(2026, 2, 3, 4, 5, 6, 7, time.FixedZone("", 3600)),
 		DefaultProvider: "claude", Catalog: catalog{},
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
@@ -21,13 +21,13 @@ const defaultQuestion = "Go on?"
 // hookCompiler compiles the hooks of one pipeline file.
 type hookCompiler struct {
 	*compiler
-	data    []byte        // content of the file
-	sources []source.Node // its nodes
+	data    []byte         // content of the file
+	sources []sources.Node // its nodes
 }
 
 // hooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
 // the nodes, by index.
-func (c *compiler) hooks(m dialect.Map, data []byte, list []source.Node, approvals []source.Approval) []plan.Hook {
+func (c *compiler) hooks(m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
 	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, approvals)...)
@@ -84,7 +84,7 @@ func (f hookCompiler) pointHooks(m dialect.Map, point plan.HookPoint, at yamldoc
 	case isSessionPoint(point) && len(f.includeStack) > 1:
 		m.Warnf(at, yamldoc.CodeNoEffect, "write it in the outermost pipeline", "%s has no effect in an embedded pipeline", point)
 		return nil
-	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a source.Node) bool { return a.Has("parallel") }):
+	case isProviderPoint(point) && !slices.ContainsFunc(f.sources, func(a sources.Node) bool { return a.Has("parallel") }):
 		m.Warnf(at, yamldoc.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
 	}
 	return hooks
@@ -144,7 +144,7 @@ func (f hookCompiler) condition(e dialect.Map) string {
 		return ""
 	}
 	_, err := condition.Parse(text)
-	source.CheckCondition(e, err, at, f.data)
+	sources.CheckCondition(e, err, at, f.data)
 	return text
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -43,18 +43,18 @@ func (f hookCompiler) hookStage(e dialect.Map, point plan.HookPoint) string {
 }
 
 // warnNeverCalled warns of a point that the node never reaches.
-func warnNeverCalled(m dialect.Map, at dialect.Member, point plan.HookPoint, a source.Node) {
+func warnNeverCalled(m dialect.Map, at dialect.Member, point plan.HookPoint, a sources.Node) {
 	switch {
 	case isProviderPoint(point) && !a.Has("parallel"):
-		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.Id)
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "", "%s is not called for node %q, which is not a parallel block", point, a.ID)
 	case !isStagePoint(point) && a.RunsPipeline():
-		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.Id)
+		m.Warnf(at.Pos, yamldoc.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.ID)
 	}
 }
 
 // findNode returns the node with an id; nil for none.
-func (f hookCompiler) findNode(id string) *source.Node {
-	i := slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == id })
+func (f hookCompiler) findNode(id string) *sources.Node {
+	i := slices.IndexFunc(f.sources, func(a sources.Node) bool { return a.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -64,13 +64,13 @@ func (f hookCompiler) findNode(id string) *source.Node {
 // stageIDs returns the ids of the nodes, and a map of the stages inside blocks to their blocks.
 func (f hookCompiler) stageIDs() (nodes []string, inside map[string]string) {
 	inside = map[string]string{}
-	for _, o := range source.Outlines(f.sources) {
-		nodes = append(nodes, o.Id)
+	for _, o := range sources.Outlines(f.sources) {
+		nodes = append(nodes, o.ID)
 		if o.Block == nil {
 			continue
 		}
 		for _, id := range o.Block.Stages {
-			inside[id] = o.Id
+			inside[id] = o.ID
 		}
 	}
 	return nodes, inside

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -44,16 +44,16 @@ func expand(project, pattern string) []string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(project, path)
 	}
-	if source.IsFile(path) {
+	if sources.IsFile(path) {
 		return []string{path}
 	}
 	if strings.ContainsAny(pattern, "*?[") {
 		matches, _ := filepath.Glob(path) // a malformed pattern matches nothing
-		return slices.DeleteFunc(matches, func(m string) bool { return !source.IsFile(m) })
+		return slices.DeleteFunc(matches, func(m string) bool { return !sources.IsFile(m) })
 	}
 	var files []string
 	_ = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && source.IsFile(file) && !entry.IsDir() {
+		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && sources.IsFile(file) && !entry.IsDir() {
 			files = append(files, file)
 		}
 		return nil // unreadable files are no inputs

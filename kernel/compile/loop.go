@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // stageLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
-func (c *compiler) stageLoop(dir source.StageDir, loop Loop) *plan.Plan {
+func (c *compiler) stageLoop(dir sources.StageDir, loop Loop) *plan.Plan {
 	s := c.loadStage(dir)
 	if s == nil {
 		return nil
@@ -32,7 +32,7 @@ func (c *compiler) stageLoop(dir source.StageDir, loop Loop) *plan.Plan {
 		Ref:         dir.Name,
 		Termination: c.loopTermination(s, loop),
 		Description: s.Description,
-		Provider:    c.provider(source.Settings{Map: s.Map}, s.Settings, source.Settings{}),
+		Provider:    c.provider(sources.Settings{Map: s.Map}, s.Settings, sources.Settings{}),
 		PromptPath:  c.findPrompt(s),
 		Context:     s.Context,
 		OutputPath:  s.OutputPath,
@@ -56,11 +56,11 @@ func (c *compiler) stageLoop(dir source.StageDir, loop Loop) *plan.Plan {
 }
 
 // checkSingleStage warns of keys and flags without effect on a stage that runs alone.
-func (c *compiler) checkSingleStage(s *source.Stage) {
+func (c *compiler) checkSingleStage(s *sources.Stage) {
 	switch {
 	case !s.Has("checks"):
 	case c.validateOnly:
-		c.compileChecks(source.ReadChecks(s.Settings.Map, "the stage"))
+		c.compileChecks(sources.ReadChecks(s.Settings.Map, "the stage"))
 	default:
 		s.Warnf(s.KeyPos("checks"), yamldoc.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
@@ -74,8 +74,8 @@ func (c *compiler) checkSingleStage(s *source.Stage) {
 
 // loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
 // loops have, is part of it.
-func (c *compiler) loopTermination(s *source.Stage, loop Loop) plan.Termination {
-	stageTermination := source.Termination{Values: maps.Clone(s.Termination.Values), TypeAt: s.Termination.TypeAt}
+func (c *compiler) loopTermination(s *sources.Stage, loop Loop) plan.Termination {
+	stageTermination := sources.Termination{Values: maps.Clone(s.Termination.Values), TypeAt: s.Termination.TypeAt}
 	delete(stageTermination.Values, "max")
 	delete(stageTermination.Values, "iterations")
 	if loop.Max < 0 {
@@ -85,11 +85,11 @@ func (c *compiler) loopTermination(s *source.Stage, loop Loop) plan.Termination 
 	if count == 0 {
 		count = DefaultLoopMax
 	}
-	t := source.MergeTermination(stageTermination, source.Termination{}, source.RunCount{Count: count})
+	t := sources.MergeTermination(stageTermination, sources.Termination{}, sources.RunCount{Count: count})
 	if s.CheckBefore {
 		t["check_before"] = true
 	}
-	c.checkTermination(t, stageTermination, source.Termination{})
+	c.checkTermination(t, stageTermination, sources.Termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
 		s.Termination.TypeAt.Errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
@@ -97,7 +97,7 @@ func (c *compiler) loopTermination(s *source.Stage, loop Loop) plan.Termination 
 }
 
 // singleStageArtifact returns the artifact of a stage that runs alone, without fields of checks.
-func (c *compiler) singleStageArtifact(s *source.Stage) *plan.Artifact {
+func (c *compiler) singleStageArtifact(s *sources.Stage) *plan.Artifact {
 	if s.Artifact.Artifact == nil || len(s.Artifact.KernelFields) == 0 {
 		return s.Artifact.Artifact
 	}

@@ -4,50 +4,50 @@ import (
 	"cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
-func (c *compiler) compileNode(a source.Node, s source.Scope, defaults source.Settings) (*plan.Node, source.Approval) {
+func (c *compiler) compileNode(a sources.Node, s sources.Scope, defaults sources.Settings) (*plan.Node, sources.Approval) {
 	a.CheckCommon()
 	if w, st, wraps := c.resolveWraps(a); wraps {
 		return c.wrapsNode(a, s, w, st)
 	}
 	if a.Has("wraps") { // has the wrong type
-		return nil, source.Approval{}
+		return nil, sources.Approval{}
 	}
 	switch a.Kind() {
 	case plan.KindStage:
 		return c.stageNode(a, s, defaults)
 	case plan.KindParallel:
-		return c.parallelNode(a, s), source.ReadApproval(a.Map)
+		return c.parallelNode(a, s), sources.ReadApproval(a.Map)
 	case plan.KindPipeline:
-		return c.embedNode(a, s), source.ReadApproval(a.Map)
+		return c.embedNode(a, s), sources.ReadApproval(a.Map)
 	default:
-		return nil, source.Approval{}
+		return nil, sources.Approval{}
 	}
 }
 
 // stageNode compiles a node that runs a stage or a prompt.
-func (c *compiler) stageNode(a source.Node, s source.Scope, defaults source.Settings) (*plan.Node, source.Approval) {
-	node := &plan.Node{ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Steps: a.Steps()}
+func (c *compiler) stageNode(a sources.Node, s sources.Scope, defaults sources.Settings) (*plan.Node, sources.Approval) {
+	node := &plan.Node{ID: a.ID, Kind: plan.KindStage, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Steps: a.Steps()}
 	nodeSettings, stage, ok := c.stageWork(node, a)
 	if !ok {
 		return nil, nodeSettings.Approval
 	}
 	node.Provider = c.provider(nodeSettings, stage.Settings, defaults)
-	source.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
+	sources.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
 	return node, nodeSettings.Approval.WithDefault(stage.Approval)
 }
 
 // stageWork sets the work of the node and returns the settings of the node and its stage. It returns false and
 // reports a fault if there is no usable stage.
-func (c *compiler) stageWork(node *plan.Node, a source.Node) (nodeSettings source.Settings, s source.Stage, ok bool) {
-	nodeSettings = source.ReadSettings(a.Map)
-	r := source.ReadRuns(a.Map)
+func (c *compiler) stageWork(node *plan.Node, a sources.Node) (nodeSettings sources.Settings, s sources.Stage, ok bool) {
+	nodeSettings = sources.ReadSettings(a.Map)
+	r := sources.ReadRuns(a.Map)
 	st, usable := c.nodeStage(a)
 	if !usable {
 		return nodeSettings, s, false
@@ -55,12 +55,12 @@ func (c *compiler) stageWork(node *plan.Node, a source.Node) (nodeSettings sourc
 	if st != nil {
 		s = *st
 	}
-	contract := source.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(s.Artifact)
+	contract := sources.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(s.Artifact)
 	node.Role = s.Role
 	node.Checks = c.checks(a, st)
 	node.Artifact = contract.Artifact
 	contract.CheckKernelFields(node.Checks)
-	node.Termination = source.MergeTermination(s.Termination, nodeSettings.Termination, r)
+	node.Termination = sources.MergeTermination(s.Termination, nodeSettings.Termination, r)
 	node.Description = cmp.Or(nodeSettings.Description, s.Description)
 	node.Context = cmp.Or(nodeSettings.Context, s.Context)
 	node.OutputPath = cmp.Or(nodeSettings.OutputPath, s.OutputPath)
@@ -74,7 +74,7 @@ func (c *compiler) stageWork(node *plan.Node, a source.Node) (nodeSettings sourc
 
 // nodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
 // usable.
-func (c *compiler) nodeStage(a source.Node) (s *source.Stage, usable bool) {
+func (c *compiler) nodeStage(a sources.Node) (s *sources.Stage, usable bool) {
 	name, at := a.Text("stage", "loop")
 	if at.Node == nil {
 		return nil, a.Has("prompt")
@@ -84,7 +84,7 @@ func (c *compiler) nodeStage(a source.Node) (s *source.Stage, usable bool) {
 }
 
 // setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage.
-func (c *compiler) setPrompt(node *plan.Node, a source.Node, s *source.Stage) {
+func (c *compiler) setPrompt(node *plan.Node, a sources.Node, s *sources.Stage) {
 	node.Prompt, _ = a.Text("prompt")
 	if s == nil {
 		return
@@ -96,18 +96,18 @@ func (c *compiler) setPrompt(node *plan.Node, a source.Node, s *source.Stage) {
 }
 
 // checkTermination reports an unknown strategy at the location of its name.
-func (c *compiler) checkTermination(t plan.Termination, stage, node source.Termination) {
+func (c *compiler) checkTermination(t plan.Termination, stage, node sources.Termination) {
 	at := stage.TypeAt
 	if _, named := node.Values["type"]; named {
 		at = node.TypeAt
 	}
 	if name := t.Type(); !c.Catalog.Termination(name) && at.Diagnostics != nil {
-		at.Errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", source.Unquoted(name))
+		at.Errorf(yamldoc.CodeTermination, c.missingHint(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", sources.Unquoted(name))
 	}
 }
 
 // checkChecksTermination checks a node that ends when its checks pass: it needs checks and a maximum.
-func checkChecksTermination(a source.Node, node *plan.Node, stage, own source.Termination) {
+func checkChecksTermination(a sources.Node, node *plan.Node, stage, own sources.Termination) {
 	if node.Termination.Type() != plan.TypeChecks {
 		return
 	}
@@ -116,7 +116,7 @@ func checkChecksTermination(a source.Node, node *plan.Node, stage, own source.Te
 		at = own.TypeAt
 	}
 	bounded := a.Has("runs")
-	for _, side := range []source.Termination{stage, own} {
+	for _, side := range []sources.Termination{stage, own} {
 		for _, key := range []string{"max", "iterations"} {
 			_, isSet := side.Values[key]
 			bounded = bounded || isSet

@@ -15,7 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 var parityDir = flag.String("parity-dir", "", "folder of the recorded corpus: corpus-bash/ and cases/")
@@ -73,7 +73,7 @@ func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 		t.Fatal(err)
 	}
 	got, err := compile.Pipeline(compile.Request{
-		Roots: source.Roots{Project: project, Engine: project}, File: recorded.Source.Path, Session: recorded.Session.Name,
+		Roots: sources.Roots{Project: project, Engine: project}, File: recorded.Source.Path, Session: recorded.Session.Name,
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestParityErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = compile.Pipeline(compile.Request{
-			Roots: source.Roots{Project: project}, File: "scripts/pipelines/" + name + ".yaml", Session: name,
+			Roots: sources.Roots{Project: project}, File: "scripts/pipelines/" + name + ".yaml", Session: name,
 			Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 		})
 		if err == nil || !strings.Contains(err.Error(), "unknown stage") {

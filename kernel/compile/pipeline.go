@@ -6,7 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // pipeline compiles the outermost pipeline file.
@@ -47,7 +47,7 @@ func (c *compiler) mergeCommands(pipeline map[string]string) map[string]string {
 // there is no plan; the faults are reported.
 func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.Plan {
 	outer, outerText := c.pipelineDir, c.text
-	c.pipelineDir, c.text, c.includeStack = source.PipelineFolder(file), data, append(c.includeStack, include{realPath(file), c.Display(file)})
+	c.pipelineDir, c.text, c.includeStack = sources.PipelineFolder(file), data, append(c.includeStack, include{realPath(file), c.Display(file)})
 	defer func() {
 		c.pipelineDir, c.text, c.includeStack = outer, outerText, c.includeStack[:len(c.includeStack)-1]
 	}()
@@ -61,24 +61,24 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 	p.Pipeline.Description, _ = m.Text("description")
 	p.Pipeline.Commands = m.Texts("commands")
 	p.Pipeline.ExitAfter, _ = m.Text("exit_after")
-	p.Pipeline.Policy = source.ReadPolicy(m, source.PipelinePolicy)
+	p.Pipeline.Policy = sources.ReadPolicy(m, sources.PipelinePolicy)
 	outerMode := c.mode
 	defer func() { c.mode = outerMode }()
 	if p.Pipeline.Policy != nil {
 		c.mode = plan.StricterMode(c.mode, p.Pipeline.Policy.Mode)
 	}
-	p.Pipeline.Guardrails = source.RunLimit(m, source.ReadGuardrails(m), p.Pipeline.Policy)
-	p.Dependencies.Tmux = !source.DeniesTmuxIn(m)
+	p.Pipeline.Guardrails = sources.RunLimit(m, sources.ReadGuardrails(m), p.Pipeline.Policy)
+	p.Dependencies.Tmux = !sources.DeniesTmuxIn(m)
 	patterns := readInitialPatterns(m)
 	for _, pattern := range patterns {
 		p.Pipeline.Inputs = append(p.Pipeline.Inputs, pattern.text)
 	}
 	p.Session.Inputs = c.initialInputs(append(patterns, more...))
-	list := source.ReadNodes(m)
-	source.CheckShares(m, list)
+	list := sources.ReadNodes(m)
+	sources.CheckShares(m, list)
 	f := newGraph(c, m, list)
-	var approvals []source.Approval
-	p.Nodes, approvals = c.compileNodes(f, source.ReadDefaults(m))
+	var approvals []sources.Approval
+	p.Nodes, approvals = c.compileNodes(f, sources.ReadDefaults(m))
 	f.check(p)
 	p.Pipeline.Hooks = c.hooks(m, data, list, approvals)
 	if !c.checkNodeCount(p, m) {
@@ -88,12 +88,12 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 }
 
 // compileNodes compiles the nodes in order and adds them to the graph. approvals are those of the nodes, by index.
-func (c *compiler) compileNodes(f *graph, defaults source.Settings) (nodes []plan.Node, approvals []source.Approval) {
-	nodes, approvals = []plan.Node{}, make([]source.Approval, len(f.sources))
-	list := source.Outlines(f.sources)
+func (c *compiler) compileNodes(f *graph, defaults sources.Settings) (nodes []plan.Node, approvals []sources.Approval) {
+	nodes, approvals = []plan.Node{}, make([]sources.Approval, len(f.sources))
+	list := sources.Outlines(f.sources)
 	for i, a := range f.sources {
 		var node *plan.Node
-		if node, approvals[i] = c.compileNode(a, source.Scope{Nodes: list, Node: i}, defaults); node != nil {
+		if node, approvals[i] = c.compileNode(a, sources.Scope{Nodes: list, Node: i}, defaults); node != nil {
 			node.Path, node.Transitions = strconv.Itoa(i), planEdges(f.edges[i])
 			nodes = append(nodes, *node)
 			f.nodes[i] = node

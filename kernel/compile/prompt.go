@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -15,7 +15,7 @@ var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
 // findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none;
 // another file than the named one is a warning.
-func (c *compiler) findPrompt(s *source.Stage) string {
+func (c *compiler) findPrompt(s *sources.Stage) string {
 	if s.PromptPath != "" {
 		return s.PromptPath
 	}
@@ -57,12 +57,12 @@ func promptFiles(prompt string) []string {
 
 // stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of the library must
 // be inside its stage, and is added to the stages to copy.
-func (c *compiler) stagePath(dir source.StageDir, file string) string {
+func (c *compiler) stagePath(dir sources.StageDir, file string) string {
 	absolute := file
 	switch {
 	case filepath.IsAbs(file):
 	case dir.Library:
-		if file = path.Join(dir.Path, file); !strings.HasPrefix(file, dir.Path+"/") || !source.IsLibraryFile(c.Library, file) {
+		if file = path.Join(dir.Path, file); !strings.HasPrefix(file, dir.Path+"/") || !sources.IsLibraryFile(c.Library, file) {
 			return ""
 		}
 		c.library = append(c.library, dir.Path)
@@ -70,7 +70,7 @@ func (c *compiler) stagePath(dir source.StageDir, file string) string {
 	default:
 		absolute = filepath.Join(dir.Path, file)
 	}
-	if !source.IsFile(absolute) {
+	if !sources.IsFile(absolute) {
 		return ""
 	}
 	return c.Display(absolute)
@@ -93,16 +93,16 @@ func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem strin
 }
 
 // stageReader returns the fileReader for the directory of a stage.
-func (c *compiler) stageReader(dir source.StageDir) source.FileReader {
+func (c *compiler) stageReader(dir sources.StageDir) sources.FileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {
 			return c.readFrom(dir.Path, name)
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, source.LibraryPrefix + file, "the file is outside of the stage"
+			return nil, sources.LibraryPrefix + file, "the file is outside of the stage"
 		}
 		data, problem = c.ReadLibrary(file)
-		return data, source.LibraryPrefix + file, problem
+		return data, sources.LibraryPrefix + file, problem
 	}
 }

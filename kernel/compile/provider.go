@@ -6,7 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -20,7 +20,7 @@ type providerChoice struct {
 
 // provider resolves the provider and model of a node. The order is: command line, environment, node, stage,
 // defaults of the pipeline, configuration files.
-func (c *compiler) provider(node, stage, defaults source.Settings) *plan.Provider {
+func (c *compiler) provider(node, stage, defaults sources.Settings) *plan.Provider {
 	chosen := c.providerFromFiles(node, stage, defaults)
 	chosen = c.overrideProvider(chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
 	chosen = c.overrideProvider(chosen, providerChoice{c.Overrides.Provider, c.Overrides.Model, c.externalLocation("--provider")})
@@ -38,16 +38,16 @@ func (c *compiler) provider(node, stage, defaults source.Settings) *plan.Provide
 	case chosen.provider == "":
 		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+dialect.DidYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
-		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", source.Unquoted(chosen.provider))
+		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", sources.Unquoted(chosen.provider))
 	}
 	return nil
 }
 
 // providerFromFiles returns the choice of the files. As in the Bash engine, a node or stage with a provider but no
 // model gets the provider's default model, not that of the pipeline.
-func (c *compiler) providerFromFiles(node, stage, defaults source.Settings) providerChoice {
+func (c *compiler) providerFromFiles(node, stage, defaults sources.Settings) providerChoice {
 	chosen := providerChoice{model: cmp.Or(node.Model, stage.Model)}
-	for _, s := range []source.Settings{node, stage, defaults} {
+	for _, s := range []sources.Settings{node, stage, defaults} {
 		if s.Provider != "" {
 			chosen.provider, chosen.at = s.Provider, s.ProviderAt
 			break
@@ -67,7 +67,7 @@ func (c *compiler) providerFromFiles(node, stage, defaults source.Settings) prov
 
 // checkMismatch warns of a node that changes its stage's provider but not the model beside it. The model goes to
 // the new provider, as in the Bash engine.
-func (c *compiler) checkMismatch(chosen providerChoice, node, stage source.Settings) {
+func (c *compiler) checkMismatch(chosen providerChoice, node, stage sources.Settings) {
 	changed := node.Provider != "" && stage.Provider != "" && c.canonicalProvider(node.Provider) != c.canonicalProvider(stage.Provider)
 	if changed && node.Model == "" && stage.Model != "" && chosen.at == node.ProviderAt && chosen.model == stage.Model {
 		node.ProviderAt.Warnf(yamldoc.CodeMismatch, "name the model beside the provider",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // U140, U141: faults of requires and skip_when.
@@ -104,7 +104,7 @@ func TestContractOfAStage(t *testing.T) {
 	writeFile(t, dir+"/p.yaml", []byte(file("nodes:", "- {id: spec, stage: s}",
 		"- {id: own, stage: s, requires: {spec: [e], $input: [f]}, skip_when: a == 2, artifact: {carry: [b], heal: 0, max_bytes: 32000000}}")))
 	req := compile.Request{
-		Roots: source.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Roots: sources.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil || len(r.Warnings) > 0 {
@@ -152,7 +152,7 @@ func TestSchemaOfAShippedStage(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, dir+"/p.yaml", []byte(file("nodes: [{id: a, stage: s}]")))
 			_, err := compile.Pipeline(compile.Request{
-				Roots: source.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+				Roots: sources.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 			})
 			got := []string{}
 			if err != nil {

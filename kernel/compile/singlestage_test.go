@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // The plan of a stage that runs alone keeps the alias of its provider, which events of loops had in the Bash
@@ -18,7 +18,7 @@ func TestProviderByAnotherName(t *testing.T) {
 	writeFile(t, filepath.Join(dir, ".claude/stages/tick/stage.yaml"), []byte("name: tick\nprovider: claude-code\n"))
 	writeFile(t, filepath.Join(dir, ".claude/stages/tick/prompt.md"), nil)
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, stage: tick}]\n"))
-	req := compile.Request{Roots: source.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
+	req := compile.Request{Roots: sources.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
 	for _, tt := range []struct {
 		flag string
 		want plan.Provider

@@ -7,29 +7,29 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // graph holds the nodes of one pipeline file and their edges.
 type graph struct {
 	*compiler
-	dialect.Map               // of the file
-	sources     []source.Node // the nodes as written
-	nodes       []*plan.Node  // the compiled nodes; nil for one with faults
-	edges       [][]edge      // edges of each node
-	complete    bool          // all edges are valid and have a target
+	dialect.Map                // of the file
+	sources     []sources.Node // the nodes as written
+	nodes       []*plan.Node   // the compiled nodes; nil for one with faults
+	edges       [][]edge       // edges of each node
+	complete    bool           // all edges are valid and have a target
 }
 
 // newGraph reads the edges of the nodes.
-func newGraph(c *compiler, m dialect.Map, list []source.Node) *graph {
+func newGraph(c *compiler, m dialect.Map, list []sources.Node) *graph {
 	f := &graph{compiler: c, Map: m, sources: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), complete: true}
-	ids := source.NodeIDs(list)
+	ids := sources.NodeIDs(list)
 	f.complete = len(ids) == len(list)
 	for i, a := range list {
 		edges, whole := readTransitions(a)
 		for _, e := range edges {
-			whole = e.checkTarget(slices.Index(ids, a.Id), ids) && whole
+			whole = e.checkTarget(slices.Index(ids, a.ID), ids) && whole
 		}
 		f.edges[i], f.complete = edges, f.complete && whole
 	}
@@ -75,12 +75,12 @@ func (f *graph) check(p *plan.Plan) {
 
 // position returns the index of the node with an id; -1 for none.
 func (f *graph) position(id string) int {
-	return slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == id && id != "" })
+	return slices.IndexFunc(f.sources, func(a sources.Node) bool { return a.ID == id && id != "" })
 }
 
 // checkExit reports an exit_after without a node.
 func (f *graph) checkExit(id string) {
-	if ids := source.NodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
+	if ids := sources.NodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
 		f.Location(f.Get("exit_after")).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, ids), "exit_after names unknown node %q", id)
 	}
 }
@@ -98,7 +98,7 @@ func (f *graph) end() int { return len(f.sources) }
 // successors returns the indexes that node i leads to, [graph.end] for the end. A skipped node follows its edge
 // for skip; an exit node that succeeds leads to the end.
 func (f *graph) successors(i int, t traversal) []int {
-	skipped, exits := slices.Contains(t.skip, f.sources[i].Id), i == t.exit
+	skipped, exits := slices.Contains(t.skip, f.sources[i].ID), i == t.exit
 	explicit, natural := false, plan.OutcomeSuccess
 	if skipped {
 		natural = plan.OutcomeSkip
@@ -156,7 +156,7 @@ func (f *graph) checkReached(t traversal) bool {
 	for i, a := range f.sources {
 		if from[i] < 0 {
 			fine = false
-			a.IdAt.Errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.Id)
+			a.IDAt.Errorf(yamldoc.CodeFlow, "let an edge lead to it, or remove it", "node %q is never reached: no edge leads to it", a.ID)
 		}
 	}
 	if from[f.end()] < 0 {
@@ -192,7 +192,7 @@ func (f *graph) checkRequired(t traversal, at *dialect.Location) (fine bool) {
 func (f *graph) pathText(from []int, t traversal) string {
 	names := []string{plan.ToDone}
 	for i := from[f.end()]; ; i = from[i] {
-		names = append(names, f.sources[i].Id)
+		names = append(names, f.sources[i].ID)
 		if i == t.start {
 			break
 		}
@@ -209,7 +209,7 @@ func (f *graph) checkSteps() {
 		}
 		inner, _ := f.sources[i].Peek("steps")
 		at, from := inner.Location(inner.Get("from")), n.Steps.From
-		source := slices.IndexFunc(f.sources, func(a source.Node) bool { return a.Id == from })
+		source := slices.IndexFunc(f.sources, func(a sources.Node) bool { return a.ID == from })
 		switch {
 		case source < 0:
 			at.Errorf(yamldoc.CodeSteps, dialect.DidYouMean(from, f.artifactNodes(i)), "steps.from names unknown node %q", from)
@@ -234,7 +234,7 @@ func (f *graph) artifactNodes(i int) []string {
 
 // checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
 func (f *graph) checkRequires() {
-	ids := source.NodeIDs(f.sources)
+	ids := sources.NodeIDs(f.sources)
 	for i, a := range f.sources {
 		inner, ok := a.Peek("requires")
 		if !ok {
@@ -248,7 +248,7 @@ func (f *graph) checkRequires() {
 				inner.Errorf(e.KeyPos, yamldoc.CodeNode, dialect.DidYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
 			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
 			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.Id)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.ID)
 			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
 				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
 			}

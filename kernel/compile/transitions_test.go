@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // file returns a pipeline with the lines after its name.
@@ -176,7 +176,7 @@ func compilePlan(t *testing.T, text string, over compile.Overrides, others map[s
 		writeFile(t, filepath.Join(dir, name), []byte(text))
 	}
 	r, err := compile.Pipeline(compile.Request{
-		Roots: source.Roots{Project: dir, Library: library(nil)}, File: "p.yaml", Session: "s",
+		Roots: sources.Roots{Project: dir, Library: library(nil)}, File: "p.yaml", Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, Overrides: over,
 	})
 	if err != nil {
@@ -221,7 +221,7 @@ func TestOptionalChecks(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(file("commands: {test: make, lint: x}", "nodes:",
 		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test}', optional: true}, {id: b, type: command, run: 'time ${COMMANDS.build}', optional: true}, {id: l, type: command, run: '${COMMANDS.lint}', optional: true}]}")))
 	r, err := compile.Pipeline(compile.Request{
-		Roots: source.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 		Overrides: compile.Overrides{Commands: map[string]string{"lint": " "}}, // a blank value of the command line removes a command
 	})
 	if err != nil {
@@ -300,7 +300,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 		files["stages/"+name+"/prompt.md"] = &fstest.MapFile{}
 	}
 	req := compile.Request{
-		Roots: source.Roots{Project: t.TempDir(), Library: files}, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Roots: sources.Roots{Project: t.TempDir(), Library: files}, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
 	r, err := compile.Stage(req, compile.Loop{Stage: "s"})
 	if err != nil {

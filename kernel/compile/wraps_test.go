@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -81,7 +81,7 @@ func TestWrapsDiagnostics(t *testing.T) {
 // A stage with wraps has no input if it runs alone. A validation accepts it.
 func TestWrappingStageAlone(t *testing.T) {
 	req := compile.Request{
-		Roots:   source.Roots{Project: t.TempDir(), Library: library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"})},
+		Roots:   sources.Roots{Project: t.TempDir(), Library: library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"})},
 		Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
 	_, err := compile.Stage(req, compile.Loop{Stage: "good"})

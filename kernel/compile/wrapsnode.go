@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -15,8 +15,8 @@ import (
 
 // resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. ok is false without
 // wraps. It reports no faults of the stage's name: the compilation of the node does.
-func (c *compiler) resolveWraps(a source.Node) (w source.Wraps, st *source.Stage, ok bool) {
-	w = source.ReadWraps(a.Map)
+func (c *compiler) resolveWraps(a sources.Node) (w sources.Wraps, st *sources.Stage, ok bool) {
+	w = sources.ReadWraps(a.Map)
 	if name := a.Get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
 		if dir, err := c.FindStage(dialect.TrimNewlines(name.Source), c.pipelineDir); err == nil {
 			st = c.cachedStage(dir)
@@ -30,13 +30,13 @@ func (c *compiler) resolveWraps(a source.Node) (w source.Wraps, st *source.Stage
 
 // wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
 // reported.
-func (c *compiler) wrapsNode(a source.Node, s source.Scope, w source.Wraps, st *source.Stage) (*plan.Node, source.Approval) {
-	nodeSettings := source.ReadSettings(a.Map)
+func (c *compiler) wrapsNode(a sources.Node, s sources.Scope, w sources.Wraps, st *sources.Stage) (*plan.Node, sources.Approval) {
+	nodeSettings := sources.ReadSettings(a.Map)
 	if st == nil && a.Has("stage", "loop") {
 		c.nodeStage(a) // reports the fault
 		return nil, nodeSettings.Approval
 	}
-	var stage source.Stage
+	var stage sources.Stage
 	if st != nil {
 		stage = *st
 	}
@@ -50,8 +50,8 @@ func (c *compiler) wrapsNode(a source.Node, s source.Scope, w source.Wraps, st *
 	node.Guardrails = cmp.Or(nodeSettings.Guardrails, stage.Guardrails)
 	node.Wraps = toPlan(w, c)
 	node.Commands, node.Role = stage.Commands, stage.Role
-	source.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
-	contract := source.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(stage.Artifact)
+	sources.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
+	contract := sources.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(stage.Artifact)
 	node.Checks = c.checks(a, st)
 	contract.CheckKernelFields(node.Checks)
 	node.Artifact = wrapsArtifact(contract.Artifact)
@@ -63,7 +63,7 @@ func (c *compiler) wrapsNode(a source.Node, s source.Scope, w source.Wraps, st *
 }
 
 // wrappedNode returns the node of the wrapped target.
-func (c *compiler) wrappedNode(a source.Node, s source.Scope, w source.Wraps) *plan.Node {
+func (c *compiler) wrappedNode(a sources.Node, s sources.Scope, w sources.Wraps) *plan.Node {
 	switch {
 	case w.Pipeline != "":
 		return c.pipelineNode(a, s, w.Pipeline, w.PipelineAt)
@@ -75,13 +75,13 @@ func (c *compiler) wrappedNode(a source.Node, s source.Scope, w source.Wraps) *p
 		w.RunAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, plan.ProviderCommand, c.Catalog.Providers()), "wraps needs the provider %q, which no plugin has", plan.ProviderCommand)
 	}
 	return &plan.Node{
-		ID: a.Id, Kind: plan.KindStage, Inputs: source.ReadInputs(a.Map, s), Policy: source.ReadPolicy(a.Map, source.NodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
+		ID: a.ID, Kind: plan.KindStage, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Provider: &plan.Provider{Type: plan.ProviderCommand},
 		Termination: plan.Termination{"type": plan.TypeFixed, "max": 1},
 	}
 }
 
 // toPlan returns the plan's form of the wraps.
-func toPlan(w source.Wraps, c *compiler) *plan.Wraps {
+func toPlan(w sources.Wraps, c *compiler) *plan.Wraps {
 	p := &plan.Wraps{Run: w.Run, Inputs: w.Inputs, Outputs: w.Outputs, Defaults: w.Defaults}
 	if w.Run != "" && w.Dir.Path != "" {
 		p.Dir = c.stagePlanDir(w.Dir)
@@ -90,7 +90,7 @@ func toPlan(w source.Wraps, c *compiler) *plan.Wraps {
 }
 
 // stagePlanDir returns the plan's path of a stage directory. A shipped stage is added to the stages to copy.
-func (c *compiler) stagePlanDir(dir source.StageDir) string {
+func (c *compiler) stagePlanDir(dir sources.StageDir) string {
 	if !dir.Library {
 		return c.Display(dir.Path)
 	}
@@ -110,7 +110,7 @@ func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 }
 
 // refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
-func (c *compiler) refuseWrapping(a source.Node) bool {
+func (c *compiler) refuseWrapping(a sources.Node) bool {
 	_, _, ok := c.resolveWraps(a)
 	if ok {
 		at := a.Location(a.Get("wraps", "stage", "loop"))
@@ -121,15 +121,15 @@ func (c *compiler) refuseWrapping(a source.Node) bool {
 
 // singleStageWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
 // run gets a node without a pipeline.
-func (c *compiler) singleStageWraps(s *source.Stage) *plan.Plan {
+func (c *compiler) singleStageWraps(s *sources.Stage) *plan.Plan {
 	if !c.validateOnly {
 		s.Errorf(s.KeyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.Dir.Name),
 			"stage %q wraps %s, and cannot run alone", s.Dir.Name, s.Wraps.Describe())
 		return nil
 	}
 	p := c.newPlan(s.File, s.Data)
-	a := source.Node{Map: s.Map, Noun: "stage", Id: s.Dir.Name}
-	node := c.wrappedNode(source.Node{Map: s.Nested(&yamldoc.Node{Kind: yamldoc.Map}, a.Label), Id: a.Id}, source.Scope{}, s.Wraps)
+	a := sources.Node{Map: s.Map, Noun: "stage", ID: s.Dir.Name}
+	node := c.wrappedNode(sources.Node{Map: s.Nested(&yamldoc.Node{Kind: yamldoc.Map}, a.Label), ID: a.ID}, sources.Scope{}, s.Wraps)
 	if node == nil {
 		return nil
 	}

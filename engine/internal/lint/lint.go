@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -58,7 +58,7 @@ type Linter struct {
 func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
 
 // own are the places of the user's files.
-func (l Linter) own() source.Roots {
+func (l Linter) own() sources.Roots {
 	roots := l.Request.Roots
 	roots.Library = nil
 	return roots
@@ -86,7 +86,7 @@ func (l Linter) Pipelines() []Target {
 	return all
 }
 
-// Stage checks the stage that a name stands for. The error is a [*source.NotFoundError].
+// Stage checks the stage that a name stands for. The error is a [*sources.NotFoundError].
 func (l Linter) Stage(name string) (Target, error) {
 	dir, err := l.Request.FindStage(name, "")
 	if err != nil {
@@ -95,7 +95,7 @@ func (l Linter) Stage(name string) (Target, error) {
 	return l.stage(dir), nil
 }
 
-// Pipeline checks the pipeline that a name or path stands for. The error is a [*source.NotFoundError].
+// Pipeline checks the pipeline that a name or path stands for. The error is a [*sources.NotFoundError].
 func (l Linter) Pipeline(name string) (Target, error) {
 	file, err := l.Request.FindPipeline(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l Linter) Pipeline(name string) (Target, error) {
 
 // File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a
 // pipeline. A word that is no file's may be the name of a pipeline or of a stage, shipped ones too. What is not there, or a
-// folder that holds no stage, is a [*source.NotFoundError].
+// folder that holds no stage, is a [*sources.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
 	if !filepath.IsAbs(file) {
@@ -119,11 +119,11 @@ func (l Linter) File(path string) (Target, error) {
 		if t, found := l.named(path); found {
 			return t, nil
 		}
-		return Target{}, &source.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
+		return Target{}, &sources.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
 	}
 	if filepath.Base(file) == "stage.yaml" {
 		dir := filepath.Dir(file)
-		return l.stage(source.StageDir{Name: filepath.Base(dir), Path: dir}), nil
+		return l.stage(sources.StageDir{Name: filepath.Base(dir), Path: dir}), nil
 	}
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 // components are two providers and three strategies.
@@ -57,7 +57,7 @@ func project(t *testing.T, files map[string]string) lint.Linter {
 		"stages/shipped/prompt.md":  {Data: []byte("do ${THIS}\n")},
 	}
 	return lint.Linter{
-		Request: compile.Request{Roots: source.Roots{Project: dir, Library: library}, DefaultProvider: "free"},
+		Request: compile.Request{Roots: sources.Roots{Project: dir, Library: library}, DefaultProvider: "free"},
 		Catalog: components{},
 	}
 }
@@ -206,13 +206,13 @@ func TestFile(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"nowhere.yaml", "elsewhere"} {
-		var missing *source.NotFoundError
+		var missing *sources.NotFoundError
 		if _, err := l.File(path); !errors.As(err, &missing) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for _, check := range []func(string) (lint.Target, error){l.Stage, l.Pipeline} {
-		var missing *source.NotFoundError
+		var missing *sources.NotFoundError
 		if _, err := check("nothing"); !errors.As(err, &missing) {
 			t.Errorf("nothing: %v", err)
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // stage checks the stage in a folder.
-func (l Linter) stage(dir source.StageDir) Target {
+func (l Linter) stage(dir sources.StageDir) Target {
 	file := path.Join(l.Request.Display(dir.Path), "stage.yaml")
 	if dir.Library {
 		file = "library:" + path.Join(dir.Path, "stage.yaml")
@@ -45,7 +45,7 @@ func (l Linter) request(name string) compile.Request {
 }
 
 // read is the content of a stage.yaml; what cannot be read the compiler has reported.
-func (l Linter) read(dir source.StageDir) []byte {
+func (l Linter) read(dir sources.StageDir) []byte {
 	if dir.Library {
 		data, _ := fs.ReadFile(l.Request.Library, path.Join(dir.Path, "stage.yaml"))
 		return data

@@ -22,7 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
-	"github.com/dodo-digital/agent-pipelines/kernel/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -111,7 +111,7 @@ type file struct {
 
 func request(dir, text string, shipped fs.FS) compile.Request {
 	return compile.Request{
-		Roots: source.Roots{Project: dir, Library: shipped}, File: "p.yaml", Text: []byte(text), Session: "s",
+		Roots: sources.Roots{Project: dir, Library: shipped}, File: "p.yaml", Text: []byte(text), Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: components{},
 	}
 }

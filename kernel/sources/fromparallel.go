@@ -1,4 +1,4 @@
-package source
+package sources
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func checkFilter(m dialect.Map, block *outline) {
 			m.WrongItem(item, "a provider", "text")
 		case !slices.Contains(block.Block.providers, dialect.TrimNewlines(item.Source)):
 			m.Errorf(item.Pos, yamldoc.CodeInputs, dialect.DidYouMean(dialect.TrimNewlines(item.Source), block.Block.providers),
-				"block %q has no provider %q", block.Id, dialect.TrimNewlines(item.Source))
+				"block %q has no provider %q", block.ID, dialect.TrimNewlines(item.Source))
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (w parallelSource) resolve(s Scope) *outline {
 	case len(found) > 0:
 		w.checkAmbiguous(found)
 		return found[0]
-	case s.ownBlock() != nil && (w.block == s.Nodes[s.Node].Id || w.block == "" && slices.Contains(s.ownBlock().Stages, w.stage)):
+	case s.ownBlock() != nil && (w.block == s.Nodes[s.Node].ID || w.block == "" && slices.Contains(s.ownBlock().Stages, w.stage)):
 		w.at.Errorf(yamldoc.CodeInputs, "", crossProvider)
 	case len(w.candidates(s.later())) > 0:
 		w.at.Errorf(yamldoc.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
@@ -100,7 +100,7 @@ func (w parallelSource) candidates(nodes []outline) []*outline {
 	var found []*outline
 	for i := range nodes {
 		o := &nodes[i]
-		if o.Block != nil && slices.Contains(o.Block.Stages, w.stage) && (w.block == "" || w.block == o.Id) {
+		if o.Block != nil && slices.Contains(o.Block.Stages, w.stage) && (w.block == "" || w.block == o.ID) {
 			found = append(found, o)
 		}
 	}
@@ -111,8 +111,8 @@ func (w parallelSource) checkAmbiguous(found []*outline) {
 	if len(found) == 1 || w.block != "" {
 		return
 	}
-	w.at.Warnf(yamldoc.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].Id),
-		"stage %q is in several blocks: block %q is used", w.stage, found[0].Id)
+	w.at.Warnf(yamldoc.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].ID),
+		"stage %q is in several blocks: block %q is used", w.stage, found[0].ID)
 }
 
 // reportBlock reports a block that does not exist or lacks the stage.
@@ -156,7 +156,7 @@ func blockIDs(nodes []outline) []string {
 	var ids []string
 	for _, o := range nodes {
 		if o.Block != nil {
-			ids = append(ids, o.Id)
+			ids = append(ids, o.ID)
 		}
 	}
 	return ids

@@ -1,4 +1,4 @@
-package source
+package sources
 
 import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -7,7 +7,7 @@ import (
 
 // outline holds the facts of a node that the inputs of other nodes depend on.
 type outline struct {
-	Id    string
+	ID    string
 	Block *blockMembers // nil for a node without a parallel block
 }
 
@@ -43,7 +43,7 @@ func (s Scope) later() []outline   { return s.Nodes[s.Node+1:] }
 // findOutline returns the first node with an id; nil for none.
 func findOutline(nodes []outline, id string) *outline {
 	for i := range nodes {
-		if nodes[i].Id == id {
+		if nodes[i].ID == id {
 			return &nodes[i]
 		}
 	}
@@ -54,7 +54,7 @@ func findOutline(nodes []outline, id string) *outline {
 func Outlines(nodes []Node) []outline {
 	list := make([]outline, len(nodes))
 	for i, a := range nodes {
-		list[i].Id = a.Id
+		list[i].ID = a.ID
 		if inner := a.Node.Get("parallel"); inner != nil && inner.Kind == yamldoc.Map {
 			list[i].Block = &blockMembers{
 				Stages:    itemIDs(inner.Get("stages"), "id", "name"),

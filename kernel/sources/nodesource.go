@@ -1,4 +1,4 @@
-package source
+package sources
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ type Node struct {
 	dialect.Map
 	Noun  string // "node" or "stage"
 	Index int    // in its list, from 0
-	Id    string
-	IdAt  dialect.Location
+	ID    string
+	IDAt  dialect.Location
 }
 
 // NewNode reads the id of item number index of a list of nodes, or of the stages of a block. Messages use
@@ -37,7 +37,7 @@ type Node struct {
 func NewNode(d yamldoc.Document, n *yamldoc.Node, noun string, index int, suffix string) Node {
 	a := Node{Map: dialect.NewMap(d, n, fmt.Sprintf("%s %d%s", noun, index+1, suffix)), Noun: noun, Index: index}
 	id, at := a.Text("id", "name")
-	a.Id, a.IdAt = id, a.Location(at)
+	a.ID, a.IDAt = id, a.Location(at)
 	if id != "" {
 		a.Label = fmt.Sprintf("%s %q%s", noun, id, suffix)
 	}
@@ -48,14 +48,14 @@ func NewNode(d yamldoc.Document, n *yamldoc.Node, noun string, index int, suffix
 func CheckRepeated(list []Node) {
 	first := map[string]dialect.Location{}
 	for _, a := range list {
-		if a.Id == "" {
+		if a.ID == "" {
 			continue
 		}
-		if at, twice := first[a.Id]; twice {
-			a.IdAt.Errorf(yamldoc.CodeRepeated, "give each "+a.Noun+" its own id", "%s id %q is repeated, first in line %d", a.Noun, a.Id, at.Pos.Line)
+		if at, twice := first[a.ID]; twice {
+			a.IDAt.Errorf(yamldoc.CodeRepeated, "give each "+a.Noun+" its own id", "%s id %q is repeated, first in line %d", a.Noun, a.ID, at.Pos.Line)
 			continue
 		}
-		first[a.Id] = a.IdAt
+		first[a.ID] = a.IDAt
 	}
 }
 
@@ -96,12 +96,12 @@ func (a Node) ReportEmpty(hint string) {
 }
 
 func (a Node) checkID() {
-	if a.Id == "" && !a.IsSet("id", "name") {
+	if a.ID == "" && !a.IsSet("id", "name") {
 		a.Errorf(a.Node.Pos, yamldoc.CodeMissing, "add id:", "%s has no id", a.Label)
 		return
 	}
-	if fault := NameFault(a.Id); a.Id != "" && fault != "" {
-		a.IdAt.Errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.Noun, a.Id, fault)
+	if fault := NameFault(a.ID); a.ID != "" && fault != "" {
+		a.IDAt.Errorf(yamldoc.CodeIdentifier, "ids become directory names", "%s id %q %s", a.Noun, a.ID, fault)
 	}
 }
 
@@ -171,8 +171,8 @@ func CheckShares(m dialect.Map, list []Node) {
 func NodeIDs(list []Node) []string {
 	var ids []string
 	for _, a := range list {
-		if a.Id != "" {
-			ids = append(ids, a.Id)
+		if a.ID != "" {
+			ids = append(ids, a.ID)
 		}
 	}
 	return ids

@@ -1,4 +1,4 @@
-package source
+package sources
 
 import (
 	"slices"
@@ -104,7 +104,7 @@ func nonBlockIDs(nodes []outline) []string {
 	var ids []string
 	for _, o := range nodes {
 		if o.Block == nil {
-			ids = append(ids, o.Id)
+			ids = append(ids, o.ID)
 		}
 	}
 	return ids

@@ -1,4 +1,4 @@
-package source
+package sources
 
 import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
