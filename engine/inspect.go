@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -24,24 +24,26 @@ type Inspection struct {
 // Inspect returns the results of [Engine.Status], [Engine.History], [Engine.Metrics] and [Engine.Artifacts]
 // from one pass over the journal.
 //
-// A non-nil newHandler is called with the plan before the journal is read; its result is called with each event, in
-// order. For a session of the Bash engine the plan is known only afterwards: newHandler is then called again with
-// that plan, and all events are repeated.
+// A non-nil newHandler is called with the empty timeline before the journal is read; its result is called with each
+// entry, in order. For a session of the Bash engine the plan is known only afterwards: newHandler is then called again
+// with a timeline of that plan, and all entries are repeated.
 //
 // Inspect takes no lock and starts nothing. The error wraps [ErrNoSession] if there is no such session; a
 // session that never began is not an error.
-func (e *Engine) Inspect(session string, newHandler func(p *plan.Plan) func(event.Event)) (*Inspection, error) {
-	if newHandler == nil {
-		newHandler = func(*plan.Plan) func(event.Event) { return func(event.Event) {} }
-	}
+func (e *Engine) Inspect(session string, newHandler func(*timeline.Timeline) func(timeline.Entry)) (*Inspection, error) {
 	var fold statusFold
 	var artifacts artifactFold
-	var totals metricsFold
+	var totals timelineFold
 	begin := func(p *plan.Plan) func(event.Event) {
-		count, handle := totals.start(p), newHandler(p)
+		apply := totals.start(p)
+		if newHandler == nil {
+			return apply
+		}
+		handle := newHandler(totals.timeline)
 		return func(ev event.Event) {
-			count(ev)
-			handle(ev)
+			if entry, ok := totals.timeline.Apply(ev); ok {
+				handle(entry)
+			}
 		}
 	}
 	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) {
@@ -56,7 +58,7 @@ func (e *Engine) Inspect(session string, newHandler func(p *plan.Plan) func(even
 		return nil, err
 	}
 	defer dir.Close()
-	if totals.plan != view.plan {
+	if totals.timeline.Plan() != view.plan {
 		if err := view.reread(dir, begin(view.plan)); err != nil {
 			return nil, err
 		}
@@ -66,31 +68,31 @@ func (e *Engine) Inspect(session string, newHandler func(p *plan.Plan) func(even
 		return nil, err
 	}
 	if view.began() {
-		s.History, s.Metrics, s.Artifacts = newHistory(session, view, totals.metrics), newMetrics(view.state, totals.metrics), artifacts.list(dir, view)
+		s.History, s.Metrics, s.Artifacts = newHistory(session, view, totals.timeline), newMetrics(view.state, totals.timeline), artifacts.list(dir, view)
 	}
 	return s, nil
 }
 
 // Visit is one visit of a node: its times, outcome, next node and metrics.
-type Visit = metrics.Visit
+type Visit = timeline.Visit
 
 // VisitRestarted is the status of a visit that ended because the node restarted.
-const VisitRestarted = metrics.Restarted
+const VisitRestarted = timeline.Restarted
 
 // Work holds counts, durations and consumption.
-type Work = metrics.Work
+type Work = timeline.Work
 
 // CheckResult is the last result of a check.
-type CheckResult = metrics.Check
+type CheckResult = timeline.Check
 
 // StepCounts counts the steps of a node by status.
-type StepCounts = metrics.Steps
+type StepCounts = timeline.Steps
 
 // StageMetrics holds the totals of all visits of a node.
-type StageMetrics = metrics.Stage
+type StageMetrics = timeline.Stage
 
 // CycleMetrics describes a counted edge that was taken.
-type CycleMetrics = metrics.Cycle
+type CycleMetrics = timeline.Cycle
 
 // History lists the node visits of a session's latest run.
 type History struct {
@@ -112,35 +114,35 @@ type Metrics struct {
 	Status    state.Status `json:"status"`
 	StartedAt time.Time    `json:"started_at"`
 	EndedAt   *time.Time   `json:"ended_at,omitempty"` // completed, failed, aborted or paused
-	metrics.Totals
+	timeline.Totals
 }
 
 // History returns every node visit of a session's latest run, from its journal. It takes no lock. The error
 // wraps [ErrNoSession] if there is no such session, and [ErrNothingToResume] if it never began.
 func (e *Engine) History(session string) (*History, error) {
-	k, a, err := e.replayMetrics(session)
+	k, a, err := e.replayTimeline(session)
 	if err != nil {
 		return nil, err
 	}
 	return newHistory(session, k, a), nil
 }
 
-func newHistory(session string, view sessionView, collector *metrics.Collector) *History {
-	return &History{Session: session, RunID: view.state.RunID, Status: view.state.Status, Visits: collector.Visits(), Damage: view.damage}
+func newHistory(session string, view sessionView, t *timeline.Timeline) *History {
+	return &History{Session: session, RunID: view.state.RunID, Status: view.state.Status, Visits: t.Visits(), Damage: view.damage}
 }
 
 // Metrics returns the metrics of a session's latest run, in total and by stage. It fails as [Engine.History]
 // does.
 func (e *Engine) Metrics(session string) (*Metrics, error) {
-	k, a, err := e.replayMetrics(session)
+	k, a, err := e.replayTimeline(session)
 	if err != nil {
 		return nil, err
 	}
 	return newMetrics(k.state, a), nil
 }
 
-func (e *Engine) replayMetrics(session string) (sessionView, *metrics.Collector, error) {
-	var fold metricsFold
+func (e *Engine) replayTimeline(session string) (sessionView, *timeline.Timeline, error) {
+	var fold timelineFold
 	dir, view, err := e.openView(session, fold.start)
 	if err != nil {
 		return sessionView{}, nil, err
@@ -149,27 +151,24 @@ func (e *Engine) replayMetrics(session string) (sessionView, *metrics.Collector,
 	if !view.began() {
 		return sessionView{}, nil, neverBeganError(session)
 	}
-	if fold.plan != view.plan {
+	if fold.timeline.Plan() != view.plan {
 		err = view.reread(dir, fold.start(view.plan))
 	}
-	return view, fold.metrics, err
+	return view, fold.timeline, err
 }
 
-// metricsFold collects the metrics of a session while its journal is read.
-type metricsFold struct {
-	plan    *plan.Plan
-	metrics *metrics.Collector
-}
+// timelineFold builds the timeline of a session while its journal is read.
+type timelineFold struct{ timeline *timeline.Timeline }
 
 // start is an [eventHandler].
-func (f *metricsFold) start(p *plan.Plan) func(event.Event) {
-	f.plan, f.metrics = p, metrics.New(p)
-	return f.metrics.Apply
+func (f *timelineFold) start(p *plan.Plan) func(event.Event) {
+	f.timeline = timeline.New(p)
+	return func(e event.Event) { f.timeline.Apply(e) }
 }
 
-func newMetrics(st state.State, collector *metrics.Collector) *Metrics {
+func newMetrics(st state.State, t *timeline.Timeline) *Metrics {
 	return &Metrics{
 		Session: st.Session, RunID: st.RunID, Pipeline: st.Pipeline, Status: st.Status, StartedAt: st.StartedAt, EndedAt: st.EndedAt,
-		Totals: collector.Totals(),
+		Totals: t.Totals(),
 	}
 }

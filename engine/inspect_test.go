@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -40,11 +39,11 @@ nodes:
 	}
 	var nodes []string
 	events := int64(0)
-	got, err := e.Inspect("demo", func(p *plan.Plan) func(event.Event) {
-		for n := range p.All() {
+	got, err := e.Inspect("demo", func(t *timeline.Timeline) func(timeline.Entry) {
+		for n := range t.Plan().All() {
 			nodes = append(nodes, n.ID)
 		}
-		return func(event.Event) { events++ }
+		return func(timeline.Entry) { events++ }
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +91,9 @@ func TestInspectBashSession(t *testing.T) {
 		}
 	}
 	var nodes []int
-	got, err := e.Inspect("old", func(p *plan.Plan) func(event.Event) {
-		nodes = append(nodes, len(p.Nodes))
-		return func(event.Event) {}
+	got, err := e.Inspect("old", func(t *timeline.Timeline) func(timeline.Entry) {
+		nodes = append(nodes, len(t.Plan().Nodes))
+		return func(timeline.Entry) {}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -33,14 +33,14 @@ type replay struct {
 	// The fields below are nil if no plan is known.
 	fold      *recovery.Fold
 	stateFile *statefile.Writer
-	metrics   *metrics.Collector
+	timeline  *timeline.Timeline
 }
 
 // newReplay returns an empty replay for a plan, which may be nil.
 func (s *session) newReplay(p *plan.Plan) *replay {
 	t := &replay{marker: s.processMarker()}
 	if p != nil {
-		t.fold, t.stateFile, t.metrics = recovery.NewFold(s.dir, p), statefile.New(s.dir, p), metrics.New(p)
+		t.fold, t.stateFile, t.timeline = recovery.NewFold(s.dir, p), statefile.New(s.dir, p), timeline.New(p)
 	}
 	return t
 }
@@ -52,7 +52,7 @@ func (t *replay) apply(e event.Event) {
 	if t.fold != nil {
 		t.fold.Apply(e)
 		t.stateFile.Replay(e)
-		t.metrics.Apply(e)
+		t.timeline.Apply(e)
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *session) previousKernels() []process.Marker {
 
 // useReplay continues the derived files of a session from a replay.
 func (s *session) useReplay(t *replay) {
-	s.replay, s.stateFile, s.metrics, s.phases = t, t.stateFile, t.metrics, phases{}
+	s.replay, s.stateFile, s.timeline, s.phases = t, t.stateFile, t.timeline, phases{}
 }
 
 // sessionView is a session's state, loaded read-only and without its lock.

@@ -399,7 +399,7 @@ func (s *session) flushViews() error {
 	if err := s.stateFile.Flush(s.state); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(newMetrics(s.state, s.metrics), "", "  ")
+	text, err := json.MarshalIndent(newMetrics(s.state, s.timeline), "", "  ")
 	if err != nil {
 		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
 	}

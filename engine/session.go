@@ -10,10 +10,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -74,7 +74,7 @@ type session struct {
 	host      *pluginhost.Host
 	replay    *replay
 	stateFile *statefile.Writer
-	metrics   *metrics.Collector
+	timeline  *timeline.Timeline
 	closers   []func() error // in the order of opening
 
 	lock       *store.Lock

@@ -17,7 +17,7 @@ func (s *session) onEvent(e event.Event, st state.State) {
 	if err := s.stateFile.Update(e, st); err != nil {
 		s.log.Warn("state.json is out of date", "error", err)
 	}
-	s.metrics.Apply(e)
+	s.timeline.Apply(e)
 	s.publishEscalations(st)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
@@ -81,7 +81,7 @@ func (s *session) transitionData(e event.Event, d event.NodeCompleteData, to str
 	if e.Cursor == nil {
 		return t
 	}
-	if v, ok := s.metrics.Last(e.Cursor.NodePath); ok {
+	if v, ok := s.timeline.Last(e.Cursor.NodePath); ok {
 		t.DurationMS, t.TokensUsed, t.RetryCount = v.DurationMS, v.Tokens(), v.Retries+v.StageRetries
 	}
 	return t

@@ -120,6 +120,10 @@ var Rules = []Rule{
 		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
 	},
 	{
+		Package: "engine/timeline", Allow: []string{"std", "kernel/plan", "kernel/event", "kernel/state"}, Deny: impure,
+		Reason: "the timeline is a pure fold of events, so that all its readers see the same",
+	},
+	{
 		Package: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
 		Reason: "other people's tests import it: it uses the engine as they do, by its public packages",
 	},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -50,7 +51,12 @@ func (s session) side() *compare.Side {
 			return &engine.ArtifactContent{Data: s.made}, nil
 		},
 	}
-	take := side.Begin(p)
+	line := timeline.New(p)
+	observe := side.Begin(line)
+	take := func(e event.Event) {
+		entry, _ := line.Apply(e)
+		observe(entry)
+	}
 	take(event.New(event.SessionStart, nil, "", event.SessionStartData{}))
 	for i, text := range s.outputs {
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: i + 1}

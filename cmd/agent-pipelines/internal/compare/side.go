@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -29,7 +29,6 @@ type Side struct {
 	// Clean takes the secrets out of what agents said.
 	Clean func(string) string
 
-	locate *locate.Locator
 	labels map[string]string // of nodes, by path
 	lanes  map[lane]*outputs
 	order  []lane
@@ -53,17 +52,12 @@ type outputs struct {
 	ref   event.Ref // of the last one
 }
 
-// Begin is called with the plan of the session and returns what takes its events, in order. It may be called once more, and
-// then begins anew.
-func (s *Side) Begin(p *plan.Plan) func(event.Event) {
-	names := map[string]string{}
-	for n := range p.All() {
-		names[n.Path] = n.ID
-	}
-	s.labels = labelsOf(p)
-	s.locate = locate.New(names)
+// Begin is called with the empty timeline of the session and returns the callback for its entries. A second call begins
+// again.
+func (s *Side) Begin(t *timeline.Timeline) func(timeline.Entry) {
+	s.labels = labelsOf(t.Plan())
 	s.reset()
-	return s.take
+	return s.observe
 }
 
 func (s *Side) reset() {
@@ -94,40 +88,32 @@ func labelsOf(p *plan.Plan) map[string]string {
 	return labels
 }
 
-func (s *Side) label(at event.Location) string {
-	return cmp.Or(s.labels[at.Node], s.locate.Name(at.Node))
-}
+func (s *Side) label(e timeline.Entry) string { return cmp.Or(s.labels[e.Location.Node], e.Name) }
 
-func (s *Side) take(e event.Event) {
-	if !s.locate.Take(e) {
-		return
-	}
-	switch e.Type {
-	case event.SessionStart:
+// observe adds the next entry.
+func (s *Side) observe(e timeline.Entry) {
+	if e.IsNewRun {
 		s.reset()
-	case event.IterationStart:
-		if d, err := event.Decode[event.IterationStartData](e); err == nil {
-			s.worked(e, d.Provider, d.Model)
-		}
-	case event.IterationComplete:
-		if d, err := event.Decode[event.IterationCompleteData](e); err == nil && d.Output != nil {
-			s.said(s.locate.Place(e), *d.Output)
-		}
+	}
+	if e.Type == event.IterationStart && e.Iteration != nil {
+		s.addAgent(s.label(e), strings.TrimSuffix(e.Iteration.Provider+"/"+e.Iteration.Model, "/"))
+	}
+	if e.Completed && e.Iteration.Result.Output != nil {
+		s.addOutput(e, *e.Iteration.Result.Output)
 	}
 }
 
-// worked takes up who worked on a node.
-func (s *Side) worked(e event.Event, provider, model string) {
-	label := s.label(s.locate.Place(e))
-	agent := strings.TrimSuffix(provider+"/"+model, "/")
+// addAgent adds an agent that works on the node with the label.
+func (s *Side) addAgent(label, agent string) {
 	if all := s.agents[label]; agent != "" && len(all) < maxAgents && !slices.Contains(all, agent) {
 		s.agents[label] = append(all, agent)
 	}
 }
 
-// said takes up an output.
-func (s *Side) said(at event.Location, ref event.Ref) {
-	l := lane{s.label(at), at.Visit, at.Run, at.Branch, at.Step}
+// addOutput adds the output of an iteration.
+func (s *Side) addOutput(e timeline.Entry, ref event.Ref) {
+	at := e.Location
+	l := lane{s.label(e), at.Visit, at.Run, at.Branch, at.Step}
 	o := s.lanes[l]
 	if o == nil {
 		o = &outputs{first: map[int]event.Ref{}}

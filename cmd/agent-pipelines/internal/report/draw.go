@@ -55,17 +55,17 @@ func (a axis) x(at time.Time) float64 {
 }
 
 func (c *Collector) axis(left, width float64) axis {
-	return axis{from: c.start, to: c.seen, gaps: c.lanes.gaps, left: left, width: width}
+	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.lanes.gaps, left: left, width: width}
 }
 
 // timeline draws a row for each lane: its time, its attempts, and where nobody held the session.
-func (c *Collector) timeline() (drawing template.HTML, left int) {
+func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	lanes, left := c.lanes.list, c.lanes.left
 	if n := len(lanes); n > maxLanes {
 		left += n - maxLanes
 		lanes = lanes[n-maxLanes:]
 	}
-	if len(lanes) == 0 || c.start.IsZero() {
+	if len(lanes) == 0 || c.timeline.Began().IsZero() {
 		return "", left
 	}
 	a := c.axis(names, wide-names-10)
@@ -90,7 +90,7 @@ const maxName = 26
 func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	end := lane.End
 	if end.IsZero() {
-		end = c.seen
+		end = c.timeline.Latest()
 	}
 	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(cut(c.line(lane.Name), maxName)))
 	from, to := a.x(lane.Start), a.x(end)
@@ -105,7 +105,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	for _, s := range spans {
 		end, class := s.End, "span"
 		if end.IsZero() {
-			end = c.seen
+			end = c.timeline.Latest()
 			class += " open"
 		}
 		if s.Bad {

@@ -1,8 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // Lane is a row of the timeline: a visit of a node, in a parallel block the work of a provider on a stage.
@@ -12,7 +16,7 @@ type Lane struct {
 	Outcome    string
 	Spans      []Span
 	left       int // spans left out
-	at         place
+	at         event.Location
 }
 
 // Span is an attempt.
@@ -24,10 +28,33 @@ type Span struct {
 
 // lanes are all lanes of a session, in the order in which they began.
 type lanes struct {
-	by   map[string]*Lane
+	by   map[event.Location]*Lane // without step and iteration
 	list []*Lane
 	left int
-	gaps []Span // in which nobody held the session
+	gaps []Span // in which no kernel held the session
+}
+
+// observe adds the next entry of the timeline.
+func (l *lanes) observe(e timeline.Entry) {
+	if !e.IdleSince.IsZero() {
+		l.idle(e.IdleSince, e.Time)
+	}
+	switch {
+	case e.Type == event.NodeStart && e.Cursor != nil:
+		l.of(e)
+	case e.Type == event.IterationStart || e.Retry != nil:
+		l.begin(e)
+	case e.Completed:
+		l.end(e, Iteration{e.Iteration}.Outcome() != "success")
+	case e.Failure != nil:
+		l.end(e, true)
+	case e.Provider != nil:
+		l.done(e)
+	case e.Left != nil:
+		lane := l.of(e)
+		lane.End, lane.Outcome = e.Time, cmp.Or(e.Left.Outcome, e.Left.Status)
+		lane.cut(e.Time)
+	}
 }
 
 func (l *lanes) idle(from, to time.Time) {
@@ -46,65 +73,54 @@ func (l *Lane) cut(at time.Time) {
 	}
 }
 
-// of is the lane of a place, made if there is none. Steps share that of their node.
-func (l *lanes) of(at time.Time, p place) *Lane {
-	p.Step = ""
-	if lane := l.by[p.id()]; lane != nil {
+// of returns the lane of an entry. Steps share the lane of their node.
+func (l *lanes) of(e timeline.Entry) *Lane {
+	at := e.Location
+	at.Step, at.Iteration = "", 0
+	if lane := l.by[at]; lane != nil {
 		return lane
 	}
-	lane := &Lane{Name: p.words(), Start: at, at: p}
-	l.by[p.id()] = lane
+	lane := &Lane{Name: where(e.Name, at), Start: e.Time, at: at}
+	l.by[at] = lane
 	l.list = append(l.list, lane)
 	if len(l.list) > 2*maxLanes {
 		l.left += maxLanes
 		l.list = slices.Clone(l.list[maxLanes:])
 	}
 	if len(l.by) > 8*maxLanes {
-		for id, old := range l.by {
+		for at, old := range l.by {
 			if !old.End.IsZero() {
-				delete(l.by, id)
+				delete(l.by, at)
 			}
 		}
 	}
 	return lane
 }
 
-func (l *lanes) open(at time.Time, p place) { l.of(at, p) }
-
-func (l *lanes) close(at time.Time, p place, outcome, status string) {
-	p.Iteration = 0
-	lane := l.of(at, p)
-	lane.End, lane.Outcome = at, outcome
-	if outcome == "" {
-		lane.Outcome = status
-	}
-	lane.cut(at)
-}
-
-// done ends what a provider of a parallel block did.
-func (l *lanes) done(at time.Time, block place, status string) {
+// done ends the work of a provider in a parallel block.
+func (l *lanes) done(e timeline.Entry) {
 	for _, lane := range l.by {
-		if lane.at.Branch == block.Branch && lane.at.Branch != "" && lane.at.Outer() == block.Node && lane.End.IsZero() {
-			lane.End, lane.Outcome = at, status
-			lane.cut(at)
+		if lane.at.Branch == e.Location.Branch && lane.at.Branch != "" && lane.at.Outer() == e.Location.Node && lane.End.IsZero() {
+			lane.End, lane.Outcome = e.Time, e.Provider.Status
+			lane.cut(e.Time)
 		}
 	}
 }
 
-func (l *lanes) begin(at time.Time, p place) {
-	lane := l.of(at, p)
+func (l *lanes) begin(e timeline.Entry) {
+	lane := l.of(e)
 	lane.End = time.Time{} // it goes on
-	lane.cut(at)
+	lane.cut(e.Time)
 	if len(lane.Spans) >= 2*maxSpans {
 		lane.left += maxSpans
 		lane.Spans = slices.Clone(lane.Spans[maxSpans:])
 	}
-	lane.Spans = append(lane.Spans, Span{Start: at, Iteration: p.Iteration})
+	lane.Spans = append(lane.Spans, Span{Start: e.Time, Iteration: e.Location.Iteration})
 }
 
-func (l *lanes) end(at time.Time, p place, bad bool) {
-	lane := l.of(at, p)
+func (l *lanes) end(e timeline.Entry, bad bool) {
+	lane := l.of(e)
 	if n := len(lane.Spans); n > 0 && lane.Spans[n-1].End.IsZero() {
-		lane.Spans[n-1].End, lane.Spans[n-1].Bad = at, bad
+		lane.Spans[n-1].End, lane.Spans[n-1].Bad = e.Time, bad
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // How much of outputs stands in a page.
@@ -37,17 +39,18 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 		return nil, 0
 	}
 	rows, _, _ := c.rows.all()
-	rows = slices.DeleteFunc(rows, func(r *Iteration) bool { return r.output == "" })
+	rows = slices.DeleteFunc(rows, func(r Iteration) bool { return r.Result == nil || r.Result.Output == nil || r.Result.Output.Path == "" })
 	if n := len(rows); n > maxOutputs {
 		left, rows = n-maxOutputs, rows[n-maxOutputs:]
 	}
-	before := map[string]string{} // by lane, "" for what is too long
-	last := map[string]int{}
+	before := map[event.Location]string{} // by location without iteration, "" for one that is too long
+	last := map[event.Location]int{}
 	for i, r := range rows {
-		last[r.lane] = i
+		last[r.loop()] = i
 	}
 	for i, r := range rows {
-		text, whole, err := f.Read(r.output, maxOutput+beyond)
+		loop := r.loop()
+		text, whole, err := f.Read(r.Result.Output.Path, maxOutput+beyond)
 		title := r.title()
 		if err != nil {
 			all = append(all, Output{Title: title, Lost: err.Error()})
@@ -58,15 +61,15 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 			text = strings.ToValidUTF8(text[:min(len(text), maxOutput)], "")
 		}
 		text = block(text)
-		earlier, known := before[r.lane]
-		before[r.lane] = ""
+		earlier, known := before[loop]
+		before[loop] = ""
 		if whole {
-			before[r.lane] = text
+			before[loop] = text
 		}
 		if known && earlier != "" && whole {
 			all = append(all, differs(title, earlier, text))
 		}
-		if last[r.lane] == i || !known {
+		if last[loop] == i || !known {
 			all = append(all, said(title, text, whole))
 		}
 	}
@@ -74,11 +77,16 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	return all, left
 }
 
-// title is what an iteration is called.
-func (r *Iteration) title() string {
-	at := place{name: r.Stage}
-	at.Branch, at.Step, at.Visit = r.Provider, r.Step, r.Visit
-	return at.words() + ", iteration " + strconv.Itoa(r.Number)
+// title returns the heading of an iteration's output.
+func (i Iteration) title() string {
+	return where(i.Stage, i.Location) + ", iteration " + strconv.Itoa(i.Location.Iteration)
+}
+
+// loop returns the location of the iteration and its successors.
+func (i Iteration) loop() event.Location {
+	at := i.Location
+	at.Iteration = 0
+	return at
 }
 
 func said(title, text string, whole bool) Output {

@@ -13,6 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 //go:embed page.html
@@ -80,10 +82,10 @@ type page struct {
 	Stages                                          []stage
 	Timeline, Graph, Tokens, Cost                   template.HTML
 	LanesLeft                                       int
-	Iterations                                      table[*Iteration]
+	Iterations                                      table[Iteration]
 	Decisions                                       table[*Decision]
-	Questions                                       table[*Question]
-	Failures                                        table[*Failure]
+	Questions                                       table[*timeline.Question]
+	Failures                                        table[*timeline.Failure]
 	Late, Found                                     []string
 	Artifacts                                       []Artifact
 	ArtifactsLeft                                   int
@@ -106,6 +108,7 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	p := c.page(f)
 	t := template.New("page").Funcs(template.FuncMap{
 		"line": c.line, "lines": block, "brief": func(s string) string { return cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
+		"where": where, "then": then, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
 		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count,
 	})
 	t, err := t.Parse(pageText)
@@ -123,7 +126,7 @@ const (
 
 // line is a text as it may stand in a page: without secrets, on one line, no longer than pages have them. What was kept of
 // it is longer, so that no half of a secret is left.
-func (c *Collector) line(text string) string { return cut(oneLine(c.clean(text)), maxText) }
+func (c *Collector) line(text string) string { return cut(oneLine(c.redact(text)), maxText) }
 
 func (c *Collector) page(f Facts) *page {
 	s := f.Status
@@ -140,7 +143,7 @@ func (c *Collector) page(f Facts) *page {
 	if n := len(p.Chain); n > maxChain {
 		p.Chain, p.ChainLeft = p.Chain[:maxChain], p.ChainLeft+n-maxChain
 	}
-	p.Timeline, p.LanesLeft = c.timeline()
+	p.Timeline, p.LanesLeft = c.laneChart()
 	if c.series.tokens {
 		p.Tokens = c.chart("Tokens in and out", func(at point) float64 { return float64(at.tokens) }, func(v float64) string { return screen.Count(int64(v)) })
 	}

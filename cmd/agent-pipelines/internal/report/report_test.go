@@ -10,13 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// feed gives a collector a session of one node with so many iterations, each with a failed attempt, a decision and a
-// question, in texts that would like to be more than texts.
-func feed(c *report.Collector, iterations int) {
+// collect returns the collector of a session of one node with a number of iterations, each with a failed attempt, a
+// decision and a question, in hostile texts.
+func collect(iterations int, redact func(string) string) *report.Collector {
+	line := timeline.New(&plan.Plan{})
+	c := report.NewCollector(line, redact)
 	now, seq := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
 	add := func(t event.Type, iteration int, data any) {
 		now = now.Add(time.Second)
@@ -24,7 +28,8 @@ func feed(c *report.Collector, iterations int) {
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 		e := event.New(t, at.Cursor(), at.Key(event.KeyAttempt, 1), data)
 		e.Time, e.RunID, e.Epoch, e.Seq = now, "PL-1", 1, int64(seq)
-		c.Take(e)
+		entry, _ := line.Apply(e)
+		c.Observe(entry)
 	}
 	in, out, usd := int64(100), int64(10), 0.01
 	used := &event.Usage{InputTokens: &in, OutputTokens: &out, CostUSD: &usd}
@@ -41,6 +46,7 @@ func feed(c *report.Collector, iterations int) {
 		add(event.QuestionAnswered, i, event.QuestionAnsweredData{ID: fmt.Sprint("q-", i, hostile), Answer: hostile, By: hostile, Text: hostile})
 	}
 	add(event.NodeComplete, 0, event.NodeCompleteData{Outcome: hostile})
+	return c
 }
 
 // hostile wants out of every place of a page that a text may stand in.
@@ -68,8 +74,7 @@ func page(t *testing.T, c *report.Collector, f report.Facts) string {
 
 // Whatever agents and people say stays a text.
 func TestEscapes(t *testing.T) {
-	c := report.NewCollector(nil, same)
-	feed(c, 3)
+	c := collect(3, same)
 	text := page(t, c, facts(func(path string, _ int64) (string, bool, error) { return hostile + "\n" + path, true, nil }))
 	for _, bad := range []string{"<script", "<img", `" onmouseover`, "\x1b", "\u202e"} {
 		if i := strings.Index(text, bad); i >= 0 {
@@ -84,8 +89,7 @@ func TestEscapes(t *testing.T) {
 // Every text goes through what takes secrets out.
 func TestSecrets(t *testing.T) {
 	clean := func(text string) string { return strings.ReplaceAll(text, "alert", "[out]") }
-	c := report.NewCollector(nil, clean)
-	feed(c, 3)
+	c := collect(3, clean)
 	f := facts(func(string, int64) (string, bool, error) { return "alert", true, nil })
 	f.Agent = clean
 	f.Status.Session, f.Version, f.Artifacts = "s", "1", nil
@@ -108,8 +112,7 @@ func TestSecrets(t *testing.T) {
 
 // A session of any length makes a page that opens at once, and says what is left out.
 func TestBounded(t *testing.T) {
-	c := report.NewCollector(nil, same)
-	feed(c, 20_000)
+	c := collect(20_000, same)
 	long := strings.Repeat("a line of an output\n", 2000)
 	f := facts(func(string, int64) (string, bool, error) { return long, false, nil })
 	f.ArtifactsLeft = 1900
@@ -126,12 +129,11 @@ func TestBounded(t *testing.T) {
 
 // What cannot be read is said in its place, and a session without anything has a page.
 func TestLacks(t *testing.T) {
-	c := report.NewCollector(nil, same)
-	feed(c, 1)
+	c := collect(1, same)
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {
 		t.Error("a lost output is not told")
 	}
-	if text := page(t, report.NewCollector(nil, same), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
+	if text := page(t, report.NewCollector(timeline.New(&plan.Plan{}), same), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
 		t.Error("a session that never began is not told")
 	}
 }

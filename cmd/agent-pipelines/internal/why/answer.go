@@ -161,7 +161,7 @@ func (a *Answer) paused(s *engine.Status, c *Chain) {
 	}
 	who := ""
 	if c.stopped != nil && c.stopped.Type == event.SessionPaused {
-		if d, err := event.Decode[event.SessionPausedData](*c.stopped); err == nil {
+		if d, err := event.Decode[event.SessionPausedData](c.stopped.Event); err == nil {
 			who = d.By
 		}
 	}
@@ -250,7 +250,7 @@ func (a *Answer) completed(s *engine.Status, c *Chain) {
 func (a *Answer) aborted(s *engine.Status, c *Chain) {
 	a.Text = "was aborted" + because(s.Reason)
 	if c.stopped != nil && c.stopped.Type == event.SessionAborted {
-		if d, err := event.Decode[event.SessionAbortedData](*c.stopped); err == nil {
+		if d, err := event.Decode[event.SessionAbortedData](c.stopped.Event); err == nil {
 			a.Text = "was aborted" + by(d.By) + because(d.Reason)
 		}
 	}

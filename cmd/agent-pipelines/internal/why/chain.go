@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -76,8 +76,8 @@ type link struct {
 
 // Chain takes the events of a session. Its zero value is not usable: see [New]. It is used from one goroutine.
 type Chain struct {
-	locate *locate.Locator
-	alive  bool // a kernel is at work, as far as the events tell
+	timeline *timeline.Timeline
+	alive    bool // a kernel is at work, as far as the events tell
 
 	first *link
 	links []*link
@@ -88,9 +88,9 @@ type Chain struct {
 	visits  map[string]*visit           // by lane, since the node was entered
 	ending  string                      // how the last node ended that did
 	timer   *timer                      // that the run waits for
-	stopped *event.Event                // the last word of the run before it rested: a pause, a failure, an end
+	stopped *timeline.Entry             // the last word of the run before it rested: a pause, a failure, an end
 	pid     int                         // of the last kernel
-	seen    event.Event                 // the last event
+	seen    timeline.Entry              // the last event
 	answer  *event.QuestionAnsweredData // the last one, since the last question
 	asked   map[string]struct{}         // ids of questions
 }
@@ -112,16 +112,16 @@ type timer struct {
 	due     time.Time
 }
 
-// New returns a chain of a session whose nodes have the ids, by their paths. Others are learned from the events.
-func New(names map[string]string) *Chain {
-	c := &Chain{locate: locate.New(names)}
+// New returns a chain for the entries of a timeline.
+func New(t *timeline.Timeline) *Chain {
+	c := &Chain{timeline: t}
 	c.reset()
 	return c
 }
 
 // reset forgets an earlier run.
 func (c *Chain) reset() {
-	*c = Chain{locate: c.locate, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}}
+	*c = Chain{timeline: c.timeline, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}}
 }
 
 // Links are the links, the newest first, and how many older ones are left out.
@@ -142,7 +142,7 @@ func (c *Chain) Links() (newest []Link, left int) {
 }
 
 // add adds a link that stands alone.
-func (c *Chain) add(e event.Event, l Link) *link {
+func (c *Chain) add(e timeline.Entry, l Link) *link {
 	l.At, l.Times = e.Time, 1
 	kept := &link{Link: l}
 	if c.first == nil {
@@ -161,7 +161,7 @@ func (c *Chain) add(e event.Event, l Link) *link {
 }
 
 // join adds to the open link of a group, or opens one. What made it makes its text.
-func (c *Chain) join(e event.Event, at lane, group string, l Link, tell func(*link) string) *link {
+func (c *Chain) join(e timeline.Entry, at lane, group string, l Link, tell func(*link) string) *link {
 	group = at.id() + "\x00" + string(l.What) + "\x00" + group
 	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit
 	l.From, l.To = at.Iteration, at.Iteration
@@ -205,13 +205,10 @@ func (l lane) words() string {
 }
 
 // lane is where an event happened.
-func (c *Chain) lane(e event.Event) lane {
-	at := c.locate.Place(e)
-	return lane{at, c.name(at.Node)}
-}
+func (c *Chain) lane(e timeline.Entry) lane { return lane{e.Location, cmp.Or(e.Name, "the run")} }
 
 // name is the id of a node, or its path where that is not known.
-func (c *Chain) name(path string) string { return cmp.Or(c.locate.Name(path), "the run") }
+func (c *Chain) name(path string) string { return cmp.Or(c.timeline.Name(path), "the run") }
 
 // at is what is known of a lane.
 func (c *Chain) at(l lane) *visit {

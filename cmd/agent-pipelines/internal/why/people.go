@@ -3,11 +3,12 @@ package why
 import (
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // people tells of questions, answers, hooks and requests.
-func (c *Chain) people(e event.Event) {
+func (c *Chain) people(e timeline.Entry) {
 	switch e.Type {
 	case event.QuestionAsked:
 		take(e, c.asks)
@@ -16,7 +17,7 @@ func (c *Chain) people(e event.Event) {
 	case event.HookComplete, event.HookTimeout:
 		take(e, c.hooks)
 	case event.HookSkipped:
-		take(e, func(e event.Event, d event.HookSkippedData) {
+		take(e, func(e timeline.Entry, d event.HookSkippedData) {
 			if d.Warning {
 				c.add(e, Link{What: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, because(d.Reason))})
 			}
@@ -26,7 +27,7 @@ func (c *Chain) people(e event.Event) {
 	}
 }
 
-func (c *Chain) asks(e event.Event, d event.QuestionAskedData) {
+func (c *Chain) asks(e timeline.Entry, d event.QuestionAskedData) {
 	again := ""
 	if _, before := c.asked[d.ID]; before {
 		again = " once more"
@@ -49,8 +50,8 @@ func stageOf(at lane) string {
 	return at.name
 }
 
-func answered(c *Chain) func(event.Event, event.QuestionAnsweredData) {
-	return func(e event.Event, d event.QuestionAnsweredData) {
+func answered(c *Chain) func(timeline.Entry, event.QuestionAnsweredData) {
+	return func(e timeline.Entry, d event.QuestionAnsweredData) {
 		c.answer = &d
 		if d.Expired {
 			c.add(e, Link{What: Answered, Text: fmt.Sprintf("nobody answered question %s in time", d.ID)})
@@ -65,7 +66,7 @@ func answered(c *Chain) func(event.Event, event.QuestionAnsweredData) {
 }
 
 // hooks takes up a hook that does more than let the run go on.
-func (c *Chain) hooks(e event.Event, d event.HookCompleteData) {
+func (c *Chain) hooks(e timeline.Entry, d event.HookCompleteData) {
 	if d.Answer == event.HookContinue && d.Failure == nil && e.Type != event.HookTimeout {
 		return
 	}
@@ -84,7 +85,7 @@ func (c *Chain) hooks(e event.Event, d event.HookCompleteData) {
 }
 
 // told takes up what somebody asked of the run.
-func (c *Chain) told(e event.Event, d event.ControlData) {
+func (c *Chain) told(e timeline.Entry, d event.ControlData) {
 	switch d.Action {
 	case "feedback":
 		c.add(e, Link{What: Told, Text: "the agents were told something" + by(d.By) + ": " + quote(d.Text)})

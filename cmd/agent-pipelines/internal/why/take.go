@@ -4,17 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Take takes the next event. What a kernel wrote that was overtaken does not count, and data that cannot be read says
-// nothing.
-func (c *Chain) Take(e event.Event) {
-	if !c.locate.Take(e) {
-		return
-	}
-	if e.Type == event.SessionStart {
+// Observe adds the next entry. Data that cannot be decoded says nothing.
+func (c *Chain) Observe(e timeline.Entry) {
+	if e.IsNewRun {
 		c.reset()
 	}
 	c.session(e)
@@ -25,7 +22,7 @@ func (c *Chain) Take(e event.Event) {
 }
 
 // session tells of the run as a whole.
-func (c *Chain) session(e event.Event) {
+func (c *Chain) session(e timeline.Entry) {
 	switch e.Type {
 	case event.SessionStart:
 		take(e, c.begins)
@@ -34,7 +31,7 @@ func (c *Chain) session(e event.Event) {
 	case event.SessionResumed:
 		take(e, c.resumes)
 	case event.SessionImported:
-		take(e, func(e event.Event, d event.SessionImportedData) {
+		take(e, func(e timeline.Entry, d event.SessionImportedData) {
 			c.close()
 			c.add(e, Link{What: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
 		})
@@ -43,12 +40,12 @@ func (c *Chain) session(e event.Event) {
 	case event.SessionComplete:
 		take(e, c.completes)
 	case event.SessionAborted:
-		take(e, func(e event.Event, d event.SessionAbortedData) {
+		take(e, func(e timeline.Entry, d event.SessionAbortedData) {
 			c.rest(e)
 			c.add(e, Link{What: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
 		})
 	case event.RunStart:
-		take(e, func(e event.Event, d event.RunStartData) {
+		take(e, func(e timeline.Entry, d event.RunStartData) {
 			c.close()
 			c.add(e, Link{What: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
 		})
@@ -56,19 +53,19 @@ func (c *Chain) session(e event.Event) {
 }
 
 // take reads the data of an event.
-func take[T any](e event.Event, do func(event.Event, T)) {
-	if d, err := event.Decode[T](e); err == nil {
+func take[T any](e timeline.Entry, do func(timeline.Entry, T)) {
+	if d, err := event.Decode[T](e.Event); err == nil {
 		do(e, d)
 	}
 }
 
 // rest takes up that the run rests.
-func (c *Chain) rest(e event.Event) {
+func (c *Chain) rest(e timeline.Entry) {
 	c.close()
 	c.alive, c.timer, c.stopped = false, nil, &e
 }
 
-func (c *Chain) begins(e event.Event, d event.SessionStartData) {
+func (c *Chain) begins(e timeline.Entry, d event.SessionStartData) {
 	what := "pipeline " + d.Pipeline
 	if d.Mode == "loop" {
 		what = "stage " + d.Stage + " as a loop"
@@ -93,7 +90,7 @@ func (c *Chain) begins(e event.Event, d event.SessionStartData) {
 
 // takes tells that a process took the session up whose last one said nothing at its end. Who takes up one that rests, to record an
 // answer, works on it only once it is resumed.
-func (c *Chain) takes(e event.Event, d event.KernelStartData) {
+func (c *Chain) takes(e timeline.Entry, d event.KernelStartData) {
 	if c.alive {
 		c.close()
 		l := c.add(e, Link{What: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.seen.Type)})
@@ -105,7 +102,7 @@ func (c *Chain) takes(e event.Event, d event.KernelStartData) {
 	}
 }
 
-func (c *Chain) resumes(e event.Event, d event.SessionResumedData) {
+func (c *Chain) resumes(e timeline.Entry, d event.SessionResumedData) {
 	c.answer = nil
 	c.close()
 	c.alive, c.stopped = true, nil
@@ -124,7 +121,7 @@ func (c *Chain) resumes(e event.Event, d event.SessionResumedData) {
 	c.add(e, Link{What: Resumed, Text: text})
 }
 
-func (c *Chain) pauses(e event.Event, d event.SessionPausedData) {
+func (c *Chain) pauses(e timeline.Entry, d event.SessionPausedData) {
 	c.rest(e)
 	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
 	if _, told := c.asked[d.Question]; told {
@@ -153,7 +150,7 @@ func pauseReason(kind, who, reason string) string {
 	}
 }
 
-func (c *Chain) completes(e event.Event, d event.SessionCompleteData) {
+func (c *Chain) completes(e timeline.Entry, d event.SessionCompleteData) {
 	c.rest(e)
 	text := "the run was complete"
 	switch {
@@ -173,28 +170,28 @@ func (c *Chain) completes(e event.Event, d event.SessionCompleteData) {
 const maximum = "max_iterations"
 
 // node tells of nodes that begin and end.
-func (c *Chain) node(e event.Event) {
+func (c *Chain) node(e timeline.Entry) {
 	switch e.Type {
 	case event.NodeStart:
 		c.enters(e)
 	case event.NodeComplete:
 		take(e, c.leaves)
 	case event.InputChecked:
-		take(e, func(e event.Event, d event.InputCheckedData) {
+		take(e, func(e timeline.Entry, d event.InputCheckedData) {
 			if d.Failure != nil {
 				at := c.lane(e)
 				c.add(e, Link{What: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.words() + " could not begin: " + failure(*d.Failure)})
 			}
 		})
 	case event.NodeRunStart:
-		take(e, func(e event.Event, d event.RunStartData) {
+		take(e, func(e timeline.Entry, d event.RunStartData) {
 			if d.Max > 1 {
 				c.close()
 				c.add(e, Link{What: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
 			}
 		})
 	case event.ParallelProviderFailed:
-		take(e, func(e event.Event, d event.ProviderCompleteData) {
+		take(e, func(e timeline.Entry, d event.ProviderCompleteData) {
 			text := d.Provider + " failed in " + c.lane(e).name
 			l := Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider}
 			if d.Failure != nil {
@@ -205,14 +202,14 @@ func (c *Chain) node(e event.Event) {
 			c.add(e, l)
 		})
 	case event.ParallelProviderComplete:
-		take(e, func(e event.Event, d event.ProviderCompleteData) {
+		take(e, func(e timeline.Entry, d event.ProviderCompleteData) {
 			c.add(e, Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider, Text: d.Provider + " was done in " + c.lane(e).name})
 		})
 	}
 }
 
 // enters takes up a new visit. The link before it says so where a node led here.
-func (c *Chain) enters(e event.Event) {
+func (c *Chain) enters(e timeline.Entry) {
 	if e.Cursor == nil {
 		return
 	}
@@ -238,7 +235,7 @@ func visitWords(n int) string {
 }
 
 // leaves tells how a visit ended, why, and where that led.
-func (c *Chain) leaves(e event.Event, d event.NodeCompleteData) {
+func (c *Chain) leaves(e timeline.Entry, d event.NodeCompleteData) {
 	at := c.lane(e)
 	at.Step, at.Branch = "", ""
 	c.to = d.To

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -17,13 +18,19 @@ import (
 
 // journal makes events, one a second.
 type journal struct {
-	chain *why.Chain
-	now   time.Time
-	epoch int
+	timeline *timeline.Timeline
+	chain    *why.Chain
+	now      time.Time
+	epoch    int
 }
 
 func begin(names map[string]string) *journal {
-	j := &journal{chain: why.New(names), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
+	p := &plan.Plan{}
+	for path, id := range names {
+		p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: id})
+	}
+	line := timeline.New(p)
+	j := &journal{timeline: line, chain: why.New(line), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
 	j.add(event.SessionStart, event.Location{}, event.SessionStartData{Mode: "pipeline", Pipeline: "ship"})
 	j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: 7})
 	return j
@@ -39,7 +46,9 @@ func (j *journal) add(t event.Type, at event.Location, data any) {
 	}
 	e := event.New(t, cursor, key, data)
 	e.Time, e.RunID, e.Epoch = j.now, "PL-1", j.epoch
-	j.chain.Take(e)
+	if entry, ok := j.timeline.Apply(e); ok {
+		j.chain.Observe(entry)
+	}
 }
 
 // texts are the links, the newest first.

@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // work tells of iterations, attempts, checks and steps.
-func (c *Chain) work(e event.Event) {
+func (c *Chain) work(e timeline.Entry) {
 	at := c.lane(e)
 	switch e.Type {
 	case event.IterationStart:
 		c.at(at).tries, c.timer = 0, nil
 	case event.IterationComplete:
-		take(e, func(_ event.Event, d event.IterationCompleteData) {
+		take(e, func(_ timeline.Entry, d event.IterationCompleteData) {
 			v := c.at(at)
 			v.iterations++
 			v.tries, v.stop, v.settled = 0, nil, nil
@@ -25,7 +26,7 @@ func (c *Chain) work(e event.Event) {
 			}
 		})
 	case event.JudgeComplete:
-		take(e, func(_ event.Event, d event.JudgeCompleteData) { c.at(at).unsaid = d.Status != "success" })
+		take(e, func(_ timeline.Entry, d event.JudgeCompleteData) { c.at(at).unsaid = d.Status != "success" })
 	case event.Decision:
 		take(e, c.decides)
 	case event.Error:
@@ -37,15 +38,15 @@ func (c *Chain) work(e event.Event) {
 	case event.StepComplete, event.StepBlocked:
 		c.steps(e, at)
 	case event.StageTimeout:
-		take(e, func(e event.Event, d event.FailureData) {
+		take(e, func(e timeline.Entry, d event.FailureData) {
 			c.add(e, Link{What: Limited, Stage: at.name, Code: d.Code, Text: "the time was used up" + because(d.Message)})
 		})
 	case event.BudgetWarning:
-		take(e, func(e event.Event, d event.BudgetWarningData) {
+		take(e, func(e timeline.Entry, d event.BudgetWarningData) {
 			c.add(e, Link{What: Limited, Text: fmt.Sprintf("more than the $%.2f was spent at which to warn ($%.4f)", d.WarnUSD, d.SpentUSD)})
 		})
 	case event.TimerSet:
-		take(e, func(e event.Event, d event.TimerSetData) {
+		take(e, func(e timeline.Entry, d event.TimerSetData) {
 			if d.Purpose != "guardrail" {
 				c.timer = &timer{d.Purpose, e.Key, e.Time.Add(d.After)}
 			}
@@ -56,7 +57,7 @@ func (c *Chain) work(e event.Event) {
 }
 
 // decides takes up what a strategy said.
-func (c *Chain) decides(e event.Event, d event.DecisionData) {
+func (c *Chain) decides(e timeline.Entry, d event.DecisionData) {
 	at := c.lane(e)
 	v := c.at(at)
 	switch d.Action {
@@ -94,7 +95,7 @@ func iterationsWords(from, to int) string {
 }
 
 // fails takes up an attempt that failed. What comes when the run rests repeats the failure of its node.
-func (c *Chain) fails(e event.Event, d event.FailureData) {
+func (c *Chain) fails(e timeline.Entry, d event.FailureData) {
 	if c.stopped != nil {
 		return
 	}
@@ -111,7 +112,7 @@ func (c *Chain) fails(e event.Event, d event.FailureData) {
 }
 
 // retries says of the attempt that failed last what was done about it.
-func (c *Chain) retries(e event.Event, d event.RetryData) {
+func (c *Chain) retries(e timeline.Entry, d event.RetryData) {
 	at := c.lane(e)
 	tried := c.lastOf(Tried)
 	var text string
@@ -148,7 +149,7 @@ func (c *Chain) lastOf(what What) *link {
 }
 
 // measures takes up a check that did not pass.
-func (c *Chain) measures(e event.Event, d event.CheckResultData) {
+func (c *Chain) measures(e timeline.Entry, d event.CheckResultData) {
 	if d.Passed {
 		return
 	}
@@ -171,10 +172,10 @@ func (c *Chain) measures(e event.Event, d event.CheckResultData) {
 }
 
 // steps takes up how steps end. Those that were made are one link.
-func (c *Chain) steps(e event.Event, at lane) {
+func (c *Chain) steps(e timeline.Entry, at lane) {
 	at.Step, at.Iteration = "", 0
 	if e.Type == event.StepBlocked {
-		take(e, func(e event.Event, d event.StepBlockedData) {
+		take(e, func(e timeline.Entry, d event.StepBlockedData) {
 			l := c.join(e, at, "blocked", Link{What: Stepped}, func(l *link) string {
 				return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.last)
 			})
@@ -185,7 +186,7 @@ func (c *Chain) steps(e event.Event, at lane) {
 		})
 		return
 	}
-	take(e, func(e event.Event, d event.StepCompleteData) {
+	take(e, func(e timeline.Entry, d event.StepCompleteData) {
 		if d.Status == "failed" {
 			l := Link{What: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, because(d.Reason))}
 			if d.Failure != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -97,11 +97,11 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
 	var chain *why.Chain
 	var collector *report.Collector
-	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
-		chain, collector = why.New(nodeNames(p)), report.NewCollector(nodeNames(p), secrets.Text)
-		return func(ev event.Event) {
-			chain.Take(ev)
-			collector.Take(ev)
+	s, err := e.Inspect(session, func(t *timeline.Timeline) func(timeline.Entry) {
+		chain, collector = why.New(t), report.NewCollector(t, secrets.Text)
+		return func(e timeline.Entry) {
+			chain.Observe(e)
+			collector.Observe(e)
 		}
 	})
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 )
 
 // Why is the verb `why <session>`.
@@ -59,23 +58,14 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 // ExplainSession returns the explanation of a session's status. It reads the journal once.
 func ExplainSession(e *engine.Engine, session string) (why.Answer, error) {
 	var chain *why.Chain
-	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
-		chain = why.New(nodeNames(p))
-		return chain.Take
+	s, err := e.Inspect(session, func(t *timeline.Timeline) func(timeline.Entry) {
+		chain = why.New(t)
+		return chain.Observe
 	})
 	if err != nil {
 		return why.Answer{}, err
 	}
 	return why.Of(s.Status, chain), nil
-}
-
-// nodeNames returns the ids of a plan's nodes by their paths.
-func nodeNames(p *plan.Plan) map[string]string {
-	names := map[string]string{}
-	for n := range p.All() {
-		names[n.Path] = n.ID
-	}
-	return names
 }
 
 // writeWhy writes an explanation as text; now is the current time.

@@ -1,4 +1,4 @@
-package metrics
+package timeline
 
 import (
 	"maps"
@@ -8,19 +8,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Totals are what a run took in all and by stage.
+// Totals holds the metrics of a run, in all and by stage.
 type Totals struct {
-	// DurationMS is the time from the run's start to its last event, without the time in which nobody held the session.
+	// DurationMS is the time from the run's first to its last event, without the time in which no kernel held the session.
 	DurationMS int64 `json:"duration_ms"`
 	Visits     int   `json:"visits"` // of all stages
 	Work
 	Cycles []Cycle `json:"cycles"` // by edge
-	// Stages are those that were entered, in the order of the plan, those of a nested pipeline after it. What a
-	// nested pipeline took is in its stages' figures and in its own.
+	// Stages holds the entered nodes in the order of the plan, those of an embedded pipeline after it. The work of an
+	// embedded pipeline counts for its stages and for itself.
 	Stages []Stage `json:"stages"`
 }
 
-// Stage is what all visits of a node took.
+// Stage holds the metrics of all visits of a node.
 type Stage struct {
 	Stage      string    `json:"stage"` // the node's id
 	Path       string    `json:"path"`
@@ -29,7 +29,7 @@ type Stage struct {
 	DurationMS int64     `json:"duration_ms"`
 	Work
 	Steps   *Steps  `json:"steps,omitempty"`   // of the last visit
-	Prompt  *Prompt `json:"prompt,omitempty"`  // the longest one, where prompts have a limit
+	Prompt  *Prompt `json:"prompt,omitempty"`  // the longest one, if prompts have a limit
 	Returns int     `json:"returns,omitempty"` // over counted edges that begin at it
 	Outcome string  `json:"outcome,omitempty"` // of the last visit
 	// MaxTokens and MaxUSD are the stage's own ceilings, 0 for none.
@@ -37,7 +37,7 @@ type Stage struct {
 	MaxUSD    float64 `json:"max_usd,omitempty"`
 }
 
-// Cycle is a counted edge that was taken.
+// Cycle is a counted edge that has been taken.
 type Cycle struct {
 	Edge  string `json:"edge"`
 	Count int    `json:"count"` // returns over it in the run
@@ -53,14 +53,14 @@ func (c cycles) add(d event.NodeCompleteData) {
 	}
 }
 
-// Totals sums the visits up.
-func (a *Collector) Totals() Totals {
-	t := Totals{DurationMS: max(0, (a.seen.Sub(a.begin) - a.idle).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
-	for _, edge := range slices.Sorted(maps.Keys(a.cycles)) {
-		t.Cycles = append(t.Cycles, a.cycles[edge])
+// Totals returns the sums over all visits.
+func (t *Timeline) Totals() Totals {
+	sum := Totals{DurationMS: max(0, (t.latest.Sub(t.began) - t.idle).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
+	for _, edge := range slices.Sorted(maps.Keys(t.cycles)) {
+		sum.Cycles = append(sum.Cycles, t.cycles[edge])
 	}
 	stages := map[string]*Stage{}
-	for _, v := range a.Visits() {
+	for _, v := range t.Visits() {
 		s := stages[v.Path]
 		if s == nil {
 			s = &Stage{Stage: v.Stage, Path: v.Path}
@@ -68,7 +68,7 @@ func (a *Collector) Totals() Totals {
 		}
 		s.add(v)
 	}
-	for n := range a.plan.All() {
+	for n := range t.plan.All() {
 		s := stages[n.Path]
 		if s == nil {
 			continue
@@ -77,13 +77,13 @@ func (a *Collector) Totals() Totals {
 		if n.Policy != nil && n.Policy.Cost != nil {
 			s.MaxTokens, s.MaxUSD = n.Policy.Cost.MaxTokens, n.Policy.Cost.MaxUSD
 		}
-		t.Stages = append(t.Stages, *s)
-		if n.Kind != plan.KindPipeline { // whose stages are counted themselves
-			t.Visits += s.Visits
-			t.Work = t.plus(s.Work)
+		sum.Stages = append(sum.Stages, *s)
+		if n.Kind != plan.KindPipeline { // its stages count themselves
+			sum.Visits += s.Visits
+			sum.Work = sum.plus(s.Work)
 		}
 	}
-	return t
+	return sum
 }
 
 func (s *Stage) add(v Visit) {
@@ -94,13 +94,13 @@ func (s *Stage) add(v Visit) {
 	if v.Steps != nil {
 		s.Steps = v.Steps
 	}
-	s.Prompt = longer(s.Prompt, v.Prompt)
+	s.Prompt = longerPrompt(s.Prompt, v.Prompt)
 	if v.Edge != "" {
 		s.Returns++
 	}
 }
 
-// plus is the sum of both.
+// plus returns the sum of both.
 func (w Work) plus(x Work) Work {
 	return Work{
 		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
@@ -109,5 +109,5 @@ func (w Work) plus(x Work) Work {
 	}
 }
 
-// Tokens is what went in and came out, nil if nobody said.
+// Tokens returns the number of input and output tokens, nil if unknown.
 func (w Work) Tokens() *int64 { return event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens) }

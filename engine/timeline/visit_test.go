@@ -1,4 +1,4 @@
-package metrics_test
+package timeline_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -83,28 +83,28 @@ func TestCycle(t *testing.T) {
 	})
 	j.add(event.NodeStart, "0", "", nil)
 
-	a := accountOf(cycle(), j.events)
-	unexported := cmpopts.IgnoreUnexported(metrics.Visit{})
-	times := cmpopts.IgnoreFields(metrics.Visit{}, "StartedAt", "EndedAt")
-	execute := metrics.Visit{
+	a := fold(cycle(), j.events)
+	unexported := cmpopts.IgnoreUnexported(timeline.Visit{})
+	times := cmpopts.IgnoreFields(timeline.Visit{}, "StartedAt", "EndedAt")
+	execute := timeline.Visit{
 		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, Status: "complete", Outcome: "success", To: "verify",
-		Work:  metrics.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
-		Steps: &metrics.Steps{Of: 2, Done: 2},
+		Work:  timeline.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
+		Steps: &timeline.Steps{Of: 2, Done: 2},
 	}
-	verify := metrics.Visit{
+	verify := timeline.Visit{
 		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
-		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: metrics.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
-		Checks: []metrics.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
+		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: timeline.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
+		Checks: []timeline.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
 	}
-	want := []metrics.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, Status: "running"}}
+	want := []timeline.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, Status: "running"}}
 	if diff := cmp.Diff(want, a.Visits(), unexported, times); diff != "" {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
-	totals := metrics.Totals{
+	totals := timeline.Totals{
 		DurationMS: 22_000, Visits: 3,
-		Work:   metrics.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Heals: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
-		Cycles: []metrics.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
-		Stages: []metrics.Stage{
+		Work:   timeline.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Heals: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
+		Cycles: []timeline.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
+		Stages: []timeline.Stage{
 			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 14_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
 			{Stage: "verify", Path: "1", Kind: plan.KindStage, Visits: 1, DurationMS: 5_000, Work: verify.Work, Returns: 1, Outcome: "fail"},
 		},
@@ -131,7 +131,7 @@ func TestIdle(t *testing.T) {
 	j.add(event.Error, "0", event.KeyAttempt, nil) // of the kernel that was overtaken
 	j.epoch = 3
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", Outcome: "success", To: "1"})
-	a := accountOf(cycle(), j.events)
+	a := fold(cycle(), j.events)
 	v, _ := a.Last("0")
 	if len(a.Visits()) != 1 || v.Status != "complete" || v.To != "verify" || v.Attempts != 0 || v.DurationMS != 5_000 {
 		t.Errorf("%+v", a.Visits())
@@ -161,7 +161,7 @@ func TestNumbers(t *testing.T) {
 	j.add(event.RunStart, "", "", nil)
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "skipped", Outcome: "skip", To: "1"})
 	got := []string{}
-	a := accountOf(p, j.events)
+	a := fold(p, j.events)
 	for _, v := range a.Visits() {
 		got = append(got, v.Stage+" "+string(rune('0'+v.Visit))+" "+v.Status)
 	}
@@ -177,7 +177,7 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("nested %+v", nested)
 	}
 	j.start()
-	if a = accountOf(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
+	if a = fold(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
 		t.Errorf("a new run knows %+v", a.Visits())
 	}
 }
@@ -194,19 +194,114 @@ func TestNotBegun(t *testing.T) {
 	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
 	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
 
-	want := []metrics.Visit{
-		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: metrics.Restarted, Reason: "nothing is left"},
-		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: metrics.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
+	want := []timeline.Visit{
+		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: timeline.Restarted, Reason: "nothing is left"},
+		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: timeline.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
 	}
-	got := accountOf(cycle(), j.events).Visits()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(metrics.Visit{}), cmpopts.IgnoreFields(metrics.Visit{}, "StartedAt", "EndedAt")); diff != "" {
+	got := fold(cycle(), j.events).Visits()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(timeline.Visit{}), cmpopts.IgnoreFields(timeline.Visit{}, "StartedAt", "EndedAt")); diff != "" {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
 }
 
-// accountOf is the account of a session with the events so far.
-func accountOf(p *plan.Plan, events []event.Event) *metrics.Collector {
-	a := metrics.New(p)
+// U228: an event without a key has the location of its cursor, with the visits counted; a key tells its location by itself;
+// names come from the events or the plan; and events of a fenced kernel do not count.
+func TestLocations(t *testing.T) {
+	line := timeline.New(cycle())
+	apply := func(epoch int, e event.Event) (timeline.Entry, bool) { e.Epoch = epoch; return line.Apply(e) }
+	enter := func(path string, data any) event.Event {
+		return event.New(event.NodeStart, &event.Cursor{NodePath: path}, "", data)
+	}
+	at := func(path string) event.Event {
+		return event.New(event.ParallelProviderComplete, &event.Cursor{NodePath: path, Provider: "codex"}, "", nil)
+	}
+	check := func(e event.Event, name string, want event.Location) {
+		t.Helper()
+		got, ok := apply(2, e)
+		if diff := cmp.Diff(want, got.Location); diff != "" || got.Name != name || !ok {
+			t.Errorf("%q, want %q; %s", got.Name, name, diff)
+		}
+	}
+	apply(1, event.New(event.SessionStart, nil, "", nil))
+	check(event.New(event.SessionPaused, nil, "", nil), "", event.Location{})
+	check(at("0"), "execute", event.Location{Node: "0", Visit: 1, Run: 1, Branch: "codex"})
+	check(at("7"), "node 7", event.Location{Node: "7", Visit: 1, Run: 1, Branch: "codex"})
+	apply(2, enter("1", event.BlockStartData{Stages: []string{"think", "write"}}))
+	apply(2, enter("1", event.NodeStartData{Name: "ideas"}))
+	check(at("1"), "ideas", event.Location{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
+	check(at("1.1"), "write", event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"})
+	if _, ok := apply(1, enter("1", event.NodeStartData{Name: "late"})); ok {
+		t.Error("an event of a fenced kernel counts")
+	}
+	location := event.Location{Node: "1", Visit: 9, Run: 2, Iteration: 3}
+	check(event.New(event.IterationComplete, nil, location.Key(event.KeyAttempt, 1), nil), "ideas", location)
+	apply(2, event.New(event.RunStart, nil, "", nil))
+	check(at("1"), "ideas", event.Location{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
+	inside := event.Location{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
+	for range 2 {
+		apply(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
+	}
+	for _, path := range []string{"2.0", "20"} { // neither embeds it at the top
+		apply(2, event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil))
+	}
+	check(at("2.0.1"), "inside", inside)
+	apply(2, event.New(event.NodeRunStart, &event.Cursor{NodePath: "2"}, "", nil))
+	inside.Visit = 1
+	check(at("2.0.1"), "inside", inside)
+}
+
+// Reading a timeline between two events, and folding a journal in two parts, change nothing.
+func TestIncremental(t *testing.T) {
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, event.IterationStartData{Provider: "mock", Model: "small"})
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed", Usage: used(1, 2, 3)})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungAttempt, N: 2, Max: 3})
+	j.epoch++
+	j.add(event.KernelStart, "", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, event.IterationStartData{Provider: "mock", Model: "small"})
+	j.add(event.QuestionAsked, "0", event.KeyQuestion, event.QuestionAskedData{ID: "q", Text: "may it?"})
+	j.add(event.QuestionAnswered, "0", event.KeyQuestion, event.QuestionAnsweredData{ID: "q", Answer: "yes"})
+	j.add(event.IterationComplete, "0", event.KeyAttempt, event.IterationCompleteData{Model: "large", DurationMS: 500})
+	j.add(event.Decision, "0", event.KeyDecide, event.DecisionData{Strategy: "judgment", Action: "stop"})
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", To: "1"})
+	fold := func(read func(*timeline.Timeline)) (timeline.Totals, []timeline.Entry) {
+		line := timeline.New(cycle())
+		var entries []timeline.Entry
+		for _, e := range j.events {
+			entry, _ := line.Apply(e)
+			entries = append(entries, entry)
+			read(line)
+		}
+		return line.Totals(), entries
+	}
+	totals, entries := fold(func(*timeline.Timeline) {})
+	readTotals, readEntries := fold(func(line *timeline.Timeline) {
+		line.Visits()
+		line.Last("0")
+		line.Totals()
+		line.Name("1")
+	})
+	if diff := cmp.Diff(totals, readTotals) + cmp.Diff(entries, readEntries); diff != "" {
+		t.Error(diff)
+	}
+	end := entries[len(entries)-3]
+	it := end.Iteration
+	if !end.Completed || it.Attempts != 3 || it.Provider != "mock" || it.Model != "large" || it.Duration() != 500*time.Millisecond || it.Decision.Action != "stop" || *it.Usage.CostUSD != 3 {
+		t.Errorf("the iteration is %+v", it)
+	}
+	if f := entries[4].Failure; f.Retry == nil || f.Retry.N != 2 || f.Name != "execute" {
+		t.Errorf("the failure is %+v", f)
+	}
+	if q := entries[9].Answered; q != entries[8].Asked || q.Answer.Answer != "yes" || entries[6].IdleSince.IsZero() || !entries[1].IdleSince.IsZero() {
+		t.Errorf("the question is %+v", q)
+	}
+}
+
+// fold returns the timeline of a session with the events.
+func fold(p *plan.Plan, events []event.Event) *timeline.Timeline {
+	a := timeline.New(p)
 	for _, e := range events {
 		a.Apply(e)
 	}

@@ -1,0 +1,94 @@
+package timeline
+
+import (
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Entry is an event in the timeline. The pointers are nil unless the event is about such a part; the parts that they
+// point to change with later events.
+type Entry struct {
+	event.Event
+	// Location is the place of the event, zero for the session as a whole. Name is the id of its node.
+	Location event.Location
+	Name     string
+	// IsNewRun reports that a run of the session begins, which resets the timeline.
+	IsNewRun bool
+	// IdleSince is set if a kernel takes the session over: the time of the last event before. Work that was under way
+	// then has been cut off.
+	IdleSince time.Time
+	// Iteration is the current iteration of the event's loop, of which the location may name another one. Began and
+	// Completed report that the event began or completed it.
+	Iteration        *Iteration
+	Began, Completed bool
+	// Usage is the consumption of the attempt or question that ended.
+	Usage *event.Usage
+	// The decoded payload. Provider ends the work of a provider in a parallel block, Left ends a visit.
+	Failure  *Failure
+	Retry    *event.RetryData
+	Decision *event.DecisionData
+	Provider *event.ProviderCompleteData
+	Left     *event.NodeCompleteData
+	// Asked is a new question, Answered one that was just answered.
+	Asked, Answered *Question
+}
+
+// Iteration is one iteration of a node, of a provider in a parallel block, or of a step.
+type Iteration struct {
+	Location event.Location
+	Stage    string // id of the node
+	// Provider and Model are the requested ones, or the actual model at the end.
+	Provider, Model string
+	Start           time.Time
+	End             time.Time // zero before the end
+	Attempts        int       // begun so far, 0 if the journal has none
+	Usage           event.Usage
+	// Failure is the error of the last failed attempt, at FailedAt. Result is the result at the end. Decision is the
+	// termination strategy's reply.
+	Failure  *event.FailureData
+	FailedAt time.Time
+	Result   *event.IterationCompleteData
+	Decision *event.DecisionData
+}
+
+// Duration returns the duration of the last attempt as its result says, else the time until the end or the last failure,
+// 0 before.
+func (it *Iteration) Duration() time.Duration {
+	switch {
+	case it.Result != nil && it.Result.DurationMS != 0:
+		return time.Duration(it.Result.DurationMS) * time.Millisecond
+	case it.Result != nil:
+		return it.End.Sub(it.Start)
+	case it.Failure != nil:
+		return it.FailedAt.Sub(it.Start)
+	default:
+		return 0
+	}
+}
+
+// Failure is a failed attempt or node, with the retry that followed.
+type Failure struct {
+	event.FailureData
+	At       time.Time
+	Location event.Location
+	Name     string           // id of the node
+	Retry    *event.RetryData // nil if nothing was retried
+}
+
+// Question is a question to the user.
+type Question struct {
+	event.QuestionAskedData
+	At         time.Time
+	Location   event.Location
+	Name       string                      // id of the node
+	Answer     *event.QuestionAnsweredData // nil before
+	AnsweredAt time.Time
+}
+
+// loop is the work at a location: its current iteration, and the keys of the iteration's attempts that have begun.
+type loop struct {
+	iteration *Iteration
+	number    int
+	attempts  map[event.Key]bool
+}

@@ -1,0 +1,151 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Timeline is the timeline of a session's latest run. It is not safe for concurrent use.
+type Timeline struct {
+	plan  *plan.Plan
+	names map[string]string // ids of nodes by path, as far as they were needed
+	epoch int
+	run
+}
+
+// run is the part of a timeline that a new run resets.
+type run struct {
+	began  time.Time
+	latest time.Time // of the last event
+	events int
+	idle   time.Duration
+
+	visits  []*Visit
+	last    map[string]*Visit // by path
+	count   map[string]int    // visits in this run of the pipeline, by path
+	started map[string]int    // the same without skipped nodes
+	cycles  cycles
+
+	loops     map[event.Location]*loop // by location without iteration
+	questions map[string]*Question     // unanswered, by id
+	failure   *Failure                 // the last one
+}
+
+// New returns an empty timeline of a session with the plan.
+func New(p *plan.Plan) *Timeline {
+	return &Timeline{plan: p, names: map[string]string{}, run: newRun(time.Time{})}
+}
+
+func newRun(began time.Time) run {
+	return run{
+		began: began, last: map[string]*Visit{}, count: map[string]int{}, started: map[string]int{}, cycles: cycles{},
+		loops: map[event.Location]*loop{}, questions: map[string]*Question{},
+	}
+}
+
+// Plan returns the plan of the session. The caller must not change it.
+func (t *Timeline) Plan() *plan.Plan { return t.plan }
+
+// Began returns the time of the run's first event, Latest that of its last event.
+func (t *Timeline) Began() time.Time { return t.began }
+
+// Latest returns the time of the run's last event.
+func (t *Timeline) Latest() time.Time { return t.latest }
+
+// Name returns the id of the node at a path, "node <path>" if the id is unknown, and "" for the session as a whole.
+func (t *Timeline) Name(path string) string {
+	if path == "" {
+		return ""
+	}
+	id, known := t.names[path]
+	if !known {
+		if n := t.plan.Find(path); n != nil {
+			id = n.ID
+		}
+		t.names[path] = id
+	}
+	return cmp.Or(id, "node "+path)
+}
+
+// Apply adds the next event. ok is false for an event of a fenced kernel, which is ignored. Data that cannot be decoded
+// changes nothing.
+func (t *Timeline) Apply(e event.Event) (entry Entry, ok bool) {
+	if e.Epoch != 0 && e.Epoch < t.epoch {
+		return Entry{}, false
+	}
+	t.epoch = max(t.epoch, e.Epoch)
+	if e.Type == event.SessionStart {
+		t.run = newRun(e.Time)
+	}
+	t.events++
+	entry = Entry{Event: e, IsNewRun: e.Type == event.SessionStart}
+	if e.Type == event.KernelStart && !t.latest.IsZero() {
+		t.pause(e.Time.Sub(t.latest))
+		if t.events > 2 { // the first kernel follows the start of the session
+			entry.IdleSince = t.latest
+		}
+	}
+	t.enter(e)
+	entry.Location = t.location(e)
+	entry.Name = t.Name(entry.Location.Node)
+	t.addWork(&entry)
+	t.addVisit(entry)
+	t.latest = e.Time
+	return entry, true
+}
+
+// enter counts the visits of nodes and learns their names.
+func (t *Timeline) enter(e event.Event) {
+	if e.Type == event.RunStart { // the whole pipeline runs again, and its nodes are entered for the first time again
+		clear(t.count)
+		clear(t.started)
+	}
+	if e.Cursor == nil {
+		return
+	}
+	path := e.Cursor.NodePath
+	switch e.Type {
+	case event.NodeRunStart: // the same for an embedded pipeline, but not for one inside another, whose runs do not count
+		if !strings.Contains(path, ".") {
+			isInside := func(inner string, _ int) bool { return strings.HasPrefix(inner, path+".") }
+			maps.DeleteFunc(t.count, isInside)
+			maps.DeleteFunc(t.started, isInside)
+		}
+	case event.NodeStart:
+		t.started[path]++
+		maps.DeleteFunc(t.loops, func(at event.Location, _ *loop) bool { return event.Location{Node: path}.Holds(at) })
+		d, err := event.Decode[struct {
+			Name   string   `json:"name"`
+			Stages []string `json:"stages"`
+		}](e)
+		if err != nil {
+			return
+		}
+		if d.Name != "" {
+			t.names[path] = d.Name
+		}
+		for i, id := range d.Stages {
+			t.names[fmt.Sprintf("%s.%d", path, i)] = id
+		}
+	}
+}
+
+// location returns the location of an event, from its key or else its cursor; the zero location is the session.
+func (t *Timeline) location(e event.Event) event.Location {
+	if _, at, _, ok := e.Key.Parse(); ok {
+		return at
+	}
+	c := e.Cursor
+	if c == nil {
+		return event.Location{}
+	}
+	return event.Location{
+		Node: c.NodePath, Visit: max(c.Visit, t.started[c.NodePath], 1), Run: max(c.Run, 1), Branch: c.Provider, Step: c.Step, Iteration: c.Iteration,
+	}
+}

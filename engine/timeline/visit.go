@@ -1,0 +1,126 @@
+package timeline
+
+import (
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Visit is one visit of a node.
+type Visit struct {
+	Stage     string     `json:"stage"` // the node's id
+	Path      string     `json:"path"`
+	Visit     int        `json:"visit"`         // from 1; re-entries of the node count it up
+	Run       int        `json:"run,omitempty"` // of the whole pipeline, from the second one on
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	// DurationMS is the time from the start to the end, or to the last event, without the time in which no kernel held
+	// the session.
+	DurationMS int64  `json:"duration_ms"`
+	Status     string `json:"status"` // running, complete, failed, skipped, or [Restarted]
+	Outcome    string `json:"outcome,omitempty"`
+	// Reason says why the visit ended so, or why it waits or waited for the user.
+	Reason string `json:"reason,omitempty"`
+	// To is the id of the node entered next, or done, pause, abort or failed; "" before the visit has ended.
+	To string `json:"to,omitempty"`
+	// Edge is the name of the counted edge taken, Cycle its count including this return.
+	Edge  string `json:"edge,omitempty"`
+	Cycle int    `json:"cycle,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+	Work
+	Steps *Steps `json:"steps,omitempty"`
+	// Prompt describes its longest prompt, if prompts have a limit.
+	Prompt *Prompt `json:"prompt,omitempty"`
+	// Checks are the last results of the node's checks, in the order in which they were first made.
+	Checks []Check `json:"checks,omitempty"`
+
+	idle  time.Duration
+	steps map[string]string // status by id
+}
+
+// Prompt holds the number of tokens of a prompt, and its limit.
+type Prompt struct {
+	Tokens int `json:"tokens"`
+	Limit  int `json:"limit"`
+}
+
+// longerPrompt returns the longer one of two prompts; nil is none.
+func longerPrompt(a, b *Prompt) *Prompt {
+	if a == nil || b != nil && b.Tokens > a.Tokens {
+		return b
+	}
+	return a
+}
+
+// Restarted is the status of a visit that ended because the node restarted.
+const Restarted = "restarted"
+
+// Work counts attempts and their consumption.
+type Work struct {
+	Iterations   int `json:"iterations"`    // completed; of a node with steps those of the steps, of a parallel block those of all providers
+	Attempts     int `json:"attempts"`      // ended, including those of steps
+	Retries      int `json:"retries"`       // repeated attempts
+	StageRetries int `json:"stage_retries"` // restarts of the stage after its last attempt
+	Heals        int `json:"heals"`         // attempts because of an invalid artifact, which are no retries
+	// Usage is the consumption that agents and judges reported. UnknownTokens and UnknownCost count the calls that
+	// reported none.
+	Usage         event.Usage `json:"usage"`
+	UnknownTokens int         `json:"unknown_tokens,omitempty"`
+	UnknownCost   int         `json:"unknown_cost,omitempty"`
+}
+
+// Steps counts the steps of a node by status.
+type Steps struct {
+	Of      int `json:"of"`
+	Done    int `json:"done"` // complete or skipped
+	Failed  int `json:"failed,omitempty"`
+	Blocked int `json:"blocked,omitempty"`
+}
+
+// Check is the last result of a check.
+type Check struct {
+	ID     string         `json:"id"`
+	At     string         `json:"at"` // enter or exit
+	Passed bool           `json:"passed"`
+	Reason string         `json:"reason,omitempty"`
+	Counts map[string]int `json:"counts,omitempty"`
+}
+
+// Visits returns copies of all visits of all nodes, in the order in which they began.
+func (t *Timeline) Visits() []Visit {
+	all := make([]Visit, 0, len(t.visits))
+	for _, v := range t.visits {
+		all = append(all, t.finished(v))
+	}
+	return all
+}
+
+// Last returns a copy of the latest visit of the node at a path.
+func (t *Timeline) Last(path string) (Visit, bool) {
+	v, ok := t.last[path]
+	if !ok {
+		return Visit{}, false
+	}
+	return t.finished(v), true
+}
+
+// finished returns a copy of a visit with its duration.
+func (t *Timeline) finished(v *Visit) Visit {
+	c := *v
+	end := t.latest
+	if c.EndedAt != nil {
+		end = *c.EndedAt
+	}
+	c.DurationMS = max(0, (end.Sub(c.StartedAt) - c.idle).Milliseconds())
+	return c
+}
+
+// pause subtracts time in which no kernel held the session from the current visits.
+func (t *Timeline) pause(d time.Duration) {
+	t.idle += max(d, 0)
+	for _, v := range t.visits {
+		if v.EndedAt == nil {
+			v.idle += max(d, 0)
+		}
+	}
+}
