@@ -9,49 +9,54 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// processFold collects the plugin processes that a session's last kernel started, in order.
-type processFold []event.PluginData
-
-func (all *processFold) apply(e event.Event) {
-	switch e.Type {
-	case event.KernelStart:
-		*all = nil
-	case event.PluginStarted:
-		if d, err := event.Decode[event.PluginData](e); err == nil {
-			*all = append(*all, d)
-		}
-	}
-}
-
-// statusFold collects from the events the parts of Status that are not in the state.
+// statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
+// plugins.
 type statusFold struct {
-	plugins   processFold
+	plugins   []event.PluginData // processes that the last kernel started, in order
 	secrets   secretFold
-	survivors survivorFold
+	survivors []Survivor
 	abandoned abandonedAttempts
 	health    Health
 }
 
 func (t *statusFold) apply(e event.Event) {
-	t.plugins.apply(e)
 	t.secrets.apply(e)
-	t.survivors.apply(e)
-	t.abandoned.apply(e)
-	t.health.apply(e)
-}
-
-// survivorFold collects the processes left behind in the last run of a session.
-type survivorFold []Survivor
-
-func (all *survivorFold) apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
-		*all = nil
-	case event.SurvivorEnded:
-		if d, err := event.Decode[Survivor](e); err == nil {
-			*all = append(*all, d)
+		t.survivors, t.abandoned, t.health = nil, abandonedAttempts{}, Health{}
+	case event.SessionComplete:
+		t.health.ConsecutiveErrors = 0
+	case event.Error:
+		t.health.Errors++
+		t.health.ConsecutiveErrors++
+	case event.NodeComplete:
+		if d, err := event.Decode[event.NodeCompleteData](e); err != nil || d.Status != "failed" {
+			t.health.ConsecutiveErrors = 0
 		}
+	case event.IterationComplete:
+		t.health.ConsecutiveErrors = 0
+		if !madeProgress(e) {
+			t.health.WithoutProgress++
+		}
+	case event.KernelStart:
+		t.plugins = nil
+	case event.PluginStarted:
+		t.plugins = appendData(t.plugins, e)
+	case event.SurvivorEnded:
+		t.survivors = appendData(t.survivors, e)
+	case event.LateDelivery:
+		t.abandoned.late = appendLast(t.abandoned.late, e)
+	case event.AttemptSuperseded:
+		t.abandoned.superseded = appendLast(t.abandoned.superseded, e)
 	}
+}
+
+// appendData appends the payload of an event, unless it cannot be decoded.
+func appendData[T any](all []T, e event.Event) []T {
+	if d, err := event.Decode[T](e); err == nil {
+		all = append(all, d)
+	}
+	return all
 }
 
 // maxAbandoned bounds the late deliveries and superseded attempts in a [Status].
@@ -73,17 +78,6 @@ type SupersededAttempt struct {
 
 // abandonedAttempts collects the last late deliveries and superseded attempts of the last run.
 type abandonedAttempts struct{ late, superseded []event.Event }
-
-func (g *abandonedAttempts) apply(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*g = abandonedAttempts{}
-	case event.LateDelivery:
-		g.late = appendLast(g.late, e)
-	case event.AttemptSuperseded:
-		g.superseded = appendLast(g.superseded, e)
-	}
-}
 
 // appendLast appends an event and keeps the last [maxAbandoned].
 func appendLast(events []event.Event, e event.Event) []event.Event {
@@ -150,37 +144,12 @@ func (e *Engine) Health(session string) (Health, error) {
 		return Health{}, err
 	}
 	defer dir.Close()
-	var h Health
+	var fold statusFold
 	_, err = journal.Read(dir, func(e event.Event) error {
-		h.apply(e)
+		fold.apply(e)
 		return nil
 	})
-	if err != nil {
-		return Health{}, err
-	}
-	return h.withScore(), nil
-}
-
-// apply counts an event.
-func (h *Health) apply(e event.Event) {
-	switch e.Type {
-	case event.SessionStart:
-		*h = Health{}
-	case event.Error:
-		h.Errors++
-		h.ConsecutiveErrors++
-	case event.SessionComplete:
-		h.ConsecutiveErrors = 0
-	case event.NodeComplete:
-		if d, err := event.Decode[event.NodeCompleteData](e); err != nil || d.Status != "failed" {
-			h.ConsecutiveErrors = 0
-		}
-	case event.IterationComplete:
-		h.ConsecutiveErrors = 0
-		if !madeProgress(e) {
-			h.WithoutProgress++
-		}
-	}
+	return fold.health.withScore(), err
 }
 
 // withScore returns the counts with score and label.

@@ -53,11 +53,11 @@ func TestHealth(t *testing.T) {
 		{"a new run starts at zero", []event.Event{failed, flat, start, failed}, Health{Score: 0.9, Label: HealthOK, Errors: 1, ConsecutiveErrors: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var h Health
+			var fold statusFold
 			for _, e := range tt.events {
-				h.apply(e)
+				fold.apply(e)
 			}
-			if diff := cmp.Diff(tt.want, h.withScore()); diff != "" {
+			if diff := cmp.Diff(tt.want, fold.health.withScore()); diff != "" {
 				t.Error(diff)
 			}
 		})
