@@ -13,7 +13,7 @@ import (
 
 // approvalHooks returns the hooks of supervised, of require_human_approval and of the flags like them: at most one
 // for each node. supervised asks after every node but the last, which is the node of exit_after if there is one.
-func (c *compiler) approvalHooks(m dialect.Map, list []sources.Node, approvals []sources.Approval) []plan.Hook {
+func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	supervised, at := m.Boolean("supervised"), m.Location(m.Get("supervised"))
 	exit, _ := m.Text("exit_after")
 	outermost := len(c.includeStack) == 1

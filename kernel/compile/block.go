@@ -25,7 +25,7 @@ type block struct {
 }
 
 // parallelNode compiles a parallel node.
-func (c *compiler) parallelNode(a sources.Node, s sources.Scope) *plan.Node {
+func parallelNode(c *compiler, a sources.Node, s sources.Scope) *plan.Node {
 	c.hasBlocks = true
 	a.WarnIgnored(ignoredOnBlocks, "a parallel block", "write it on the stages of the block")
 	a.CheckIgnored()
@@ -46,9 +46,9 @@ func (c *compiler) parallelNode(a sources.Node, s sources.Scope) *plan.Node {
 	inner.WarnIgnored([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
 	node.FailureMode, _ = inner.Text("failure_mode")
 	b := block{Map: inner}
-	c.blockProviders(&b, s)
-	c.blockStages(&b, s)
-	c.checkModels(b)
+	compileProviders(c, &b, s)
+	compileStages(c, &b, s)
+	checkModels(c, b)
 	b.checkHiddenInputs()
 	node.Providers, node.Stages = b.providers, b.stages
 	return node
@@ -69,8 +69,8 @@ type blockProvider struct {
 	nameAt, idAt dialect.Location
 }
 
-// blockProviders compiles the providers, each a name or a map. The plan keeps the form as written.
-func (c *compiler) blockProviders(b *block, s sources.Scope) {
+// compileProviders compiles the providers, each a name or a map. The plan keeps the form as written.
+func compileProviders(c *compiler, b *block, s sources.Scope) {
 	first := map[string]dialect.Location{}
 	for i, item := range b.requiredItems("providers") {
 		p := b.provider(item, i, s.InBlock(sources.ProviderScope))
@@ -80,7 +80,7 @@ func (c *compiler) blockProviders(b *block, s sources.Scope) {
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
 			p.nameAt.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", sources.Unquoted(p.Name))
 		}
-		c.checkMode(p.Name, p.nameAt)
+		checkMode(c, p.Name, p.nameAt)
 		refuseCommandProvider(p.Name, p.nameAt)
 		b.checkBranchName(p, first)
 		b.providers = append(b.providers, p.BlockProvider)
@@ -135,8 +135,8 @@ func (b block) provider(n *yamldoc.Node, number int, s sources.Scope) blockProvi
 	return p
 }
 
-// blockStages compiles the stages of the block.
-func (c *compiler) blockStages(b *block, s sources.Scope) {
+// compileStages compiles the stages of the block.
+func compileStages(c *compiler, b *block, s sources.Scope) {
 	var list []sources.Node
 	for i, item := range b.requiredItems("stages") {
 		if item.Kind != yamldoc.Map {
@@ -147,23 +147,23 @@ func (c *compiler) blockStages(b *block, s sources.Scope) {
 	}
 	sources.CheckRepeated(list)
 	for _, a := range list {
-		if stage := c.blockStage(a, s.InBlock(a.Index)); stage != nil {
+		if stage := compileStage(c, a, s.InBlock(a.Index)); stage != nil {
 			stage.Path = fmt.Sprintf("%d.%d", s.Node, a.Index)
 			b.stages = append(b.stages, *stage)
 		}
 	}
 }
 
-// blockStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
+// compileStage compiles one stage of a block. Provider and model of its stage.yaml are ignored: the block names the
 // providers.
-func (c *compiler) blockStage(a sources.Node, s sources.Scope) *plan.Node {
+func compileStage(c *compiler, a sources.Node, s sources.Scope) *plan.Node {
 	a.CheckCommon()
 	a.Refuse("provider", "name it under providers: of the block", "the block's providers run it")
 	a.Refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
 	a.Refuse("pipeline", "make it a node of its own", "a block runs stages only")
 	a.Refuse("transitions", "write them on the block", "edges lead from node to node")
 	a.Refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
-	if c.refuseWrapping(a) {
+	if refuseWrapping(c, a) {
 		return nil
 	}
 	node := &plan.Node{ID: a.ID, Kind: plan.KindStage, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.StagePolicy)}
@@ -173,7 +173,7 @@ func (c *compiler) blockStage(a sources.Node, s sources.Scope) *plan.Node {
 		}
 		return nil
 	}
-	nodeSettings, stage, ok := c.stageWork(node, a)
+	nodeSettings, stage, ok := stageWork(c, node, a)
 	if !ok {
 		return nil
 	}
@@ -184,11 +184,11 @@ func (c *compiler) blockStage(a sources.Node, s sources.Scope) *plan.Node {
 }
 
 // checkModels warns of a stage's model that several providers get, or none.
-func (c *compiler) checkModels(b block) {
+func checkModels(c *compiler, b block) {
 	var takers []string
 	for _, p := range b.providers {
 		if p.Model == "" {
-			takers = append(takers, c.canonicalProvider(p.Name))
+			takers = append(takers, canonicalProvider(c, p.Name))
 		}
 	}
 	takers = dialect.SortedUnique(takers)
@@ -227,7 +227,7 @@ func (b block) checkHiddenInputs() {
 }
 
 // checkBlockOverrides warns of overrides without effect on blocks, whose providers the file names.
-func (c *compiler) checkBlockOverrides() {
+func checkBlockOverrides(c *compiler) {
 	for _, over := range []struct{ name, value string }{
 		{"--provider", c.Overrides.Provider},
 		{"--model", c.Overrides.Model},

@@ -14,9 +14,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// checks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
+// mergeChecks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
 // It returns nil for no checks. s is nil for a node without a stage.
-func (c *compiler) checks(a sources.Node, s *sources.Stage) []plan.Check {
+func mergeChecks(c *compiler, a sources.Node, s *sources.Stage) []plan.Check {
 	nodeChecks := sources.ReadChecks(a.Map, a.Label)
 	merged := nodeChecks
 	if s != nil {
@@ -27,11 +27,11 @@ func (c *compiler) checks(a sources.Node, s *sources.Stage) []plan.Check {
 		merged = slices.DeleteFunc(sources.ReadChecks(s.Settings.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
 		merged = slices.Concat(merged, nodeChecks)
 	}
-	return c.compileChecks(merged)
+	return compileChecks(c, merged)
 }
 
 // compileChecks reads the checks and reports repeated ids.
-func (c *compiler) compileChecks(all []dialect.Map) []plan.Check {
+func compileChecks(c *compiler, all []dialect.Map) []plan.Check {
 	if len(all) == 0 {
 		return nil
 	}
@@ -57,17 +57,17 @@ var commandReference = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
 // fillCommands replaces the references to commands in all nodes of the plan. Embedded plans are shared, but their
 // commands differ; those with references are copied.
-func (c *compiler) fillCommands(root *plan.Plan) {
-	c.fillCommandsIn(root, root, "")
+func fillCommands(c *compiler, root *plan.Plan) {
+	fillCommandsIn(c, root, root, "")
 }
 
-func (c *compiler) fillCommandsIn(root, p *plan.Plan, outer string) {
+func fillCommandsIn(c *compiler, root, p *plan.Plan, outer string) {
 	fill := func(n *plan.Node) {
 		if !hasCommands(*n) {
 			return
 		}
 		commands := root.EffectiveCommands(&plan.Node{Path: outer + n.Path, Commands: n.Commands})
-		n.Checks, n.Wraps = c.checksWithCommands(n, commands), c.wrapsWithCommands(n.Wraps, commands)
+		n.Checks, n.Wraps = checksWithCommands(c, n, commands), wrapsWithCommands(c, n.Wraps, commands)
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -77,7 +77,7 @@ func (c *compiler) fillCommandsIn(root, p *plan.Plan, outer string) {
 		}
 		if n.Plan != nil && planHasCommands(n.Plan) {
 			n.Plan = copyPlan(n.Plan)
-			c.fillCommandsIn(root, n.Plan, outer+n.Path+".")
+			fillCommandsIn(c, root, n.Plan, outer+n.Path+".")
 		}
 	}
 }
@@ -106,7 +106,7 @@ func copyPlan(p *plan.Plan) *plan.Plan {
 }
 
 // checksWithCommands returns the checks of a node with the references replaced.
-func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) []plan.Check {
+func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) []plan.Check {
 	checks := slices.Clone(n.Checks)
 	for i := range checks {
 		var config map[string]any
@@ -137,7 +137,7 @@ func (c *compiler) checksWithCommands(n *plan.Node, commands map[string]string) 
 }
 
 // wrapsWithCommands returns the wraps of a node with the references replaced; nil for none.
-func (c *compiler) wrapsWithCommands(w *plan.Wraps, commands map[string]string) *plan.Wraps {
+func wrapsWithCommands(c *compiler, w *plan.Wraps, commands map[string]string) *plan.Wraps {
 	if w == nil || w.Run == "" {
 		return w
 	}

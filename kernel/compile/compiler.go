@@ -1,11 +1,10 @@
 package compile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"path"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -80,53 +79,6 @@ func needsQueue(nodes []plan.Node) bool {
 	})
 }
 
-// lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
-// not exist or is not usable.
-func (c *compiler) lookupStage(name string, at dialect.Location) *sources.Stage {
-	dir, err := c.FindStage(name, c.pipelineDir)
-	var missing *sources.NotFoundError
-	if errors.As(err, &missing) {
-		at.Errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
-		return nil
-	}
-	return c.cachedStage(dir)
-}
-
-// cachedStage returns the stage in a directory; nil if it is not usable.
-func (c *compiler) cachedStage(dir sources.StageDir) *sources.Stage {
-	s, known := c.stages[dir]
-	if !known {
-		s = c.loadStage(dir)
-		c.stages[dir] = s
-	}
-	return s
-}
-
-// loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
-func (c *compiler) loadStage(dir sources.StageDir) *sources.Stage {
-	data, problem := c.readStageFile(dir)
-	d := c.document(c.StageFile(dir))
-	if problem != "" {
-		d.Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
-		return nil
-	}
-	m, ok := dialect.Parse(d, data)
-	if !ok {
-		return nil
-	}
-	s := sources.NewStage(dir, m, data)
-	s.CheckWraps()
-	s.Artifact = sources.ReadArtifact(m, c.stageReader(dir))
-	return s
-}
-
-func (c *compiler) readStageFile(dir sources.StageDir) (data []byte, problem string) {
-	if !dir.Library {
-		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
-	}
-	return c.ReadLibrary(path.Join(dir.Path, "stage.yaml"))
-}
-
 // missingHint returns the hint for a component that does not exist.
 func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) string {
 	hint := dialect.DidYouMean(name, candidates)
@@ -136,4 +88,41 @@ func (c *compiler) missingHint(kind sdk.Kind, name string, candidates []string) 
 		}
 	}
 	return hint
+}
+
+// include is a pipeline file that is being compiled.
+type include struct {
+	path    string // absolute, without symbolic links; identifies the file
+	display string // name in messages
+}
+
+// externalLocation returns the location of a flag or an environment variable.
+func (c *compiler) externalLocation(name string) dialect.Location {
+	return dialect.Location{Document: c.document(name)}
+}
+
+// planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
+// none.
+func (c *compiler) planOverrides() *plan.Overrides {
+	o := c.Overrides
+	overrides := plan.Overrides{
+		Provider: cmp.Or(o.Provider, c.Env.Provider),
+		Model:    cmp.Or(o.Model, c.Env.Model),
+		Context:  cmp.Or(o.Context, c.Env.Context),
+		Inputs:   o.Inputs,
+		Commands: o.Commands,
+		Sandbox:  o.Sandbox, Mode: o.Mode,
+		Skip: o.Skip, MaxCycles: o.MaxCycles, Timeout: o.Timeout.Seconds(),
+		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
+	}
+	for id, d := range o.Timeouts {
+		if overrides.Timeouts == nil {
+			overrides.Timeouts = map[string]float64{}
+		}
+		overrides.Timeouts[id] = d.Seconds()
+	}
+	if reflect.ValueOf(overrides).IsZero() {
+		return nil
+	}
+	return &overrides
 }

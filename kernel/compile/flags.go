@@ -12,7 +12,7 @@ import (
 )
 
 // checkFlags checks the nodes, limits and artifacts of the command line.
-func (c *compiler) checkFlags(p *plan.Plan) {
+func checkFlags(c *compiler, p *plan.Plan) {
 	var own, all []string
 	for i := range p.Nodes {
 		own = append(own, p.Nodes[i].ID)
@@ -26,10 +26,10 @@ func (c *compiler) checkFlags(p *plan.Plan) {
 	for _, id := range c.Overrides.Skip {
 		i := slices.Index(own, id)
 		if i < 0 {
-			c.checkNodeFlag("--skip", id, own)
+			checkNodeFlag(c, "--skip", id, own)
 			continue
 		}
-		c.checkSkipFlag(p, &p.Nodes[i])
+		checkSkipFlag(c, p, &p.Nodes[i])
 	}
 	for _, flag := range []struct {
 		name string
@@ -37,21 +37,21 @@ func (c *compiler) checkFlags(p *plan.Plan) {
 	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
 		for _, id := range flag.ids {
 			if id != "" {
-				c.checkNodeFlag(flag.name, id, own)
+				checkNodeFlag(c, flag.name, id, own)
 			}
 		}
 	}
-	c.checkLimitFlags(all)
-	c.checkArtifactFlags()
+	checkLimitFlags(c, all)
+	checkArtifactFlags(c)
 }
 
 // checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
-func (c *compiler) checkLimitFlags(all []string) {
+func checkLimitFlags(c *compiler, all []string) {
 	if d := c.Overrides.Timeout; d < 0 {
 		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
-		c.checkNodeFlag("--timeout", id, all)
+		checkNodeFlag(c, "--timeout", id, all)
 		if d := c.Overrides.Timeouts[id]; d <= 0 {
 			c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
 		}
@@ -62,7 +62,7 @@ func (c *compiler) checkLimitFlags(all []string) {
 }
 
 // checkArtifactFlags checks the names of the artifacts of the command line.
-func (c *compiler) checkArtifactFlags() {
+func checkArtifactFlags(c *compiler) {
 	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
 		at := c.externalLocation("--artifact")
 		switch {
@@ -74,14 +74,14 @@ func (c *compiler) checkArtifactFlags() {
 	}
 }
 
-func (c *compiler) checkNodeFlag(flag, id string, known []string) {
+func checkNodeFlag(c *compiler, flag, id string, known []string) {
 	if !slices.Contains(known, id) {
 		c.externalLocation(flag).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, known), "%s names unknown node %q", flag, id)
 	}
 }
 
 // checkSkipFlag reports a node that cannot be skipped.
-func (c *compiler) checkSkipFlag(p *plan.Plan, n *plan.Node) {
+func checkSkipFlag(c *compiler, p *plan.Plan, n *plan.Node) {
 	at := c.externalLocation("--skip")
 	if id := requiredNode(n); id != "" {
 		what := "it is required"

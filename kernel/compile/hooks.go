@@ -18,19 +18,12 @@ import (
 // defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// hookCompiler compiles the hooks of one pipeline file.
-type hookCompiler struct {
-	*compiler
-	data    []byte         // content of the file
-	sources []sources.Node // its nodes
-}
-
-// hooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
+// compileHooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
 // the nodes, by index.
-func (c *compiler) hooks(m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
+func compileHooks(c *compiler, m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
-	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.approvalHooks(m, list, approvals)...)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], approvalHooks(c, m, list, approvals)...)
 	var all []plan.Hook
 	for _, point := range plan.HookPoints {
 		all = append(all, written[point]...)
@@ -88,12 +81,6 @@ func (f hookCompiler) pointHooks(m dialect.Map, point plan.HookPoint, at yamldoc
 		m.Warnf(at, yamldoc.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
 	}
 	return hooks
-}
-
-func isSessionPoint(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "session_") }
-func isStagePoint(p plan.HookPoint) bool   { return strings.HasPrefix(string(p), "stage_") }
-func isProviderPoint(p plan.HookPoint) bool {
-	return strings.HasPrefix(string(p), "parallel_provider_")
 }
 
 // hook compiles one hook.

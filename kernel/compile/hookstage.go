@@ -75,3 +75,18 @@ func (f hookCompiler) stageIDs() (nodes []string, inside map[string]string) {
 	}
 	return nodes, inside
 }
+
+// hookCompiler compiles the hooks of one pipeline file.
+type hookCompiler struct {
+	*compiler
+	data    []byte         // content of the file
+	sources []sources.Node // its nodes
+}
+
+func isSessionPoint(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "session_") }
+
+func isStagePoint(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "stage_") }
+
+func isProviderPoint(p plan.HookPoint) bool {
+	return strings.HasPrefix(string(p), "parallel_provider_")
+}

@@ -22,7 +22,7 @@ type pattern struct {
 
 // initialInputs expands the patterns to absolute paths of files, sorted, without repetition. A pattern without a
 // file is a warning. It returns nil for no patterns, an empty list for no matches.
-func (c *compiler) initialInputs(patterns []pattern) []string {
+func initialInputs(c *compiler, patterns []pattern) []string {
 	if len(patterns) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func readInitialPatterns(m dialect.Map) []pattern {
 	return patterns
 }
 
-func (c *compiler) flagPatterns() []pattern {
+func flagPatterns(c *compiler) []pattern {
 	var patterns []pattern
 	for _, text := range c.Overrides.Inputs {
 		patterns = append(patterns, pattern{text, c.externalLocation("--input")})

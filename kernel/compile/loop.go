@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,42 +11,42 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// stageLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
-func (c *compiler) stageLoop(dir sources.StageDir, loop Loop) *plan.Plan {
+// compileLoop compiles a stage that runs alone. It returns nil and reports a fault if the stage is not usable.
+func compileLoop(c *compiler, dir sources.StageDir, loop Loop) *plan.Plan {
 	s := c.loadStage(dir)
 	if s == nil {
 		return nil
 	}
 	c.singleStage = true
 	if s.Wraps.IsSet() {
-		return c.singleStageWraps(s)
+		return compileLoopWraps(c, s)
 	}
 	p := c.newPlan(s.File, s.Data)
 	p.Pipeline.Name, p.Pipeline.Description = s.Name, s.Description
-	p.Pipeline.Commands = c.mergeCommands(nil)
-	p.Session.Inputs = c.initialInputs(c.flagPatterns())
+	p.Pipeline.Commands = mergeCommands(c, nil)
+	p.Session.Inputs = initialInputs(c, flagPatterns(c))
 	p.Dependencies.Tmux = !s.NoTmux
 	p.Nodes = append(p.Nodes, plan.Node{
 		Path:        "0",
 		ID:          dir.Name,
 		Kind:        plan.KindStage,
 		Ref:         dir.Name,
-		Termination: c.loopTermination(s, loop),
+		Termination: loopTermination(c, s, loop),
 		Description: s.Description,
-		Provider:    c.provider(sources.Settings{Map: s.Map}, s.Settings, sources.Settings{}),
+		Provider:    resolveProvider(c, sources.Settings{Map: s.Map}, s.Settings, sources.Settings{}),
 		PromptPath:  c.findPrompt(s),
 		Context:     s.Context,
 		OutputPath:  s.OutputPath,
 		Delay:       cmp.Or(s.Delay, c.Defaults.Delay),
 		Guardrails:  s.Guardrails,
 		Role:        s.Role,
-		Artifact:    c.singleStageArtifact(s),
+		Artifact:    singleStageArtifact(c, s),
 		Commands:    s.Commands,
 		Requires:    s.Requirements.Requires,
 	})
-	c.checkFlags(p)
-	c.setRunTimeout(p)
-	c.checkSingleStage(s)
+	checkFlags(c, p)
+	setRunTimeout(c, p)
+	checkSingleStage(c, s)
 	switch {
 	case s.Approval.Required:
 		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, s.Approval.At)})
@@ -56,11 +57,11 @@ func (c *compiler) stageLoop(dir sources.StageDir, loop Loop) *plan.Plan {
 }
 
 // checkSingleStage warns of keys and flags without effect on a stage that runs alone.
-func (c *compiler) checkSingleStage(s *sources.Stage) {
+func checkSingleStage(c *compiler, s *sources.Stage) {
 	switch {
 	case !s.Has("checks"):
 	case c.validateOnly:
-		c.compileChecks(sources.ReadChecks(s.Settings.Map, "the stage"))
+		compileChecks(c, sources.ReadChecks(s.Settings.Map, "the stage"))
 	default:
 		s.Warnf(s.KeyPos("checks"), yamldoc.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}
@@ -74,7 +75,7 @@ func (c *compiler) checkSingleStage(s *sources.Stage) {
 
 // loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
 // loops have, is part of it.
-func (c *compiler) loopTermination(s *sources.Stage, loop Loop) plan.Termination {
+func loopTermination(c *compiler, s *sources.Stage, loop Loop) plan.Termination {
 	stageTermination := sources.Termination{Values: maps.Clone(s.Termination.Values), TypeAt: s.Termination.TypeAt}
 	delete(stageTermination.Values, "max")
 	delete(stageTermination.Values, "iterations")
@@ -89,7 +90,7 @@ func (c *compiler) loopTermination(s *sources.Stage, loop Loop) plan.Termination
 	if s.CheckBefore {
 		t["check_before"] = true
 	}
-	c.checkTermination(t, stageTermination, sources.Termination{})
+	checkTermination(c, t, stageTermination, sources.Termination{})
 	if t.Type() == plan.TypeChecks && !c.validateOnly {
 		s.Termination.TypeAt.Errorf(yamldoc.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks and cannot end by them")
 	}
@@ -97,7 +98,7 @@ func (c *compiler) loopTermination(s *sources.Stage, loop Loop) plan.Termination
 }
 
 // singleStageArtifact returns the artifact of a stage that runs alone, without fields of checks.
-func (c *compiler) singleStageArtifact(s *sources.Stage) *plan.Artifact {
+func singleStageArtifact(c *compiler, s *sources.Stage) *plan.Artifact {
 	if s.Artifact.Artifact == nil || len(s.Artifact.KernelFields) == 0 {
 		return s.Artifact.Artifact
 	}
@@ -108,3 +109,31 @@ func (c *compiler) singleStageArtifact(s *sources.Stage) *plan.Artifact {
 	contract.KernelFields = nil
 	return &contract
 }
+
+// compileLoopWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
+// run gets a node without a pipeline.
+func compileLoopWraps(c *compiler, s *sources.Stage) *plan.Plan {
+	if !c.validateOnly {
+		s.Errorf(s.KeyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.Dir.Name),
+			"stage %q wraps %s, and cannot run alone", s.Dir.Name, s.Wraps.Describe())
+		return nil
+	}
+	p := c.newPlan(s.File, s.Data)
+	a := sources.Node{Map: s.Map, Noun: "stage", ID: s.Dir.Name}
+	node := c.wrappedNode(sources.Node{Map: s.Nested(&yamldoc.Node{Kind: yamldoc.Map}, a.Label), ID: a.ID}, sources.Scope{}, s.Wraps)
+	if node == nil {
+		return nil
+	}
+	node.Path, node.Ref, node.Wraps, node.Artifact = "0", s.Dir.Name, toPlan(s.Wraps, c), wrapsArtifact(singleStageArtifact(c, s))
+	p.Nodes = append(p.Nodes, *node)
+	return p
+}
+
+// Loop describes a stage that runs alone.
+type Loop struct {
+	Stage string // the stage's name
+	Max   int    // maximum of iterations; 0: [DefaultLoopMax]
+}
+
+// DefaultLoopMax is the default of [Loop.Max].
+const DefaultLoopMax = 25

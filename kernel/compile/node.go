@@ -10,45 +10,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
-func (c *compiler) compileNode(a sources.Node, s sources.Scope, defaults sources.Settings) (*plan.Node, sources.Approval) {
-	a.CheckCommon()
-	if w, st, wraps := c.resolveWraps(a); wraps {
-		return c.wrapsNode(a, s, w, st)
-	}
-	if a.Has("wraps") { // has the wrong type
-		return nil, sources.Approval{}
-	}
-	switch a.Kind() {
-	case plan.KindStage:
-		return c.stageNode(a, s, defaults)
-	case plan.KindParallel:
-		return c.parallelNode(a, s), sources.ReadApproval(a.Map)
-	case plan.KindPipeline:
-		return c.embedNode(a, s), sources.ReadApproval(a.Map)
-	default:
-		return nil, sources.Approval{}
-	}
-}
-
-// stageNode compiles a node that runs a stage or a prompt.
-func (c *compiler) stageNode(a sources.Node, s sources.Scope, defaults sources.Settings) (*plan.Node, sources.Approval) {
-	node := &plan.Node{ID: a.ID, Kind: plan.KindStage, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Steps: a.Steps()}
-	nodeSettings, stage, ok := c.stageWork(node, a)
-	if !ok {
-		return nil, nodeSettings.Approval
-	}
-	node.Provider = c.provider(nodeSettings, stage.Settings, defaults)
-	sources.ReadRequirements(a.Map, c.text).WithDefaults(stage.Requirements).ApplyTo(node)
-	return node, nodeSettings.Approval.WithDefault(stage.Approval)
-}
-
 // stageWork sets the work of the node and returns the settings of the node and its stage. It returns false and
 // reports a fault if there is no usable stage.
-func (c *compiler) stageWork(node *plan.Node, a sources.Node) (nodeSettings sources.Settings, s sources.Stage, ok bool) {
+func stageWork(c *compiler, node *plan.Node, a sources.Node) (nodeSettings sources.Settings, s sources.Stage, ok bool) {
 	nodeSettings = sources.ReadSettings(a.Map)
 	r := sources.ReadRuns(a.Map)
-	st, usable := c.nodeStage(a)
+	st, usable := findNodeStage(c, a)
 	if !usable {
 		return nodeSettings, s, false
 	}
@@ -57,7 +24,7 @@ func (c *compiler) stageWork(node *plan.Node, a sources.Node) (nodeSettings sour
 	}
 	contract := sources.ReadArtifact(a.Map, c.readBesidePipeline).WithDefaults(s.Artifact)
 	node.Role = s.Role
-	node.Checks = c.checks(a, st)
+	node.Checks = mergeChecks(c, a, st)
 	node.Artifact = contract.Artifact
 	contract.CheckKernelFields(node.Checks)
 	node.Termination = sources.MergeTermination(s.Termination, nodeSettings.Termination, r)
@@ -66,15 +33,15 @@ func (c *compiler) stageWork(node *plan.Node, a sources.Node) (nodeSettings sour
 	node.OutputPath = cmp.Or(nodeSettings.OutputPath, s.OutputPath)
 	node.Delay = cmp.Or(nodeSettings.Delay, s.Delay, c.Defaults.Delay)
 	node.Guardrails = cmp.Or(nodeSettings.Guardrails, s.Guardrails)
-	c.checkTermination(node.Termination, s.Termination, nodeSettings.Termination)
+	checkTermination(c, node.Termination, s.Termination, nodeSettings.Termination)
 	checkChecksTermination(a, node, s.Termination, nodeSettings.Termination)
-	c.setPrompt(node, a, st)
+	setPrompt(c, node, a, st)
 	return nodeSettings, s, true
 }
 
-// nodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
+// findNodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
 // usable.
-func (c *compiler) nodeStage(a sources.Node) (s *sources.Stage, usable bool) {
+func findNodeStage(c *compiler, a sources.Node) (s *sources.Stage, usable bool) {
 	name, at := a.Text("stage", "loop")
 	if at.Node == nil {
 		return nil, a.Has("prompt")
@@ -84,7 +51,7 @@ func (c *compiler) nodeStage(a sources.Node) (s *sources.Stage, usable bool) {
 }
 
 // setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage.
-func (c *compiler) setPrompt(node *plan.Node, a sources.Node, s *sources.Stage) {
+func setPrompt(c *compiler, node *plan.Node, a sources.Node, s *sources.Stage) {
 	node.Prompt, _ = a.Text("prompt")
 	if s == nil {
 		return
@@ -96,7 +63,7 @@ func (c *compiler) setPrompt(node *plan.Node, a sources.Node, s *sources.Stage) 
 }
 
 // checkTermination reports an unknown strategy at the location of its name.
-func (c *compiler) checkTermination(t plan.Termination, stage, node sources.Termination) {
+func checkTermination(c *compiler, t plan.Termination, stage, node sources.Termination) {
 	at := stage.TypeAt
 	if _, named := node.Values["type"]; named {
 		at = node.TypeAt

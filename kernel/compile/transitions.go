@@ -55,7 +55,7 @@ func (f *graph) check(p *plan.Plan) {
 		}
 	}
 	if outermost && !slices.Contains(f.nodes, nil) {
-		f.checkFlags(p)
+		checkFlags(f.compiler, p)
 	}
 	if !f.complete || len(f.sources) == 0 {
 		return // the following checks would mislead

@@ -43,3 +43,27 @@ var verdictOutcome = choice(outcomeWords()...)
 
 // Outcomes returns the outcomes of nodes.
 func Outcomes() []string { return Verdict.Choices("map") }
+
+// outcomes are all outcomes, each with its meaning.
+var outcomes = []struct {
+	outcome plan.Outcome
+	when    string
+}{
+	{plan.OutcomeSuccess, "the node succeeds"},
+	{plan.OutcomeFail, "its work is measured or judged to be wrong"},
+	{plan.OutcomeReject, "a reviewer rejects the work"},
+	{plan.OutcomeRetry, "it must be tried again"},
+	{plan.OutcomeTimeout, "it takes too long"},
+	{plan.OutcomeError, "an error occurs"},
+	{plan.OutcomeEscalate, "the user is needed"},
+	{plan.OutcomeSkip, "it is skipped"},
+	{plan.OutcomeBudget, "a limit of tokens or cost is reached"},
+}
+
+func outcomeWords() []plan.Outcome {
+	words := make([]plan.Outcome, len(outcomes))
+	for i, o := range outcomes {
+		words[i] = o.outcome
+	}
+	return words
+}

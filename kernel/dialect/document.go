@@ -9,21 +9,6 @@ import (
 // FileStart is the location of faults of a whole file.
 var FileStart = yamldoc.Pos{Line: 1, Column: 1}
 
-// Parse returns the document's root map. It returns false and reports a fault if there is none.
-func Parse(d yamldoc.Document, data []byte) (Map, bool) {
-	root, ok := d.Parse(data)
-	switch {
-	case !ok:
-	case root == nil:
-		d.Errorf(FileStart, yamldoc.CodeRead, "", "the file is empty")
-	case root.Kind != yamldoc.Map:
-		d.Errorf(root.Pos, yamldoc.CodeType, "", "the file must hold a map, not %s", root.Kind)
-	default:
-		return Map{d, root, "the file"}, true
-	}
-	return Map{}, false
-}
-
 // Location is a position in a document.
 type Location struct {
 	yamldoc.Document

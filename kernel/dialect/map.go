@@ -345,3 +345,18 @@ func (m Map) At(pos yamldoc.Pos) Location { return Location{m.Document, pos} }
 
 // WrongItem reports the wrong type of a value without a key of its own. what names it in the message.
 func (m Map) WrongItem(n *yamldoc.Node, what, want string) { m.WrongType(Member{n, what}, want) }
+
+// Parse returns the document's root map. It returns false and reports a fault if there is none.
+func Parse(d yamldoc.Document, data []byte) (Map, bool) {
+	root, ok := d.Parse(data)
+	switch {
+	case !ok:
+	case root == nil:
+		d.Errorf(FileStart, yamldoc.CodeRead, "", "the file is empty")
+	case root.Kind != yamldoc.Map:
+		d.Errorf(root.Pos, yamldoc.CodeType, "", "the file must hold a map, not %s", root.Kind)
+	default:
+		return Map{d, root, "the file"}, true
+	}
+	return Map{}, false
+}

@@ -78,15 +78,6 @@ func workFields() []Field {
 	}
 }
 
-// idText returns a name that becomes part of a directory name.
-func idText() Value {
-	return Value{Type: Text, Pattern: `[^/\\\x00-\x1f\x7f-\x{9f}]{0,128}`, About: "text without slashes, at most 128 bytes"}
-}
-
-func pause() Value {
-	return Value{Type: Number, Least: bound(0), About: "seconds, at least 0"}
-}
-
 // usesCompletion matches the maps that may use the deprecated key completion.
 func usesCompletion(of schema) schema {
 	return allOf(of, not(anyOf(memberIsObject("termination"), memberIsObject("runs"))))
@@ -159,8 +150,6 @@ var Inputs = Object{
 	},
 }
 
-func selectChoice() Value { return choice("all", "history", "latest") }
-
 func stageIDText() Value { return Value{Type: Text, Pattern: nonEmptyPattern, About: "id of a stage"} }
 
 // Source is a stage of an earlier block.
@@ -208,30 +197,6 @@ var Check = Object{
 // KernelCheckKeys returns the keys of a check that the kernel reads itself. The hook action gets all others.
 func KernelCheckKeys() []string { return []string{"id", "at", "files_from", "optional", "timeout"} }
 
-// outcomes are all outcomes, each with its meaning.
-var outcomes = []struct {
-	outcome plan.Outcome
-	when    string
-}{
-	{plan.OutcomeSuccess, "the node succeeds"},
-	{plan.OutcomeFail, "its work is measured or judged to be wrong"},
-	{plan.OutcomeReject, "a reviewer rejects the work"},
-	{plan.OutcomeRetry, "it must be tried again"},
-	{plan.OutcomeTimeout, "it takes too long"},
-	{plan.OutcomeError, "an error occurs"},
-	{plan.OutcomeEscalate, "the user is needed"},
-	{plan.OutcomeSkip, "it is skipped"},
-	{plan.OutcomeBudget, "a limit of tokens or cost is reached"},
-}
-
-func outcomeWords() []plan.Outcome {
-	words := make([]plan.Outcome, len(outcomes))
-	for i, o := range outcomes {
-		words[i] = o.outcome
-	}
-	return words
-}
-
 // Transitions are the edges of a node by its outcomes.
 var Transitions = Object{
 	Name: "transitions", Doc: "The targets of a node's outcomes: the id of a node, or next, done, retry, pause, abort or failed.",
@@ -246,9 +211,6 @@ func transitionFields() []Field {
 	}
 	return keys
 }
-
-// limitChoice returns the actions at a limit.
-func limitChoice() Value { return choice(plan.ToAbort, plan.ToFailed, plan.ToPause) }
 
 // Edge is the long form of a transition.
 var Edge = Object{

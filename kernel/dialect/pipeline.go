@@ -32,12 +32,6 @@ var Defaults = Object{
 	},
 }
 
-// Guardrails limit running time.
-var Guardrails = Object{
-	Name: "guardrails", Doc: "A limit of running time, of a pipeline, a node or a stage.",
-	Fields: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for the user does not count.", Value: seconds(), Default: "no limit"}},
-}
-
 // Hooks are the hooks of a pipeline by point.
 var Hooks = Object{
 	Name: "hooks", Doc: "Hooks by the points of a run at which they are called, each a list in the order of the calls.",

@@ -172,3 +172,9 @@ func pathForms() Value {
 	path := Value{Type: String, Pattern: `[^\x00]*[^\s\x00][^\x00]*`, About: "path"}
 	return formsOf(path, listOf(path))
 }
+
+// Guardrails limit running time.
+var Guardrails = Object{
+	Name: "guardrails", Doc: "A limit of running time, of a pipeline, a node or a stage.",
+	Fields: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for the user does not count.", Value: seconds(), Default: "no limit"}},
+}

@@ -3,6 +3,8 @@ package dialect
 import (
 	"fmt"
 	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Object describes one kind of map. It is immutable and safe for concurrent use.
@@ -217,3 +219,17 @@ func notNull(v Value) Value {
 	v.NotNull = true
 	return v
 }
+
+// limitChoice returns the actions at a limit.
+func limitChoice() Value { return choice(plan.ToAbort, plan.ToFailed, plan.ToPause) }
+
+// idText returns a name that becomes part of a directory name.
+func idText() Value {
+	return Value{Type: Text, Pattern: `[^/\\\x00-\x1f\x7f-\x{9f}]{0,128}`, About: "text without slashes, at most 128 bytes"}
+}
+
+func pause() Value {
+	return Value{Type: Number, Least: bound(0), About: "seconds, at least 0"}
+}
+
+func selectChoice() Value { return choice("all", "history", "latest") }

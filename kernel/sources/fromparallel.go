@@ -161,3 +161,7 @@ func blockIDs(nodes []outline) []string {
 	}
 	return ids
 }
+
+func checkSelect(m dialect.Map) {
+	dialect.ReadChoice[string](m, "select", &dialect.Inputs)
+}

@@ -47,10 +47,6 @@ func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	return &c
 }
 
-func checkSelect(m dialect.Map) {
-	dialect.ReadChoice[string](m, "select", &dialect.Inputs)
-}
-
 // checkFrom checks the node that inputs.from names. In a block, the earlier stages of the same provider come
 // first, then the earlier nodes of the pipeline.
 func checkFrom(m dialect.Map, s Scope) {

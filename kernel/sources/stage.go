@@ -127,3 +127,29 @@ func ReadDefaults(m dialect.Map) Settings {
 	s.Model, _ = inner.Text("model")
 	return s
 }
+
+// RefuseApproval reports a stage of a block with an approval: the block asks the user.
+func (a Node) RefuseApproval(own, stage Approval) {
+	switch {
+	case own.Required:
+		a.Refuse("require_human_approval", "write it on the block", "the user is asked after the block")
+	case own.WithDefault(stage).Required:
+		a.Errorf(a.Location(a.Get("stage", "loop")).Pos, yamldoc.CodeConflict, "write require_human_approval: true on the block and false here",
+			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.Label)
+	}
+}
+
+// CheckWraps reports keys that are not allowed or without effect in a stage.yaml with wraps.
+func (s *Stage) CheckWraps() {
+	w := s.Wraps
+	if !w.IsSet() {
+		return
+	}
+	s.RefuseKeys([]string{"prompt"}, "remove one of the two", "the wrapped target is its work")
+	s.RefuseKeys(slices.Concat(iterationKeys, []string{"runs"}), "let an edge of a pipeline lead back to it, or repeat inside of the wrapped target", "the wrapped target runs once")
+	s.WarnIgnored(ignoredOnWraps, "a stage that wraps something", "remove it")
+	checkWrapsArtifact(s.Settings.Map, w, "a stage that wraps something")
+	if w.Pipeline == "" && w.Run == "" {
+		w.Errorf(w.Node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.Label)
+	}
+}

@@ -188,21 +188,6 @@ func checkWrapsArtifact(m dialect.Map, w Wraps, owner string) {
 	}
 }
 
-// CheckWraps reports keys that are not allowed or without effect in a stage.yaml with wraps.
-func (s *Stage) CheckWraps() {
-	w := s.Wraps
-	if !w.IsSet() {
-		return
-	}
-	s.RefuseKeys([]string{"prompt"}, "remove one of the two", "the wrapped target is its work")
-	s.RefuseKeys(slices.Concat(iterationKeys, []string{"runs"}), "let an edge of a pipeline lead back to it, or repeat inside of the wrapped target", "the wrapped target runs once")
-	s.WarnIgnored(ignoredOnWraps, "a stage that wraps something", "remove it")
-	checkWrapsArtifact(s.Settings.Map, w, "a stage that wraps something")
-	if w.Pipeline == "" && w.Run == "" {
-		w.Errorf(w.Node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.Label)
-	}
-}
-
 // Describe names the wrapped target in messages.
 func (w Wraps) Describe() string {
 	if w.Pipeline != "" {

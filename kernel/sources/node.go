@@ -9,17 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// RefuseApproval reports a stage of a block with an approval: the block asks the user.
-func (a Node) RefuseApproval(own, stage Approval) {
-	switch {
-	case own.Required:
-		a.Refuse("require_human_approval", "write it on the block", "the user is asked after the block")
-	case own.WithDefault(stage).Required:
-		a.Errorf(a.Location(a.Get("stage", "loop")).Pos, yamldoc.CodeConflict, "write require_human_approval: true on the block and false here",
-			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.Label)
-	}
-}
-
 // onKeys are the keys that other dialects use for transitions: YAML 1.1 reads on as true.
 var onKeys = []string{"on", "true"}
 

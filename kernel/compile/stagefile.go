@@ -1,11 +1,13 @@
 package compile
 
 import (
+	"errors"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -105,4 +107,51 @@ func (c *compiler) stageReader(dir sources.StageDir) sources.FileReader {
 		data, problem = c.ReadLibrary(file)
 		return data, sources.LibraryPrefix + file, problem
 	}
+}
+
+// lookupStage loads a node's stage, once for each directory. It returns nil and reports a fault if the stage does
+// not exist or is not usable.
+func (c *compiler) lookupStage(name string, at dialect.Location) *sources.Stage {
+	dir, err := c.FindStage(name, c.pipelineDir)
+	var missing *sources.NotFoundError
+	if errors.As(err, &missing) {
+		at.Errorf(yamldoc.CodeStage, missing.Hint(), "unknown stage %q", name)
+		return nil
+	}
+	return c.cachedStage(dir)
+}
+
+// cachedStage returns the stage in a directory; nil if it is not usable.
+func (c *compiler) cachedStage(dir sources.StageDir) *sources.Stage {
+	s, known := c.stages[dir]
+	if !known {
+		s = c.loadStage(dir)
+		c.stages[dir] = s
+	}
+	return s
+}
+
+// loadStage reads a stage's stage.yaml. It returns nil and reports a fault if the file is not usable.
+func (c *compiler) loadStage(dir sources.StageDir) *sources.Stage {
+	data, problem := c.readStageFile(dir)
+	d := c.document(c.StageFile(dir))
+	if problem != "" {
+		d.Errorf(dialect.FileStart, yamldoc.CodeRead, "", "%s", problem)
+		return nil
+	}
+	m, ok := dialect.Parse(d, data)
+	if !ok {
+		return nil
+	}
+	s := sources.NewStage(dir, m, data)
+	s.CheckWraps()
+	s.Artifact = sources.ReadArtifact(m, c.stageReader(dir))
+	return s
+}
+
+func (c *compiler) readStageFile(dir sources.StageDir) (data []byte, problem string) {
+	if !dir.Library {
+		return yamldoc.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
+	}
+	return c.ReadLibrary(path.Join(dir.Path, "stage.yaml"))
 }

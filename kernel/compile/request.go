@@ -1,0 +1,126 @@
+package compile
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Request is the input of a compilation.
+type Request struct {
+	sources.Roots
+	// File is the pipeline file. A relative path is relative to the project; a path of [Roots.FindPipeline] stays as
+	// it is. [Stage] ignores it.
+	File string
+	// Text is the content of the pipeline file. Nil: the file is read.
+	Text []byte
+	// Session is the name of the plan's session.
+	Session string
+	// Now becomes compiled_at and created_at.
+	Now time.Time
+	// Overrides are the settings of the command line. They win over all other settings.
+	Overrides Overrides
+	// Env are the settings of the environment. They win over the files.
+	Env Env
+	// Defaults are the settings of configuration files. Stage and pipeline win over them.
+	Defaults Defaults
+	// DefaultProvider is used where neither a file nor an override names a provider. Empty: a missing provider is a
+	// fault.
+	DefaultProvider string
+	// Catalog resolves the installed components. It must not be nil.
+	Catalog Catalog
+}
+
+// Overrides are the settings of the command line. A zero value overrides nothing.
+type Overrides struct {
+	Provider string
+	Model    string
+	Context  string
+	Inputs   []string          // paths, globs and directories, appended to those of the pipeline
+	Commands map[string]string // by key; each replaces that of stage and pipeline
+	Sandbox  *plan.Sandbox     // the least isolation; it narrows that of the files
+	// Mode is the weakest mode. It narrows the mode of the files.
+	Mode string
+	// Skip are the ids of nodes of the outermost pipeline to skip.
+	Skip []string
+	// Timeouts are the timeouts of attempts by node id. They replace policy.timeout, also for embedded nodes and
+	// stages of blocks.
+	Timeouts map[string]time.Duration
+	// MaxCycles is the limit of every counted edge. 0: the limits of the files.
+	MaxCycles int
+	// Timeout is the timeout of the run. 0: the timeout of the file.
+	Timeout time.Duration
+	// Start and ExitAfter are ids of nodes of the outermost pipeline. Iterate are the ids of nodes after which the
+	// user is asked; Supervised asks after every node but the last.
+	Start, ExitAfter string
+	Supervised       bool
+	Iterate          []string
+	// Artifacts are paths of files by artifact name.
+	Artifacts map[string]string
+}
+
+// Defaults are the settings of configuration files, for settings that the pipeline's own files leave open. A zero
+// value sets nothing.
+type Defaults struct {
+	Provider string
+	Delay    *float64          // seconds between iterations
+	Commands map[string]string // by key; those of stage and pipeline win
+	// File and At are the location of the provider's name.
+	File string
+	At   yamldoc.Pos
+}
+
+// Env holds the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and _CONTEXT. The caller reads them.
+type Env struct {
+	Provider string
+	Model    string
+	Context  string
+}
+
+// Catalog resolves the components that a plan may name.
+type Catalog interface {
+	// Provider resolves a name or an alias to the canonical name and the provider's default model. The model may be
+	// empty.
+	Provider(name string) (canonical, defaultModel string, ok bool)
+	// Providers lists the canonical names, sorted.
+	Providers() []string
+	// Termination reports whether a termination strategy of that name exists.
+	Termination(name string) bool
+	// Terminations lists the names, sorted.
+	Terminations() []string
+	// HookAction resolves a name or an alias to the canonical name of a plugin's action.
+	HookAction(name string) (canonical string, ok bool)
+	// HookActions lists the canonical names, sorted, without the kernel's own actions.
+	HookActions() []string
+}
+
+// Adviser is implemented by a [Catalog] that may know why a component is missing.
+type Adviser interface {
+	// Advice returns a hint for a component that does not exist; "" if there is none.
+	Advice(kind sdk.Kind, name string) string
+}
+
+// Result is a successful compilation.
+type Result struct {
+	Plan *plan.Plan
+	// Warnings are sorted by position.
+	Warnings yamldoc.Diagnostics
+	// Library lists the stage directories of the library that the plan uses ("stages/idea-wizard"), sorted. The plan's
+	// prompt paths point to copies below [LibraryDir]; the caller makes the copies.
+	Library []string
+}
+
+// LibraryDir returns the directory for a session's copies of library stages, relative to the project.
+func LibraryDir(session string) string {
+	return filepath.Join(".claude", "pipeline-runs", session, "library")
+}
+
+// Locator is implemented by a [Catalog] that knows the locality of models.
+type Locator interface {
+	// Locality returns the locality of a provider's model; "" if it is unknown.
+	Locality(provider string) sdk.Locality
+}
