@@ -20,7 +20,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 

@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 

@@ -10,9 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // defaultQuestion is the question of a confirm without a message.

@@ -3,16 +3,14 @@ package compile
 import (
 	"cmp"
 	"errors"
-	"slices"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Map reads the keys of one map and reports values of the wrong type. Null and empty text count as absent, as
