@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -56,13 +57,13 @@ func (s *session) releaseStrategies(ctx context.Context, name string) error {
 	}
 	done := map[string]bool{plan.TypeFixed: true, plan.TypeChecks: true} // these hold no resources
 	var errs []error
-	for _, n := range expandStages(p, nil) {
+	for _, n := range environment.ExpandStages(p, nil) {
 		kind := n.Termination.Type()
 		if done[kind] {
 			continue
 		}
 		done[kind] = true
-		t, err := components{host: s.host, plan: p, sandboxes: s.engine.sandboxSettings(p)}.strategy(ctx, kind, n)
+		t, err := environment.Components{Host: s.host, Plan: p, Sandboxes: s.engine.env.SandboxSettings(p)}.StrategyFor(ctx, kind, n)
 		if r, ok := t.(sdk.Releaser); err == nil && ok {
 			err = r.Release(ctx, name)
 		}
@@ -74,12 +75,12 @@ func (s *session) releaseStrategies(ctx context.Context, name string) error {
 // endSurvivors ends processes that dead kernels of this session, or of sessions that shared them, left
 // running.
 func (s *session) endSurvivors(ctx context.Context, kernels []process.Marker) error {
-	runs := []string{s.processMarker(), s.engine.processMarker()}
+	runs := []string{s.processMarker(), s.engine.env.ProcessMarker()}
 	dead := slices.Clone(kernels)
 	for _, k := range kernels {
-		dead = append(dead, process.Marker{Run: s.engine.processMarker(), PID: k.PID, Start: k.Start})
+		dead = append(dead, process.Marker{Run: s.engine.env.ProcessMarker(), PID: k.PID, Start: k.Start})
 	}
-	survivors, err := s.engine.host.Sweep(ctx, runs, survivorGrace, dead...)
+	survivors, err := s.engine.env.Host.Sweep(ctx, runs, survivorGrace, dead...)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (s *session) remove(ctx context.Context, unfinished bool) error {
 		return err
 	}
 	var err error
-	if s.host, err = s.engine.newHost(s.processMarker(), nil); err != nil {
+	if s.host, err = s.engine.env.NewHost(s.processMarker(), nil); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.closeHost)

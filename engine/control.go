@@ -287,7 +287,7 @@ func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]
 			for i := range f.Faults {
 				f.Faults[i].Severity = yamldoc.SeverityWarning
 			}
-			faults := s.engine.redactDiagnostics(f.Faults)
+			faults := s.engine.env.RedactDiagnostics(f.Faults)
 			s.log.Debug("invalid resolution; the session keeps waiting", "escalation", o.ID, "faults", faults.Error())
 			s.send(Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
 		})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -63,7 +64,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err := o.Run.check(); err != nil {
 		return nil, err
 	}
-	configs, warnings, err := e.settings.assign(ctx, e.host)
+	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -78,35 +79,35 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := newCatalog(ctx, e.host, configs)
+	catalog, err := environment.NewCatalog(ctx, e.env.Host, configs)
 	if err != nil {
 		return nil, err
 	}
 	start := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
-		SkipDelays: e.config.skipDelays, Providers: catalog.blockProviders(src.plan),
+		SkipDelays: e.env.Config.SkipDelays, Providers: catalog.BlockProviders(src.plan),
 		Runs: o.Run.runCount(),
 	}
 	path, err := dryrun.Simulate(src.plan, src.session, start, assumed)
 	if err != nil {
 		return nil, err
 	}
-	stages, err := dryrun.Stages(src.plan, path.End, dryrun.Source{Project: e.config.workDir, Library: e.config.library})
+	stages, err := dryrun.Stages(src.plan, path.End, dryrun.Source{Project: e.env.Config.WorkDir, Library: e.env.Config.Library})
 	if err != nil {
 		return nil, err
 	}
-	sandboxes := e.sandboxSettings(src.plan)
+	sandboxes := e.env.SandboxSettings(src.plan)
 	for i := range stages {
 		s := &stages[i]
-		s.Prompt, s.Wraps = e.redactor.ForAgent().Text(s.Prompt), e.redactor.ForAgent().Text(s.Wraps)
-		if d, _ := sandboxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.EffectivePolicy(src.plan.Find(s.Node)).Sandbox); d.IsRequested() {
+		s.Prompt, s.Wraps = e.env.Redactor.ForAgent().Text(s.Prompt), e.env.Redactor.ForAgent().Text(s.Wraps)
+		if d, _ := sandboxes.Demand(ctx, e.env.Host, sdk.KindProvider, s.Provider, src.plan.EffectivePolicy(src.plan.Find(s.Node)).Sandbox); d.IsRequested() {
 			s.Sandbox = &d
 		}
 	}
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
 		Runs: o.Run.runCount(), Session: src.session, Dir: store.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.plan, path.End), Warnings: e.redactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
+		Plan: src.plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.plan, path.End), Warnings: e.env.RedactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
@@ -18,7 +19,7 @@ import (
 
 // effects performs the scheduler's commands. It implements kernel.Effects.
 type effects struct {
-	sessionComponents components
+	sessionComponents environment.Components
 	runner            *attempt.Runner
 	asker             *termination.Asker
 	hooks             *hook.Caller
@@ -79,7 +80,9 @@ func (f *effects) Manifest(w kernel.EffectRequest) (event.Event, error) {
 	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
 }
 
-func (f *effects) forNode(n *plan.Node) nodeComponents { return nodeComponents{f.sessionComponents, n} }
+func (f *effects) forNode(n *plan.Node) environment.NodeComponents {
+	return environment.NodeComponents{Components: f.sessionComponents, Node: n}
+}
 
 // Check implements kernel.Effects.
 func (f *effects) Check(ctx context.Context, w kernel.EffectRequest) event.Event {

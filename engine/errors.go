@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -29,7 +30,7 @@ var (
 	// ErrLocked: another kernel holds the session.
 	ErrLocked = errors.New("session is locked")
 	// ErrOptions: the options contradict each other or lack something.
-	ErrOptions = errors.New("invalid options")
+	ErrOptions = environment.ErrOptions
 )
 
 func runsHereError(session string) error {

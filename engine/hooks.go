@@ -174,7 +174,7 @@ func (c *callbacks) snapshot() (hooks []callback, resume []func(*HookContext, st
 func (s *session) hookCaller() *hook.Caller {
 	c := &hook.Caller{
 		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("hook"), Redactor: s.redactor,
-		OnError: s.engine.config.hookErrors,
+		OnError: s.engine.env.Config.HookErrors,
 	}
 	for _, registered := range s.callbacks {
 		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
@@ -246,7 +246,7 @@ func (s *session) callResume(call func(*HookContext, string) HookResult, h *Hook
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("an OnResume hook panicked", "panic", p)
-			r = HookResult{Action: HookAction(s.engine.config.hookErrors), Reason: fmt.Sprint("an OnResume hook panicked: ", p)}
+			r = HookResult{Action: HookAction(s.engine.env.Config.HookErrors), Reason: fmt.Sprint("an OnResume hook panicked: ", p)}
 		}
 	}()
 	return call(h, text)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // testLibrary is a library of stages whose texts contain a version.
@@ -133,7 +133,7 @@ func TestLibraryPipeline(t *testing.T) {
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two"}); err != nil || !r.Success || !strings.HasPrefix(r.Session, "pipeline-") || len(prompts) != 2 {
 		t.Errorf("embedded: %+v, %v", r, err)
 	}
-	targets, err := e.Lint(t.Context(), engine.LintOptions{Pipelines: []string{"loop"}})
+	targets, err := e.Authoring().Lint(t.Context(), authoring.LintOptions{Pipelines: []string{"loop"}})
 	if err != nil || len(targets) != 1 || targets[0].File != "library:pipelines/loop.yaml" || targets[0].Name != "loop" || !targets[0].Passed {
 		t.Errorf("lint %+v, %v", targets, err)
 	}

@@ -180,7 +180,7 @@ func (e *Engine) postMessage(session string, m inbox.Message) error {
 	}
 	defer dir.Close()
 	// The message stays in the session's directory until the kernel has read it.
-	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.ForAgent().Text(m.Text)
+	m.Reason, m.Text = e.env.Redactor.Text(m.Reason), e.env.Redactor.ForAgent().Text(m.Text)
 	if m.ID, err = inbox.Post(dir, m); err != nil {
 		return err
 	}

@@ -23,10 +23,10 @@ func (s *session) startNotifier() {
 
 // notifications returns the notify entries of the settings.
 func (s *session) notifications() []settings.Notification {
-	if s.engine.config.noNotify {
+	if s.engine.env.Config.NoNotify {
 		return nil
 	}
-	return s.engine.settings.layers().Notify()
+	return s.engine.env.GlobalFlags.Layers().Notify()
 }
 
 // notifyAction finds the action of an entry. The action gets the environment variables that the entry names;
@@ -34,7 +34,7 @@ func (s *session) notifications() []settings.Notification {
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
 	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
 	var err error
-	if use.Sandbox, err = s.sandboxSettings().resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
+	if use.Sandbox, err = s.sandboxSettings().Resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
 		return nil, err
 	}
 	return s.host.HookAction(ctx, n.Action, use)

@@ -170,7 +170,7 @@ func TestNotifyIsChecked(t *testing.T) {
 // Settings shows each key of a notify entry with its position; of the action's configuration only the names.
 func TestNotifySettings(t *testing.T) {
 	e := probeEngine(t, project(t, confirmOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
-	s, err := e.Settings(t.Context())
+	s, err := e.Authoring().Settings(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

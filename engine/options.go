@@ -4,183 +4,130 @@ import (
 	"encoding/json"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Option configures an engine.
-type Option func(*config)
-
-type config struct {
-	workDir          string
-	engineRoot       string
-	library          fs.FS
-	log              hclog.Logger
-	pluginLog        hclog.Logger
-	pluginDirs       []string
-	configDir        string
-	cacheDir         string
-	executable       string
-	environ          []string
-	version          string
-	providerOverride string
-	defaultProvider  string
-	skipDelays       bool
-	skipHooks        []string
-	noNotify         bool
-	traces           func(event.TraceID) bool
-	providers        []sdk.Provider
-	strategies       []sdk.Termination
-	actions          []sdk.HookAction
-	bundled          []Bundled
-	bundledOff       string
-	reattach         string
-	// providerConfigs override the user's config.yaml.
-	providerConfigs []settings.Provider
-	hookErrors      plan.Fallback
-	sandboxHelper   []string
-}
+type Option func(*environment.Config)
 
 // WithWorkDir sets the project directory, which also holds the sessions. Default: the current directory.
-func WithWorkDir(dir string) Option { return func(c *config) { c.workDir = dir } }
+func WithWorkDir(dir string) Option { return func(c *environment.Config) { c.WorkDir = dir } }
 
 // WithEngineRoot adds a folder whose scripts/pipelines and scripts/stages are searched, as
 // AGENT_PIPELINES_ROOT does for the command. Default: none.
-func WithEngineRoot(dir string) Option { return func(c *config) { c.engineRoot = dir } }
+func WithEngineRoot(dir string) Option { return func(c *environment.Config) { c.EngineRoot = dir } }
 
 // WithLibrary adds shipped stages, as stages/<name>/stage.yaml with their prompts, and pipelines, as
 // pipelines/<name>.yaml. The project's own of the same name take precedence. A session copies the stages that
 // it uses, and resumes with these copies. Default: none.
-func WithLibrary(library fs.FS) Option { return func(c *config) { c.library = library } }
+func WithLibrary(library fs.FS) Option { return func(c *environment.Config) { c.Library = library } }
 
 // WithLogger sets the logger of the engine and its plugins. Default: no logging.
-func WithLogger(log hclog.Logger) Option { return func(c *config) { c.log = log } }
+func WithLogger(log hclog.Logger) Option { return func(c *environment.Config) { c.Log = log } }
 
 // WithPluginLogger sets the logger for the lines that plugins write to stderr, with secrets removed. Its
 // level is passed to the plugins. Default: the engine's logger, named plugin.
-func WithPluginLogger(log hclog.Logger) Option { return func(c *config) { c.pluginLog = log } }
+func WithPluginLogger(log hclog.Logger) Option {
+	return func(c *environment.Config) { c.PluginLog = log }
+}
 
 // WithReattach uses running plugin processes, for example in a debugger. Text is the output of
 // `agent-plugin-x debug` after AGENT_PIPELINES_REATTACH=. These processes are not verified, confined or
 // ended, and hide plugins of the same name. Only the user may set it. Default: none.
-func WithReattach(text string) Option { return func(c *config) { c.reattach = text } }
+func WithReattach(text string) Option { return func(c *environment.Config) { c.Reattach = text } }
 
 // WithPluginDirs sets directories that are searched for plugins first. Default: none.
-func WithPluginDirs(dirs ...string) Option { return func(c *config) { c.pluginDirs = dirs } }
+func WithPluginDirs(dirs ...string) Option {
+	return func(c *environment.Config) { c.PluginDirs = dirs }
+}
 
 // WithConfigDir sets the user's directory of config.yaml, plugins, lock and trust files. Default:
 // $XDG_CONFIG_HOME/agent-pipelines, or ~/.config/agent-pipelines.
-func WithConfigDir(dir string) Option { return func(c *config) { c.configDir = dir } }
+func WithConfigDir(dir string) Option { return func(c *environment.Config) { c.ConfigDir = dir } }
 
 // WithCacheDir sets the directory of cached plugin descriptions; "-" disables the cache. Default:
 // agent-pipelines in the user's cache directory.
-func WithCacheDir(dir string) Option { return func(c *config) { c.cacheDir = dir } }
+func WithCacheDir(dir string) Option { return func(c *environment.Config) { c.CacheDir = dir } }
 
 // WithExecutable sets the program whose directory is searched for plugins; "-" disables this. Default: the
 // running program.
-func WithExecutable(path string) Option { return func(c *config) { c.executable = path } }
+func WithExecutable(path string) Option { return func(c *environment.Config) { c.Executable = path } }
 
 // WithEnvironment sets the user's environment, as "NAME=value" entries. Default: os.Environ().
-func WithEnvironment(environ []string) Option { return func(c *config) { c.environ = environ } }
+func WithEnvironment(environ []string) Option {
+	return func(c *environment.Config) { c.Environ = environ }
+}
 
 // WithVersion sets the version that sessions record. Default: "unknown".
-func WithVersion(version string) Option { return func(c *config) { c.version = version } }
+func WithVersion(version string) Option { return func(c *environment.Config) { c.Version = version } }
 
 // WithProvider registers an in-process provider, see [Engine.RegisterProvider]; its name comes from Describe.
 // It takes precedence over plugins' providers of the same name.
 func WithProvider(p sdk.Provider) Option {
-	return func(c *config) { c.providers = append(c.providers, p) }
+	return func(c *environment.Config) { c.Providers = append(c.Providers, p) }
 }
 
 // WithTermination registers an in-process termination strategy. Pipelines select it by termination.type and
 // the name in its Describe. It takes precedence over plugins' strategies; the rules of
 // [Engine.RegisterProvider] apply.
 func WithTermination(t sdk.Termination) Option {
-	return func(c *config) { c.strategies = append(c.strategies, t) }
+	return func(c *environment.Config) { c.Strategies = append(c.Strategies, t) }
 }
 
 // WithHookAction registers an in-process hook action. Hooks select it by action and the name in its Describe;
 // checks of nodes use the name check. It takes precedence over plugins' actions; the rules of
 // [Engine.RegisterProvider] apply.
 func WithHookAction(a sdk.HookAction) Option {
-	return func(c *config) { c.actions = append(c.actions, a) }
+	return func(c *environment.Config) { c.Actions = append(c.Actions, a) }
 }
 
 // WithDefaultProvider sets the provider of stages that name none. Default: none; such a stage is a fault.
-func WithDefaultProvider(name string) Option { return func(c *config) { c.defaultProvider = name } }
+func WithDefaultProvider(name string) Option {
+	return func(c *environment.Config) { c.DefaultProvider = name }
+}
 
 // WithHookErrors sets how a run continues after a callback of this program, such as OnStageEnd's, has
 // panicked. Default: continue; the panic is logged and journaled. The pipeline's own hooks have on_error.
-func WithHookErrors(f plan.Fallback) Option { return func(c *config) { c.hookErrors = f } }
+func WithHookErrors(f plan.Fallback) Option { return func(c *environment.Config) { c.HookErrors = f } }
 
 // WithSandboxHelper sets the command line of a program that confines itself and then becomes a plugin. It is
 // this program or agent-pipelines, with an argument that makes its main call [Confine] first. Without it no
 // plugin is confined, and pipelines that require a sandbox are refused. Default: none.
 func WithSandboxHelper(command ...string) Option {
-	return func(c *config) { c.sandboxHelper = command }
+	return func(c *environment.Config) { c.SandboxHelper = command }
 }
 
 // WithProviderOverride replaces the provider of every stage, whatever the plan says, and skips the delays
 // between iterations. It is for tests of pipelines and for the mock mode of the Bash engine. Commands that
 // nodes wrap, checks and hooks still run. Default: none.
 func WithProviderOverride(provider string) Option {
-	return func(c *config) { c.providerOverride, c.skipDelays = provider, true }
+	return func(c *environment.Config) { c.ProviderOverride, c.SkipDelays = provider, true }
 }
 
 // AllHooks selects the actions of all plugins in [WithoutHooks].
-const AllHooks = "all"
+const AllHooks = environment.AllHooks
 
 // WithoutHooks skips the hooks with these actions, or all with [AllHooks]: each counts as answered with
 // continue, and its plugin is not needed. Checks, pause, confirm and the program's callbacks still run. It is
 // for trial runs without external effects. Default: none.
-func WithoutHooks(actions ...string) Option { return func(c *config) { c.skipHooks = actions } }
+func WithoutHooks(actions ...string) Option {
+	return func(c *environment.Config) { c.SkipHooks = actions }
+}
 
 // WithoutNotify disables the notifications of the settings. Default: they are sent.
-func WithoutNotify() Option { return func(c *config) { c.noNotify = true } }
+func WithoutNotify() Option { return func(c *environment.Config) { c.NoNotify = true } }
 
 // WithoutDelays skips the delays between iterations in new sessions, for tests of pipelines. Default: delays
 // are kept.
-func WithoutDelays() Option { return func(c *config) { c.skipDelays = true } }
-
-// journal returns the journal's options; the user's environment may set two of them (REQUIREMENTS U223).
-// Values that are not positive numbers are ignored.
-func (c *config) journal(log hclog.Logger) journal.Options {
-	o := journal.Options{Logger: log}
-	for _, entry := range c.environ {
-		name, value, _ := strings.Cut(entry, "=")
-		n, err := strconv.Atoi(value)
-		if err != nil || n <= 0 {
-			continue
-		}
-		switch name {
-		case "AGENT_PIPELINES_EVENT_FLUSH_MS":
-			o.FlushInterval = time.Duration(n) * time.Millisecond
-		case "AGENT_PIPELINES_EVENT_BUFFER":
-			o.Buffer = n
-		}
-	}
-	return o
-}
-
-// variable returns the value of a variable of the user's environment, "" if unset.
-func (c *config) variable(name string) (value string) {
-	for _, entry := range c.environ {
-		if n, v, _ := strings.Cut(entry, "="); n == name {
-			value = v
-		}
-	}
-	return value
-}
+func WithoutDelays() Option { return func(c *environment.Config) { c.SkipDelays = true } }
 
 // Bundled is a plugin built into the running program, see [WithBundled].
 type Bundled = pluginhost.Bundled
@@ -203,20 +150,20 @@ type Bundled = pluginhost.Bundled
 //
 // In a program that does not, NewEngine fails in the new process instead of starting yet another one.
 func WithBundled(plugins ...Bundled) Option {
-	return func(c *config) { c.bundled = append(c.bundled, plugins...) }
+	return func(c *environment.Config) { c.Bundled = append(c.Bundled, plugins...) }
 }
 
 // WithoutBundled disables the plugins of [WithBundled]. By names the reason in messages: it completes "turned
 // off by ...". Default: they are enabled.
-func WithoutBundled(by string) Option { return func(c *config) { c.bundledOff = by } }
+func WithoutBundled(by string) Option { return func(c *environment.Config) { c.BundledOff = by } }
 
 // WithProviderConfig sets the configuration of a provider, given by name or alias, to a JSON object. It
 // replaces the config of the settings files; for one provider the last option counts. The provider validates
 // it before any work.
 func WithProviderConfig(provider string, object json.RawMessage) Option {
-	return func(c *config) {
+	return func(c *environment.Config) {
 		here := settings.Place{File: "WithProviderConfig"}
-		c.providerConfigs = append(c.providerConfigs, settings.Provider{
+		c.ProviderConfigs = append(c.ProviderConfigs, settings.Provider{
 			Name: provider, Config: slices.Clone(object), At: here, ConfigAt: here,
 		})
 	}
@@ -226,5 +173,5 @@ func WithProviderConfig(provider string, object json.RawMessage) Option {
 // whether the spans of a run's trace are collected; it is called before each effect, from any goroutine.
 // Default: not sampled. The ids are always those of the journal; see [event.SpanOf].
 func WithTraces(sampled func(event.TraceID) bool) Option {
-	return func(c *config) { c.traces = sampled }
+	return func(c *environment.Config) { c.Traces = sampled }
 }

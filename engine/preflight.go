@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -32,7 +33,7 @@ func (s *session) preflight(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
 		}
 	}
-	for _, n := range expandStages(s.plan, known) {
+	for _, n := range environment.ExpandStages(s.plan, known) {
 		if n.Provider == nil {
 			continue
 		}
@@ -61,12 +62,12 @@ func (s *session) preflight(ctx context.Context) error {
 
 // checkProvider validates the configuration of a node's provider.
 func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
 	if err != nil {
 		return err
 	}
 	v, ok := p.(sdk.Validator)
-	if !ok || s.engine.config.providerOverride != "" {
+	if !ok || s.engine.env.Config.ProviderOverride != "" {
 		return nil
 	}
 	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.EffectivePolicy(n).Mode)})
@@ -74,7 +75,7 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 
 // checkContext checks that the context size of a node's model is known.
 func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
 	}
@@ -106,7 +107,7 @@ func validateAction(ctx context.Context, action sdk.HookAction, config json.RawM
 // checkStrategy validates the configuration of a node's termination strategy.
 func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
 	t := n.Termination
-	strategy, err := s.components().strategy(ctx, t.Type(), n)
+	strategy, err := s.components().StrategyFor(ctx, t.Type(), n)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult,
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
 // writes nothing.
 func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
-	configs, warnings, err := e.settings.assign(ctx, e.host)
+	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -166,12 +167,12 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 		return nil, err
 	}
 	defer dir.Close()
-	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.host, configs: configs, sandbox: o.Sandbox}
+	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.env.Host, configs: configs, sandbox: o.Sandbox}
 	if err := s.checkResumable(ctx, o); err != nil {
 		return nil, err
 	}
 	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return nil, e.redactDiagnostics(faults)
+		return nil, e.env.RedactDiagnostics(faults)
 	}
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
@@ -202,8 +203,8 @@ func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
 }
 
 // checkComponents validates the plan's providers and strategies. Their processes end with the engine.
-func (e *Engine) checkComponents(ctx context.Context, p *plan.Plan, configs providerConfigs) error {
-	s := &session{engine: e, host: e.host, plan: p, configs: configs}
+func (e *Engine) checkComponents(ctx context.Context, p *plan.Plan, configs environment.ProviderConfigs) error {
+	s := &session{engine: e, host: e.env.Host, plan: p, configs: configs}
 	return s.preflight(ctx)
 }
 

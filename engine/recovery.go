@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -93,8 +94,8 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 // recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
 func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
 	b := recovery.Base{
-		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.skipDelays,
-		Legacy: s.engine.config.variable(legacyVariable) == "1",
+		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.env.Config.SkipDelays,
+		Legacy: s.engine.env.Config.Variable(legacyVariable) == "1",
 	}
 	var err error
 	if found.Origin() == recovery.Bash && found.IsLoop() {
@@ -157,7 +158,7 @@ func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source, er
 
 // loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
 // loop.
-func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, configs providerConfigs) (*plan.Plan, error) {
+func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, configs environment.ProviderConfigs) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
 	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
 		return nil, err

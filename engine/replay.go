@@ -200,7 +200,7 @@ func (e *Engine) recoverView(dir *store.Dir, view sessionView) (sessionView, err
 	if found.Origin() == recovery.Bash && found.IsLoop() {
 		view.plan, view.damage = found.Loop().Plan(), ""
 	}
-	b := recovery.Base{Plan: view.plan, RunID: "-", SchedulerVersion: schedule.Version, Legacy: e.config.variable(legacyVariable) == "1"}
+	b := recovery.Base{Plan: view.plan, RunID: "-", SchedulerVersion: schedule.Version, Legacy: e.env.Config.Variable(legacyVariable) == "1"}
 	r, err := found.Restore(b)
 	if err != nil {
 		if len(found.Lines) > 0 || !isNew(dir) {

@@ -61,7 +61,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err := store.CheckSession(o.Session); err != nil {
 		return nil, err
 	}
-	configs, warnings, err := e.settings.assign(ctx, e.host)
+	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 		return err
 	}
 	src.plan = s.redactPlan(src.plan)
-	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.redactDiagnostics(src.warnings)
+	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.env.RedactDiagnostics(src.warnings)
 	replayed, err := s.replayAgain()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 	}
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowData(src.plan),
-		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: providers,
+		PlanSHA256: digest, SkipDelays: s.engine.env.Config.SkipDelays, Providers: providers,
 		Runs: src.runs, Input: input, SuppliedArtifacts: nodeArtifacts,
 	}
 	if src.mode == "loop" {
@@ -179,7 +179,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 		}
 	}
 	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return s.engine.redactDiagnostics(faults)
+		return s.engine.env.RedactDiagnostics(faults)
 	}
 	s.providers = s.state.Providers
 	if err := s.preflight(ctx); err != nil {
@@ -328,7 +328,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 				Redactor: s.redactor, Uncharged: isUncharged,
 			},
 			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
-			traces:  s.engine.config.traces,
+			traces:  s.engine.env.Config.Traces,
 		},
 	}, s.state)
 }

@@ -133,7 +133,7 @@ func checkInputName(kind, name string) error {
 // readInputFile reads an artifact file and checks it against a contract; nil accepts any.
 func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[string]any, error) {
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(e.config.workDir, file)
+		file = filepath.Join(e.env.Config.WorkDir, file)
 	}
 	text, err := readFile(file, plan.MaxMaxBytes)
 	if err != nil {
@@ -163,7 +163,7 @@ func (e *Engine) faultLines(faults []schema.Fault) []string {
 			list = append(list, fmt.Sprintf("and %d more", len(faults)-i))
 			break
 		}
-		list = append(list, e.redactor.Text(f.String()))
+		list = append(list, e.env.Redactor.Text(f.String()))
 	}
 	return list
 }

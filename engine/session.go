@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
@@ -86,8 +87,8 @@ type session struct {
 	providers      map[string]event.Provider
 	state          state.State
 	started        time.Time
-	possiblyFenced bool            // the previous kernel may still be running
-	configs        providerConfigs // the user's current settings, by provider
+	possiblyFenced bool                        // the previous kernel may still be running
+	configs        environment.ProviderConfigs // the user's current settings, by provider
 	callbacks      []callback
 	resumeHooks    []func(*HookContext, string) HookResult
 	phases         phases
@@ -118,7 +119,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}
-	s := &session{engine: e, name: name, redactor: e.redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []question.Open, 1)}
+	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []question.Open, 1)}
 	defer func() {
 		if err != nil {
 			err = s.close(err)
@@ -145,7 +146,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 	if err := s.endSurvivors(ctx, s.replay.kernels); err != nil {
 		return nil, err
 	}
-	if s.host, err = e.newHost(s.processMarker(), s.pluginEvent); err != nil {
+	if s.host, err = e.env.NewHost(s.processMarker(), s.pluginEvent); err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, s.closeHost)
@@ -154,7 +155,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 }
 
 func (s *session) journalOptions() journal.Options {
-	o := s.engine.config.journal(s.engine.log)
+	o := s.engine.env.Config.Journal(s.engine.log)
 	o.Redact = s.redactEvent
 	return o
 }
@@ -211,7 +212,7 @@ func (s *session) close(err error) error {
 func (s *session) kernelStartData() event.KernelStartData {
 	owner := s.lock.Info()
 	return event.KernelStartData{
-		PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.config.version, Callbacks: s.callbackPoints(), Waits: s.interactive,
+		PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version, Callbacks: s.callbackPoints(), Waits: s.interactive,
 	}
 }
 
@@ -258,7 +259,7 @@ func (s *session) checkPlan() error {
 // copyLibrary copies the folders of shipped stages that the plan uses into the session. A session resumed by
 // a newer program thus keeps its prompts.
 func (s *session) copyLibrary(folders []string) error {
-	library := s.engine.config.library
+	library := s.engine.env.Config.Library
 	for _, folder := range folders {
 		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
 			if err != nil {

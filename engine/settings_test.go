@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // configRecorder is a provider that records its configuration and refuses it on request.
@@ -247,7 +247,7 @@ func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...e
 
 func configFile(t *testing.T, e *engine.Engine) string {
 	t.Helper()
-	s, err := e.Settings(t.Context())
+	s, err := e.Authoring().Settings(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,13 +305,13 @@ func TestEffectiveSettings(t *testing.T) {
 		"background: tmux\ndefaults: {delay: 0.25}\ncommands: {test: make test}\nproviders: {helper: {model: p}}\n",
 		"background: off\ndefaults: {delay: 9, provider: agent}\ncommands: {lint: make lint}\nproviders: {agent: {model: u, config: {turns: 1}}}\n",
 		engine.WithProviderConfig("agent", []byte(`{"b":1,"a":{"secret":"x"}}`)))
-	s, err := e.Settings(t.Context())
+	s, err := e.Authoring().Settings(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &engine.Settings{
+	want := &authoring.Settings{
 		ProjectFile: filepath.Join(e.WorkDir(), ".claude/config.yaml"), UserFile: s.UserFile,
-		Settings: []engine.Setting{
+		Settings: []authoring.Setting{
 			{Key: "background", Value: "tmux", From: ".claude/config.yaml:1:1"},
 			{Key: "commands.lint", Value: "make lint", From: s.UserFile + ":3:12"},
 			{Key: "commands.test", Value: "make test", From: ".claude/config.yaml:3:12"},
@@ -324,7 +324,7 @@ func TestEffectiveSettings(t *testing.T) {
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
-	if got, ci := e.Background(false), e.Background(true); got != engine.BackgroundTmux || ci != engine.BackgroundOff {
+	if got, ci := e.Authoring().Background(false), e.Authoring().Background(true); got != authoring.BackgroundTmux || ci != authoring.BackgroundOff {
 		t.Errorf("background %s, unattended %s", got, ci)
 	}
 }
@@ -337,19 +337,19 @@ func TestBrokenProjectSettings(t *testing.T) {
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.As(err, &faults) || len(faults) != 1 || faults[0].File != ".claude/config.yaml" {
 		t.Errorf("run: %v", err)
 	}
-	if _, err := e.Settings(t.Context()); !errors.As(err, &faults) {
+	if _, err := e.Authoring().Settings(t.Context()); !errors.As(err, &faults) {
 		t.Errorf("settings: %v", err)
 	}
-	if got := e.Background(false); got != engine.BackgroundUnset {
+	if got := e.Authoring().Background(false); got != authoring.BackgroundUnset {
 		t.Errorf("background %s", got)
 	}
-	for name, o := range map[string]engine.LintOptions{"all": {}, "a pipeline": {Pipelines: []string{"two"}}} {
-		targets, err := e.Lint(t.Context(), o)
-		if err != nil || len(targets) != 2 || !targets[0].Passed || targets[0].Kind != engine.LintPipeline || targets[1].Passed || targets[1].Kind != engine.LintConfig {
+	for name, o := range map[string]authoring.LintOptions{"all": {}, "a pipeline": {Pipelines: []string{"two"}}} {
+		targets, err := e.Authoring().Lint(t.Context(), o)
+		if err != nil || len(targets) != 2 || !targets[0].Passed || targets[0].Kind != authoring.LintPipeline || targets[1].Passed || targets[1].Kind != authoring.LintConfig {
 			t.Errorf("lint %s: %+v, %v", name, targets, err)
 		}
 	}
-	targets, err := e.Lint(t.Context(), engine.LintOptions{Files: []string{"./.claude/config.yaml"}})
+	targets, err := e.Authoring().Lint(t.Context(), authoring.LintOptions{Files: []string{"./.claude/config.yaml"}})
 	if err != nil || len(targets) != 1 || targets[0].Name != ".claude/config.yaml" || len(targets[0].Diagnostics) != 1 {
 		t.Errorf("lint of the file: %+v, %v", targets, err)
 	}
@@ -362,15 +362,15 @@ func TestBrokenProjectSettings(t *testing.T) {
 // Two names of one provider in the project's file are a fault that only assignment finds; lint reports it.
 func TestLintOfProjectSettings(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "defaults: {provider: agnt}\nproviders: {agent: {model: a}, helper: {model: b}}\n", "")
-	targets, err := e.Lint(t.Context(), engine.LintOptions{})
+	targets, err := e.Authoring().Lint(t.Context(), authoring.LintOptions{})
 	if err != nil || len(targets) != 2 || targets[1].Passed || len(targets[1].Diagnostics) != 2 {
 		t.Errorf("%+v, %v", targets, err)
 	}
 	whole := layeredEngine(t, &[]string{}, "background: off\n", "")
-	if targets, err = whole.Lint(t.Context(), engine.LintOptions{Pipelines: []string{"two"}}); err != nil || len(targets) != 1 {
+	if targets, err = whole.Authoring().Lint(t.Context(), authoring.LintOptions{Pipelines: []string{"two"}}); err != nil || len(targets) != 1 {
 		t.Errorf("a sound file that was not asked for: %+v, %v", targets, err)
 	}
-	if targets, err = whole.Lint(t.Context(), engine.LintOptions{}); err != nil || len(targets) != 2 || !targets[1].Passed {
+	if targets, err = whole.Authoring().Lint(t.Context(), authoring.LintOptions{}); err != nil || len(targets) != 2 || !targets[1].Passed {
 		t.Errorf("all: %+v, %v", targets, err)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -28,11 +28,11 @@ type source struct {
 	plan     *plan.Plan
 	mode     string // loop or pipeline
 	session  string
-	file     string          // the pipeline's path as given, or its absolute path; "" for none
-	yaml     []byte          // content of file
-	library  []string        // folders of shipped stages in the plan, see [compile.Result]
-	runs     int             // number of runs of the whole pipeline, 0 for one
-	configs  providerConfigs // the user's settings, by provider
+	file     string                      // the pipeline's path as given, or its absolute path; "" for none
+	yaml     []byte                      // content of file
+	library  []string                    // folders of shipped stages in the plan, see [compile.Result]
+	runs     int                         // number of runs of the whole pipeline, 0 for one
+	configs  environment.ProviderConfigs // the user's settings, by provider
 	warnings yamldoc.Diagnostics
 	input    runInput
 }
@@ -42,7 +42,7 @@ func (e *Engine) newSource(ctx context.Context, o RunOptions) (*source, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	configs, warnings, err := e.settings.assign(ctx, e.host)
+	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -69,21 +69,26 @@ func (e *Engine) startSource(ctx context.Context, o RunOptions) (*source, error)
 
 // compile compiles the plan; the user's models are the providers' defaults. Starting reports that a run
 // follows.
-func (e *Engine) compile(ctx context.Context, o RunOptions, configs providerConfigs, starting bool) (*source, error) {
+func (e *Engine) compile(ctx context.Context, o RunOptions, configs environment.ProviderConfigs, starting bool) (*source, error) {
 	if o.Plan != nil {
 		return e.planSource(o, time.Now())
 	}
 	if o.Provider != "" { // an unknown provider of the command line is not a fault of the files
-		if _, err := e.host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
+		if _, err := e.env.Host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
 			return nil, err
 		}
 	}
-	catalog, err := newCatalog(ctx, e.host, configs)
+	catalog, err := environment.NewCatalog(ctx, e.env.Host, configs)
 	if err != nil {
 		return nil, err
 	}
-	catalog.starting = starting
-	req := e.compileRequest(o, catalog, e.settings)
+	catalog.Starting = starting
+	req := e.env.CompileRequest(compile.Overrides{
+		Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox, Mode: o.Mode,
+		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
+		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
+	}, catalog, e.env.GlobalFlags)
+	req.Session, req.Env = o.Session, compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext}
 	switch {
 	case o.Stage != "":
 		return e.stageSource(req, o)
@@ -91,21 +96,6 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs providerConf
 		return e.textSource(req, o)
 	default:
 		return e.pipelineSource(req, o)
-	}
-}
-
-// compileRequest returns the compiler's request for the options.
-func (e *Engine) compileRequest(o RunOptions, c *catalog, s allSettings) compile.Request {
-	return compile.Request{
-		Roots:   e.roots(),
-		Session: o.Session, Now: time.Now(), Catalog: c, Defaults: s.defaults(), DefaultProvider: e.config.defaultProvider,
-		Overrides: compile.Overrides{
-			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox,
-			Mode: plan.StricterMode(o.Mode, plan.StricterMode(s.user.Mode, s.project.Mode)),
-			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
-			Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
-		},
-		Env: compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
 	}
 }
 
@@ -138,10 +128,6 @@ func (o RunOptions) runCount() int {
 		return 0
 	}
 	return o.Runs
-}
-
-func (e *Engine) roots() sources.Roots {
-	return sources.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
 }
 
 func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error) {
@@ -192,7 +178,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 }
 
 func (e *Engine) isPath(pipeline, file string) bool {
-	return filepath.IsAbs(pipeline) || filepath.Join(e.config.workDir, pipeline) == file
+	return filepath.IsAbs(pipeline) || filepath.Join(e.env.Config.WorkDir, pipeline) == file
 }
 
 // sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
@@ -266,7 +252,7 @@ func (e *Engine) planSource(o RunOptions, now time.Time) (*source, error) {
 		name = e.newSessionName("pipeline", now)
 	}
 	library := moveLibrary(p, libraryPrefix(p.Session.Name), libraryPrefix(name))
-	if len(library) > 0 && e.config.library == nil {
+	if len(library) > 0 && e.env.Config.Library == nil {
 		return nil, fmt.Errorf("%w: the plan uses shipped stages (%s), but this engine has no library", ErrOptions, strings.Join(library, ", "))
 	}
 	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // An embedding program can list stages and pipelines: the project's before shipped ones, with hidden and
@@ -23,7 +24,7 @@ func TestStagesAndPipelines(t *testing.T) {
 		".claude/stages/broken/stage.yaml": "name: broken\nprovider: nobody\n",
 	})
 	e := libraryEngine(t, root, testLibrary("v1"), agent{})
-	stages, err := e.Stages(t.Context())
+	stages, err := e.Authoring().Stages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,41 +37,41 @@ func TestStagesAndPipelines(t *testing.T) {
 		t.Error(diff)
 	}
 
-	tick, err := e.Stage(t.Context(), "tick")
+	tick, err := e.Authoring().Stage(t.Context(), "tick")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"SESSION_NAME", "CONTEXT"}, tick.Variables); diff != "" || tick.Node.ID != "tick" || tick.File != ".claude/stages/tick/stage.yaml" {
 		t.Errorf("%+v\n%s", tick, diff)
 	}
-	if tock, err := e.Stage(t.Context(), "tock"); err != nil || tock.Prompt != "library:stages/tock/prompts/prompt.md" {
+	if tock, err := e.Authoring().Stage(t.Context(), "tock"); err != nil || tock.Prompt != "library:stages/tock/prompts/prompt.md" {
 		t.Errorf("shipped: %+v, %v", tock, err)
 	}
 	var found engine.Diagnostics
-	if _, err := e.Stage(t.Context(), "broken"); !errors.As(err, &found) || !found.HasErrors() {
+	if _, err := e.Authoring().Stage(t.Context(), "broken"); !errors.As(err, &found) || !found.HasErrors() {
 		t.Errorf("broken: %v", err)
 	}
-	if _, err := e.Stage(t.Context(), "tikc"); err == nil || !strings.Contains(err.Error(), "tikc") {
+	if _, err := e.Authoring().Stage(t.Context(), "tikc"); err == nil || !strings.Contains(err.Error(), "tikc") {
 		t.Errorf("none: %v", err)
 	}
-	if file, there := engine.FindStage(root, "", "tick"); !there || file != ".claude/stages/tick/stage.yaml" {
+	if file, there := authoring.FindStage(root, "", "tick"); !there || file != ".claude/stages/tick/stage.yaml" {
 		t.Errorf("found %q, %t", file, there)
 	}
-	if file, there := engine.FindStage(root, "", "tock"); there {
+	if file, there := authoring.FindStage(root, "", "tock"); there {
 		t.Errorf("a shipped one is found as %q", file)
 	}
 
-	pipelines, err := e.Pipelines(t.Context())
+	pipelines, err := e.Authoring().Pipelines(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]engine.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines); diff != "" {
+	if diff := cmp.Diff([]authoring.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines); diff != "" {
 		t.Error(diff)
 	}
-	if file, text, err := e.PipelineText("two"); err != nil || file != ".claude/pipelines/two.yaml" || string(text) != twoStages {
+	if file, text, err := e.Authoring().PipelineText("two"); err != nil || file != ".claude/pipelines/two.yaml" || string(text) != twoStages {
 		t.Errorf("%q, %q, %v", file, text, err)
 	}
-	if _, _, err := e.PipelineText("three"); err == nil || !strings.Contains(err.Error(), "three") {
+	if _, _, err := e.Authoring().PipelineText("three"); err == nil || !strings.Contains(err.Error(), "three") {
 		t.Errorf("none: %v", err)
 	}
 }
@@ -79,17 +80,17 @@ func TestStagesAndPipelines(t *testing.T) {
 // key or value changes nothing.
 func TestSetSetting(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "# ours\nbackground: tmux\n", "background: off\ndefaults: {delay: 9}\n")
-	if _, err := e.SetSetting(t.Context(), engine.LayerProject, "defaults.delay", "0.5"); err != nil {
+	if _, err := e.Authoring().SetSetting(t.Context(), authoring.LayerProject, "defaults.delay", "0.5"); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(e.WorkDir(), ".claude/config.yaml"))
 	if err != nil || !strings.HasPrefix(string(text), "# ours\nbackground: tmux\n") || !strings.Contains(string(text), "delay: 0.5") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := e.SetSetting(t.Context(), engine.LayerUser, "commands.test", "go test ./..."); err != nil {
+	if _, err := e.Authoring().SetSetting(t.Context(), authoring.LayerUser, "commands.test", "go test ./..."); err != nil {
 		t.Fatal(err)
 	}
-	all, err := e.SettingOrigins(t.Context())
+	all, err := e.Authoring().SettingOrigins(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,17 +102,17 @@ func TestSetSetting(t *testing.T) {
 		t.Errorf("%q", listed)
 	}
 	for key, value := range map[string]string{"no.such": "1", "defaults.delay": "-1", "background": "sometimes"} {
-		if found, err := e.SetSetting(t.Context(), engine.LayerProject, key, value); err == nil {
+		if found, err := e.Authoring().SetSetting(t.Context(), authoring.LayerProject, key, value); err == nil {
 			t.Errorf("%s %s: %v", key, value, found)
 		}
 	}
 	if again, err := os.ReadFile(filepath.Join(e.WorkDir(), ".claude/config.yaml")); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("changed all the same: %s, %v", again, err)
 	}
-	if err := engine.CheckSetting("background"); err != nil {
+	if err := authoring.CheckSetting("background"); err != nil {
 		t.Error(err)
 	}
-	if err := engine.CheckSetting("no.such"); !errors.Is(err, engine.ErrOptions) {
+	if err := authoring.CheckSetting("no.such"); !errors.Is(err, engine.ErrOptions) {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // A8: the first line of every file that we ship or write for users names its schema for editors.
@@ -35,7 +35,7 @@ func TestFilesNameTheirSchema(t *testing.T) {
 				return err
 			}
 			found++
-			if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+engine.SchemaBase+kind+".json\n")) {
+			if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+authoring.SchemaBase+kind+".json\n")) {
 				t.Errorf("%s does not say that its schema is %s", path, kind)
 			}
 			return nil

@@ -124,6 +124,10 @@ var Rules = []Rule{
 		Reason: "the timeline is a pure fold of events, so that all its readers see the same",
 	},
 	{
+		Package: "engine/authoring", Allow: engineInside,
+		Reason: "it answers questions about files without running a session: it knows no engine and no session",
+	},
+	{
 		Package: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
 		Reason: "other people's tests import it: it uses the engine as they do, by its public packages",
 	},
@@ -167,7 +171,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/internal/mcpserve",
 		Allow: []string{
-			"std", "engine", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
+			"std", "engine", "engine/authoring", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
 		},
 		Reason: "this package exposes the command and the kernel; it knows no plugin and has no own rules for pipelines",
 	},
@@ -203,7 +207,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/...",
 		Allow: []string{
-			"std", "engine", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "engine/crashtest", "plugin-sdk/...",
+			"std", "engine", "engine/authoring", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "engine/crashtest", "plugin-sdk/...",
 			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
 			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
 		},

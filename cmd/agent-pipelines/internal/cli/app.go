@@ -18,11 +18,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Console holds the standard streams and the environment of the process.
@@ -182,7 +182,7 @@ func (a *App) CheckAmbiguous(verb string) error {
 	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(a.Parser.Model.Node), verb) || verb == StageCommand {
 		return nil
 	}
-	file, found := engine.FindStage(a.Getenv("PROJECT_ROOT"), a.Getenv("AGENT_PIPELINES_ROOT"), verb)
+	file, found := authoring.FindStage(a.Getenv("PROJECT_ROOT"), a.Getenv("AGENT_PIPELINES_ROOT"), verb)
 	if !found {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Project is what `init` wrote.
@@ -41,13 +42,13 @@ type Example struct {
 // DryRun is what a run would be.
 type DryRun struct {
 	engine.DryRun
-	Lint engine.LintTarget `json:"lint"`
+	Lint authoring.LintTarget `json:"lint"`
 }
 
 // Lint is what was found in pipelines, stages and settings.
 type Lint struct {
-	Targets []engine.LintTarget `json:"targets"`
-	Summary LintSummary         `json:"summary"`
+	Targets []authoring.LintTarget `json:"targets"`
+	Summary LintSummary            `json:"summary"`
 }
 
 // LintSummary counts the targets.
@@ -59,7 +60,7 @@ type LintSummary struct {
 
 // Stages are all that there are.
 type Stages struct {
-	Stages []engine.StageInfo `json:"stages"`
+	Stages []authoring.StageInfo `json:"stages"`
 }
 
 // NewStage is a stage that was written.
@@ -73,7 +74,7 @@ type NewStage struct {
 
 // Pipelines are all that there are.
 type Pipelines struct {
-	Pipelines []engine.PipelineInfo `json:"pipelines"`
+	Pipelines []authoring.PipelineInfo `json:"pipelines"`
 }
 
 // Pipeline is the file of a pipeline.
@@ -90,17 +91,17 @@ type PipelineCopy struct {
 
 // Origins are all words of all files of settings.
 type Origins struct {
-	ProjectFile string                 `json:"project_file"`
-	UserFile    string                 `json:"user_file"`
-	Settings    []engine.SettingOrigin `json:"settings"`
-	Warnings    engine.Diagnostics     `json:"warnings,omitempty"`
+	ProjectFile string                    `json:"project_file"`
+	UserFile    string                    `json:"user_file"`
+	Settings    []authoring.SettingOrigin `json:"settings"`
+	Warnings    engine.Diagnostics        `json:"warnings,omitempty"`
 }
 
 // SettingChange is a setting that was changed.
 type SettingChange struct {
-	Key   string                `json:"key"`
-	Set   *engine.SettingOrigin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
-	Holds *engine.SettingOrigin `json:"holds,omitempty"` // another file's word, which holds here
+	Key   string                   `json:"key"`
+	Set   *authoring.SettingOrigin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
+	Holds *authoring.SettingOrigin `json:"holds,omitempty"` // another file's word, which holds here
 }
 
 // Examination is what doctor found.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -46,11 +47,11 @@ type Started struct {
 
 // Host is the process that a session runs in.
 type Host struct {
-	Background  engine.Background `json:"background"` // detach or tmux
-	PID         int               `json:"pid"`
-	Log         string            `json:"log,omitempty"`          // detach
-	TmuxSession string            `json:"tmux_session,omitempty"` // tmux
-	TmuxWindow  string            `json:"tmux_window,omitempty"`  // in the session it was started from
+	Background  authoring.Background `json:"background"` // detach or tmux
+	PID         int                  `json:"pid"`
+	Log         string               `json:"log,omitempty"`          // detach
+	TmuxSession string               `json:"tmux_session,omitempty"` // tmux
+	TmuxWindow  string               `json:"tmux_window,omitempty"`  // in the session it was started from
 }
 
 // Request is what was asked of the process that runs a session.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -32,7 +33,7 @@ func (s Shape) Schema() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", s.Name, err)
 	}
-	schema.Schema, schema.ID = dialect, engine.SchemaBase+Folder+s.Name+".json"
+	schema.Schema, schema.ID = dialect, authoring.SchemaBase+Folder+s.Name+".json"
 	schema.Title, schema.Description = s.ID(), s.About
 	if s.value == reflect.TypeFor[graph.Graph]() {
 		if schema.Defs, err = nested(types); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
@@ -84,11 +85,11 @@ var shapes = []Shape{
 	shape[SchemaFile]("schema-file", "the schema that was written", "schema print"),
 	shape[Schemas]("schemas", "which schemas there are", "schema list"),
 	shape[Sessions]("sessions", "the sessions of the project", "list"),
-	shape[engine.Setting]("setting", "one setting", "config get"),
+	shape[authoring.Setting]("setting", "one setting", "config get"),
 	shape[SettingChange]("setting-change", "the setting that was changed", "config set"),
-	shape[engine.Settings]("settings", "the settings that hold", "config show"),
+	shape[authoring.Settings]("settings", "the settings that hold", "config show"),
 	shape[Origins]("settings-origins", "what every file says", "config show"),
-	shape[engine.StageDetail]("stage", "one stage", "stages show"),
+	shape[authoring.StageDetail]("stage", "one stage", "stages show"),
 	shape[NewStage]("stage-new", "the stage that was written", "stages new"),
 	shape[Stages]("stages", "which stages there are", "stages list"),
 	shape[Started]("started", "where a session runs that was started in the background", slices.Concat(running[:9:9])...),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 var (
@@ -20,16 +21,16 @@ var (
 type nothing struct{}
 
 type listPipelinesOut struct {
-	Pipelines []engine.PipelineInfo `json:"pipelines"`
-	Stages    []engine.StageInfo    `json:"stages"`
+	Pipelines []authoring.PipelineInfo `json:"pipelines"`
+	Stages    []authoring.StageInfo    `json:"stages"`
 }
 
 func (s *server) listPipelines(ctx context.Context, _ call, _ nothing) (out listPipelinesOut, err error) {
 	return out, s.Use(ctx, func(e *engine.Engine) error {
-		if out.Pipelines, err = e.Pipelines(ctx); err != nil {
+		if out.Pipelines, err = e.Authoring().Pipelines(ctx); err != nil {
 			return err
 		}
-		out.Stages, err = e.Stages(ctx)
+		out.Stages, err = e.Authoring().Stages(ctx)
 		return err
 	})
 }
@@ -52,7 +53,7 @@ func (s *server) lint(ctx context.Context, _ call, in lintIn) (out lintOut, err 
 	}
 	out = lintOut{Passed: true, Targets: []any{}}
 	return out, s.Use(ctx, func(e *engine.Engine) error {
-		targets, err := e.Lint(ctx, engine.LintOptions{Pipelines: in.Pipelines, Stages: in.Stages})
+		targets, err := e.Authoring().Lint(ctx, authoring.LintOptions{Pipelines: in.Pipelines, Stages: in.Stages})
 		if err != nil {
 			return err
 		}

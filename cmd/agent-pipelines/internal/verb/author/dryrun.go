@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // DryRun is the verb `dry-run loop|pipeline <name> [session]`.
@@ -42,11 +43,11 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		lint := engine.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
+		lint := authoring.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
 		if o.Stage != "" {
-			lint = engine.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
+			lint = authoring.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
 		}
-		targets, err := e.Lint(ctx, lint)
+		targets, err := e.Authoring().Lint(ctx, lint)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func (*Graph) Help() string {
 // Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		p, found, err := e.PipelinePlan(ctx, v.Name)
+		p, found, err := e.Authoring().PipelinePlan(ctx, v.Name)
 		if err != nil {
 			return err
 		}

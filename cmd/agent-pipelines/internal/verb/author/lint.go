@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Lint is the verb `lint [loop|pipeline [name...]]` and `lint <file>...`.
@@ -26,11 +27,11 @@ const (
 // Run implements [cli.Verb].
 func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		targets, err := e.Lint(ctx, v.options())
+		targets, err := e.Authoring().Lint(ctx, v.options())
 		if err != nil {
 			return err
 		}
-		report := lintReport{Targets: append([]engine.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
+		report := lintReport{Targets: append([]authoring.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
 		for _, t := range targets {
 			if t.Passed {
 				report.Summary.Passed++
@@ -53,17 +54,17 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 }
 
 // options returns the targets: the first word may be the kind of the others.
-func (v *Lint) options() engine.LintOptions {
+func (v *Lint) options() authoring.LintOptions {
 	if len(v.What) == 0 {
-		return engine.LintOptions{}
+		return authoring.LintOptions{}
 	}
 	switch names := v.What[1:]; v.What[0] {
 	case cli.ModeLoop, modeStage:
-		return engine.LintOptions{Stages: names, EveryStage: len(names) == 0}
+		return authoring.LintOptions{Stages: names, EveryStage: len(names) == 0}
 	case modePipeline:
-		return engine.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
+		return authoring.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
 	default:
-		return engine.LintOptions{Files: v.What}
+		return authoring.LintOptions{Files: v.What}
 	}
 }
 
@@ -73,8 +74,8 @@ type lintReport document.Lint
 // write writes the report as text in the layout of the Bash engine. all means that every target was checked.
 func (r lintReport) write(to io.Writer, all bool) {
 	if all {
-		for _, part := range []struct{ kind, title string }{{engine.LintStage, "loops"}, {engine.LintPipeline, "pipelines"}, {engine.LintConfig, "settings"}} {
-			if part.kind == engine.LintConfig && !r.has(part.kind) { // most projects have none
+		for _, part := range []struct{ kind, title string }{{authoring.LintStage, "loops"}, {authoring.LintPipeline, "pipelines"}, {authoring.LintConfig, "settings"}} {
+			if part.kind == authoring.LintConfig && !r.has(part.kind) { // most projects have none
 				continue
 			}
 			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
@@ -97,11 +98,11 @@ func (r lintReport) write(to io.Writer, all bool) {
 
 // has reports whether a target of the kind was checked.
 func (r lintReport) has(kind string) bool {
-	return slices.ContainsFunc(r.Targets, func(t engine.LintTarget) bool { return t.Kind == kind })
+	return slices.ContainsFunc(r.Targets, func(t authoring.LintTarget) bool { return t.Kind == kind })
 }
 
 // writeTarget writes the diagnostics of a stage or pipeline, errors before warnings.
-func writeTarget(to io.Writer, t engine.LintTarget) {
+func writeTarget(to io.Writer, t authoring.LintTarget) {
 	verdict := "[PASS] All checks passed"
 	if !t.Passed {
 		verdict = "[FAIL] Validation failed"

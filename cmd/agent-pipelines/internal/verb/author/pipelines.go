@@ -34,7 +34,7 @@ type pipelinesListVerb struct{}
 // Run implements [cli.Verb].
 func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		all, err := e.Pipelines(ctx)
+		all, err := e.Authoring().Pipelines(ctx)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ type pipelinesShowVerb struct {
 // Run implements [cli.Verb].
 func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		file, text, err := e.PipelineText(v.Name)
+		file, text, err := e.Authoring().PipelineText(v.Name)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (*pipelinesCopyVerb) Help() string {
 // Run implements [cli.Verb].
 func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		from, text, err := e.PipelineText(v.Name)
+		from, text, err := e.Authoring().PipelineText(v.Name)
 		if err != nil {
 			return err
 		}

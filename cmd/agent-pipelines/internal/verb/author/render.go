@@ -11,12 +11,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // writeDryRun writes the preview of a run as Markdown, under the headings of the Bash engine where it had any.
-func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
+func writeDryRun(to io.Writer, d *engine.DryRun, lint authoring.LintTarget) {
 	title := "Pipeline"
 	if d.Mode == cli.ModeLoop {
 		title = "Loop"

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Schema is the verb `schema` with its subcommands print and list.
@@ -83,11 +84,11 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, er
 		return nil, cli.UsageError(fmt.Sprintf("%s has one schema, and none called '%s'", v.File, v.Name), "`%s schema print %s` prints it", cli.Program, v.File)
 	}
 	if v.NoPlugins {
-		return engine.DialectSchema(v.File)
+		return authoring.DialectSchema(v.File)
 	}
 	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var leftOut []string
-		if text, leftOut, err = e.DialectSchema(ctx, v.File); len(leftOut) > 0 {
+		if text, leftOut, err = e.Authoring().DialectSchema(ctx, v.File); len(leftOut) > 0 {
 			fmt.Fprintf(a.Stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
 		}
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Stages is the verb `stages` with its subcommands list, show, lint and new.
@@ -34,7 +35,7 @@ type stagesListVerb struct{}
 // Run implements [cli.Verb].
 func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		all, err := e.Stages(ctx)
+		all, err := e.Authoring().Stages(ctx)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ type stagesShowVerb struct {
 // Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		s, err := e.Stage(ctx, v.Name)
+		s, err := e.Authoring().Stage(ctx, v.Name)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // writeStageDetail writes the details of a stage.
-func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
+func writeStageDetail(to io.Writer, s *authoring.StageDetail) error {
 	termination, err := json.Marshal(s.Node.Termination)
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ type stagesNewVerb struct {
 func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
-		if other, err := e.Stage(ctx, v.Name); err == nil {
+		if other, err := e.Authoring().Stage(ctx, v.Name); err == nil {
 			done.Before = other.File
 		}
 		var err error

@@ -89,9 +89,9 @@ func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place comp
 	case completion.Session:
 		return sessionCandidates(e)
 	case completion.Stage:
-		return namedCandidates(e.StageNames())
+		return namedCandidates(e.Authoring().StageNames())
 	case completion.Pipeline:
-		return namedCandidates(e.PipelineNames())
+		return namedCandidates(e.Authoring().PipelineNames())
 	case completion.Node:
 		return nodeCandidates(ctx, e, place)
 	case completion.Question:
@@ -157,7 +157,7 @@ func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Plac
 		name = place.Args[1] // after "pipeline"
 	}
 	var all []completion.Candidate
-	if p, _, err := e.PipelinePlan(ctx, name); err == nil && p != nil {
+	if p, _, err := e.Authoring().PipelinePlan(ctx, name); err == nil && p != nil {
 		for _, n := range p.Nodes {
 			all = append(all, completion.Candidate{Value: n.ID, Description: n.Description})
 		}
@@ -216,7 +216,7 @@ func pluginCandidates(ctx context.Context, e *engine.Engine) []completion.Candid
 
 // settingCandidates returns the settings in the settings files.
 func settingCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	s, err := e.Settings(ctx)
+	s, err := e.Authoring().Settings(ctx)
 	if err != nil {
 		return nil
 	}

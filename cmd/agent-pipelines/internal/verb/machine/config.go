@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Config is the verb `config` with its subcommands show, get and set.
@@ -30,7 +31,7 @@ type configShowVerb struct {
 // Run implements [cli.Verb].
 func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		s, err := e.Settings(ctx)
+		s, err := e.Authoring().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 const valueWidth = 60
 
 // writeConfig writes the settings as a table.
-func writeConfig(to io.Writer, s *engine.Settings) error {
+func writeConfig(to io.Writer, s *authoring.Settings) error {
 	if len(s.Settings) == 0 {
 		return writeNoConfig(to, s)
 	}
@@ -62,14 +63,14 @@ func writeConfig(to io.Writer, s *engine.Settings) error {
 	return table.Flush()
 }
 
-func writeNoConfig(to io.Writer, s *engine.Settings) error {
+func writeNoConfig(to io.Writer, s *authoring.Settings) error {
 	_, err := fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
 	return err
 }
 
 // showOrigins prints the settings of every file.
-func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *engine.Settings) error {
-	all, err := e.SettingOrigins(ctx)
+func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *authoring.Settings) error {
+	all, err := e.Authoring().SettingOrigins(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,11 +103,11 @@ type configGetVerb struct {
 // Run implements [cli.Verb].
 func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		s, err := e.Settings(ctx)
+		s, err := e.Authoring().Settings(ctx)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(s.Settings, func(row engine.Setting) bool { return row.Key == v.Key })
+		i := slices.IndexFunc(s.Settings, func(row authoring.Setting) bool { return row.Key == v.Key })
 		if i < 0 {
 			return unsetError(s, v.Key)
 		}
@@ -120,9 +121,9 @@ func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // unsetError returns the error for a setting without a value.
-func unsetError(s *engine.Settings, key string) error {
-	within := slices.ContainsFunc(s.Settings, func(row engine.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
-	if err := engine.CheckSetting(key); err != nil && !within {
+func unsetError(s *authoring.Settings, key string) error {
+	within := slices.ContainsFunc(s.Settings, func(row authoring.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
+	if err := authoring.CheckSetting(key); err != nil && !within {
 		return err
 	} else if within {
 		return cli.UsageError(key+" has several settings below it", "`%s config show` lists them", cli.Program)
@@ -139,12 +140,12 @@ type configSetVerb struct {
 
 // Run implements [cli.Verb].
 func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
-	layer := engine.LayerUser
+	layer := authoring.LayerUser
 	if v.Project {
-		layer = engine.LayerProject
+		layer = authoring.LayerProject
 	}
 	err := a.WithEngine(ctx, func(e *engine.Engine) error {
-		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
+		warnings, err := e.Authoring().SetSetting(ctx, layer, v.Key, v.Value)
 		if err == nil && !a.JSON {
 			cli.WriteDiagnostics(a.Stderr, warnings)
 		}
@@ -154,7 +155,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error { // a new engine reads the changed files
-		all, err := e.SettingOrigins(ctx)
+		all, err := e.Authoring().SettingOrigins(ctx)
 		if err != nil {
 			return err
 		}
@@ -163,8 +164,8 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // reportSet prints the new value, and the effective one if another file overrides it.
-func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.SettingOrigin) error {
-	var set, over *engine.SettingOrigin
+func reportSet(a *cli.App, key string, layer authoring.Layer, all []authoring.SettingOrigin) error {
+	var set, over *authoring.SettingOrigin
 	for i := range all {
 		switch row := &all[i]; {
 		case row.Key != key && !strings.HasPrefix(key, row.Key+"."):

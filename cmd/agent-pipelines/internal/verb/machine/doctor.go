@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
-
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -85,7 +85,7 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 		wait.Go(func() { programs = machineChecks(ctx) })
 		wait.Go(func() { plugins = checkPlugins(ctx, e) })
 		wait.Go(func() { isolation = checkIsolation(ctx, e) })
-		wait.Go(func() { providers.all, providers.err = e.CheckProviders(ctx) })
+		wait.Go(func() { providers.all, providers.err = e.Authoring().CheckProviders(ctx) })
 		wait.Wait()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -166,7 +166,7 @@ func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 // checkIsolation lists the available modes of isolation.
 func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	var checks []doctor.Check
-	for _, i := range e.CheckIsolation(ctx) {
+	for _, i := range e.Authoring().CheckIsolation(ctx) {
 		c := doctor.Check{Area: "isolation", Name: i.Mode, State: doctor.OK}
 		if i.Failure != nil {
 			c.State, c.Found, c.Do = doctor.Note, i.Failure.Message, i.Failure.Hint
@@ -188,7 +188,7 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 
 // providerChecks is the result of [engine.Engine.CheckProviders].
 type providerChecks struct {
-	all []engine.ProviderCheck
+	all []authoring.ProviderCheck
 	err error
 }
 
@@ -222,7 +222,7 @@ func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) 
 const commandProvider = "command"
 
 // providerCheck returns a check for a provider, and one for each of its findings.
-func providerCheck(p engine.ProviderCheck, wanted bool) []doctor.Check {
+func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 	worst := doctor.Note
 	if wanted {
 		worst = doctor.Bad

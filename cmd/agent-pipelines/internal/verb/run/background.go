@@ -13,12 +13,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // startRequest is a request to run a session in another process.
 type startRequest struct {
-	at      engine.Background
+	at      authoring.Background
 	session string // the requested name, "" for a generated one
 	force   bool
 	check   func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error)
@@ -67,7 +68,7 @@ func inBackground(ctx context.Context, a *cli.App, job startRequest) error {
 }
 
 func startHost(ctx context.Context, a *cli.App, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
-	if job.at == engine.BackgroundDetach {
+	if job.at == authoring.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
 	return startInTmux(ctx, a, e, job, session)

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // detachedHost is a session's process without a terminal. It is not safe for concurrent use.
@@ -100,7 +101,7 @@ func (d *detachedHost) close(context.Context) error {
 }
 
 func (d *detachedHost) describe() document.Host {
-	return document.Host{Background: engine.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
+	return document.Host{Background: authoring.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
 }
 
 func (d *detachedHost) hints(session string) []string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -56,7 +57,7 @@ func start(ctx context.Context, a *cli.App, at backgroundFlags, o engine.RunOpti
 	if err != nil {
 		return err
 	}
-	if place != engine.BackgroundOff {
+	if place != authoring.BackgroundOff {
 		return inBackground(ctx, a, startRequest{
 			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
 			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
@@ -87,8 +88,8 @@ func (v *Stage) Run(ctx context.Context, a *cli.App) error {
 func unknownWord(ctx context.Context, a *cli.App, missing *engine.NotFoundError) error {
 	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser.Model.Node))}
 	_ = a.WithEngine(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
-		pipelines, err := e.Pipelines(ctx)
-		if slices.ContainsFunc(pipelines, func(p engine.PipelineInfo) bool { return p.Name == missing.Name }) {
+		pipelines, err := e.Authoring().Pipelines(ctx)
+		if slices.ContainsFunc(pipelines, func(p authoring.PipelineInfo) bool { return p.Name == missing.Name }) {
 			word.Verb = "start " + missing.Name
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -18,30 +19,30 @@ type backgroundFlags struct {
 
 // background returns where to run: as set by the flags, else by the project's config.yaml, else by the user's, else in tmux.
 // With CI=true the project's setting is ignored and the default is the foreground.
-func (f *backgroundFlags) background(ctx context.Context, a *cli.App) (engine.Background, error) {
+func (f *backgroundFlags) background(ctx context.Context, a *cli.App) (authoring.Background, error) {
 	mode, err := f.selected()
-	if err != nil || mode != engine.BackgroundUnset {
+	if err != nil || mode != authoring.BackgroundUnset {
 		return mode, err
 	}
 	ci := a.Getenv("CI") == "true"
-	err = a.WithEngine(ctx, func(e *engine.Engine) error { mode = e.Background(ci); return nil })
+	err = a.WithEngine(ctx, func(e *engine.Engine) error { mode = e.Authoring().Background(ci); return nil })
 	switch {
-	case err != nil || mode != engine.BackgroundUnset:
+	case err != nil || mode != authoring.BackgroundUnset:
 		return mode, err
 	case ci:
-		return engine.BackgroundOff, nil
+		return authoring.BackgroundOff, nil
 	default:
-		return engine.BackgroundTmux, nil
+		return authoring.BackgroundTmux, nil
 	}
 }
 
 // selected returns the mode set by the flags, BackgroundUnset for none.
-func (f *backgroundFlags) selected() (engine.Background, error) {
-	mode, count := engine.BackgroundUnset, 0
+func (f *backgroundFlags) selected() (authoring.Background, error) {
+	mode, count := authoring.BackgroundUnset, 0
 	for _, flag := range []struct {
 		set  bool
-		mode engine.Background
-	}{{f.Foreground, engine.BackgroundOff}, {f.Detach, engine.BackgroundDetach}, {f.Tmux, engine.BackgroundTmux}} {
+		mode authoring.Background
+	}{{f.Foreground, authoring.BackgroundOff}, {f.Detach, authoring.BackgroundDetach}, {f.Tmux, authoring.BackgroundTmux}} {
 		if flag.set {
 			mode = flag.mode
 			count++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -48,7 +49,7 @@ func (v *Resume) Run(ctx context.Context, a *cli.App) error {
 		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(ctx, a, cmp.Or(mode, engine.BackgroundOff), o)
+	return ResumeSession(ctx, a, cmp.Or(mode, authoring.BackgroundOff), o)
 }
 
 // resume implements --resume of the verbs that start a session. o names the session; further lists flags of the verb that
@@ -70,10 +71,10 @@ func (f *Flags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, 
 }
 
 // ResumeSession resumes a session in this terminal or in the background. The view shows the lines say first.
-func ResumeSession(ctx context.Context, a *cli.App, at engine.Background, o engine.ResumeOptions, say ...string) error {
+func ResumeSession(ctx context.Context, a *cli.App, at authoring.Background, o engine.ResumeOptions, say ...string) error {
 	o.By = cmp.Or(o.By, a.User())
 	var err error
-	if at == engine.BackgroundOff {
+	if at == authoring.BackgroundOff {
 		err = resumeHere(ctx, a, o, say...)
 	} else {
 		err = resumeElsewhere(ctx, a, at, o, say...)
@@ -89,7 +90,7 @@ func ResumeSession(ctx context.Context, a *cli.App, at engine.Background, o engi
 	return err
 }
 
-func resumeElsewhere(ctx context.Context, a *cli.App, at engine.Background, o engine.ResumeOptions, say ...string) error {
+func resumeElsewhere(ctx context.Context, a *cli.App, at authoring.Background, o engine.ResumeOptions, say ...string) error {
 	for _, line := range say {
 		fmt.Fprintln(a.Stderr, line)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Review is the verb `review <session>`.
@@ -32,7 +33,7 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	a.Unattended = v.Unattended
-	return ResumeSession(ctx, a, cmp.Or(mode, engine.BackgroundOff), engine.ResumeOptions{
+	return ResumeSession(ctx, a, cmp.Or(mode, authoring.BackgroundOff), engine.ResumeOptions{
 		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: sandbox, Notes: v.notes(), Rerun: v.Node, Reopen: v.Force,
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 func environmentOf(values map[string]string) cli.Console {
@@ -75,22 +76,22 @@ func TestPlace(t *testing.T) {
 		config  string
 		ci      string
 		project string // config.yaml of the project
-		want    engine.Background
+		want    authoring.Background
 	}{
-		{"nothing is set", backgroundFlags{}, "", "", "", engine.BackgroundTmux},
-		{"CI", backgroundFlags{}, "", "true", "", engine.BackgroundOff},
-		{"CI is something else", backgroundFlags{}, "", "false", "", engine.BackgroundTmux},
-		{"the user's setting overrides CI", backgroundFlags{}, "background: detach", "true", "", engine.BackgroundDetach},
-		{"the user wants none", backgroundFlags{}, "background: off", "", "", engine.BackgroundOff},
-		{"a file with faults is ignored", backgroundFlags{}, "background: screen", "", "", engine.BackgroundTmux},
-		{"--foreground", backgroundFlags{Foreground: true}, "background: detach", "", "", engine.BackgroundOff},
-		{"--detach", backgroundFlags{Detach: true}, "background: off", "true", "", engine.BackgroundDetach},
-		{"--tmux", backgroundFlags{Tmux: true}, "background: off", "true", "", engine.BackgroundTmux},
-		{"the project's setting", backgroundFlags{}, "", "", "background: detach", engine.BackgroundDetach},
-		{"the project's overrides the user's", backgroundFlags{}, "background: off", "", "background: detach", engine.BackgroundDetach},
-		{"CI overrides the project's", backgroundFlags{}, "", "true", "background: detach", engine.BackgroundOff},
-		{"the user's overrides the project's in CI", backgroundFlags{}, "background: tmux", "true", "background: detach", engine.BackgroundTmux},
-		{"flags override the project's", backgroundFlags{Foreground: true}, "", "", "background: detach", engine.BackgroundOff},
+		{"nothing is set", backgroundFlags{}, "", "", "", authoring.BackgroundTmux},
+		{"CI", backgroundFlags{}, "", "true", "", authoring.BackgroundOff},
+		{"CI is something else", backgroundFlags{}, "", "false", "", authoring.BackgroundTmux},
+		{"the user's setting overrides CI", backgroundFlags{}, "background: detach", "true", "", authoring.BackgroundDetach},
+		{"the user wants none", backgroundFlags{}, "background: off", "", "", authoring.BackgroundOff},
+		{"a file with faults is ignored", backgroundFlags{}, "background: screen", "", "", authoring.BackgroundTmux},
+		{"--foreground", backgroundFlags{Foreground: true}, "background: detach", "", "", authoring.BackgroundOff},
+		{"--detach", backgroundFlags{Detach: true}, "background: off", "true", "", authoring.BackgroundDetach},
+		{"--tmux", backgroundFlags{Tmux: true}, "background: off", "true", "", authoring.BackgroundTmux},
+		{"the project's setting", backgroundFlags{}, "", "", "background: detach", authoring.BackgroundDetach},
+		{"the project's overrides the user's", backgroundFlags{}, "background: off", "", "background: detach", authoring.BackgroundDetach},
+		{"CI overrides the project's", backgroundFlags{}, "", "true", "background: detach", authoring.BackgroundOff},
+		{"the user's overrides the project's in CI", backgroundFlags{}, "background: tmux", "true", "background: detach", authoring.BackgroundTmux},
+		{"flags override the project's", backgroundFlags{Foreground: true}, "", "", "background: detach", authoring.BackgroundOff},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home := t.TempDir()

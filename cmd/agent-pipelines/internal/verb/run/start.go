@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Start is the verb `start <pipeline> "<request>"`.
@@ -121,7 +121,7 @@ func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) e
 	}
 	o.Pipeline, o.Session, o.NameAfterPipeline = pipeline, v.Session, true
 	a.Unattended = v.Unattended
-	if mode, _ := place.selected(); mode == engine.BackgroundUnset { // f.Check reported an error
+	if mode, _ := place.selected(); mode == authoring.BackgroundUnset { // f.Check reported an error
 		place.Foreground = true
 	}
 	return start(ctx, a, place, o, func(session string, more ...string) []string {

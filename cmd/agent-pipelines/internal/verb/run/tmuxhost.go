@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -126,7 +127,7 @@ func (h *tmuxHost) close(ctx context.Context) error {
 }
 
 func (h *tmuxHost) describe() document.Host {
-	p := document.Host{Background: engine.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
+	p := document.Host{Background: authoring.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
 	if h.window {
 		p.TmuxWindow = h.name
 	}
@@ -252,7 +253,7 @@ func withPaneHint(e *failure.Error, session string, p tmux.Pane) error {
 // addPaneHint adds a hint on the session's pane to an error if the session runs in tmux already.
 func addPaneHint(ctx context.Context, err error, job startRequest) error {
 	var f *failure.Error
-	if job.at != engine.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
+	if job.at != authoring.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
 		return err
 	}
 	client, missing := tmux.Find()

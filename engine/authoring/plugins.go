@@ -1,4 +1,4 @@
-package engine
+package authoring
 
 import (
 	"cmp"
@@ -7,14 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// projectLockFile is the project's lock file for plugins, in addition to the user's.
-const projectLockFile = ".claude/plugins.lock"
 
 // diagnoseTimeout bounds the check of one provider, including its start.
 const diagnoseTimeout = 20 * time.Second
@@ -34,17 +32,17 @@ type ProviderCheck struct {
 
 // CheckProviders asks every provider, configured by the settings, whether it is ready. It starts plugin
 // processes, which end with the engine. The default provider is first, the others follow by name. The error
-// is [Diagnostics] if a settings file has faults, or ctx's; an unusable provider is an entry of the list.
-func (e *Engine) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
-	configs, _, err := e.settings.assign(ctx, e.host)
+// is [yamldoc.Diagnostics] if a settings file has faults, or ctx's; an unusable provider is an entry of the list.
+func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
+	configs, _, err := pr.env.GlobalFlags.Assign(ctx, pr.env.Host)
 	if err != nil {
 		return nil, err
 	}
-	listing, err := e.host.List(ctx)
+	listing, err := pr.env.Host.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	preferred := e.defaultProvider(ctx)
+	preferred := pr.defaultProvider(ctx)
 	var checks []ProviderCheck
 	seen := map[string]bool{}
 	add := func(components []sdk.Component) {
@@ -62,7 +60,7 @@ func (e *Engine) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 	}
 	var wait sync.WaitGroup
 	for i := range checks {
-		wait.Go(func() { e.diagnose(ctx, &checks[i], configs) })
+		wait.Go(func() { pr.diagnose(ctx, &checks[i], configs) })
 	}
 	wait.Wait()
 	if ctx.Err() != nil {
@@ -81,25 +79,25 @@ func (e *Engine) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 }
 
 // defaultProvider returns the canonical name of the provider of stages that name none, "" for none.
-func (e *Engine) defaultProvider(ctx context.Context) string {
-	name := cmp.Or(e.config.providerOverride, e.settings.defaults().Provider, e.config.defaultProvider)
-	if c, err := e.host.Component(ctx, sdk.KindProvider, name); err == nil {
+func (pr Project) defaultProvider(ctx context.Context) string {
+	name := cmp.Or(pr.env.Config.ProviderOverride, pr.env.GlobalFlags.Defaults().Provider, pr.env.Config.DefaultProvider)
+	if c, err := pr.env.Host.Component(ctx, sdk.KindProvider, name); err == nil {
 		return c.Name
 	}
 	return name
 }
 
 // diagnose fills in the findings of one provider.
-func (e *Engine) diagnose(ctx context.Context, check *ProviderCheck, configs providerConfigs) {
+func (pr Project) diagnose(ctx context.Context, check *ProviderCheck, configs environment.ProviderConfigs) {
 	ctx, cancel := context.WithTimeoutCause(ctx, diagnoseTimeout, failure.New(failure.ProviderTimeout, "provider %s did not answer within %s", check.Name, diagnoseTimeout))
 	defer cancel()
 	check.Findings = []sdk.Finding{}
-	provider, err := e.host.Provider(ctx, check.Name, pluginhost.Use{})
+	provider, err := pr.env.Host.Provider(ctx, check.Name, pluginhost.Use{})
 	if err != nil {
 		check.Failure = failure.From(err)
 		return
 	}
-	if x, ok := configs.configure(provider).(sdk.Diagnoser); ok {
+	if x, ok := configs.Configure(provider).(sdk.Diagnoser); ok {
 		findings, err := x.Diagnose(ctx, sdk.ValidateRequest{})
 		check.Findings = append(check.Findings, findings...)
 		check.Failure = failure.From(err)
@@ -117,10 +115,10 @@ type Isolation struct {
 }
 
 // CheckIsolation tries every isolation mode with an empty process.
-func (e *Engine) CheckIsolation(ctx context.Context) []Isolation {
+func (pr Project) CheckIsolation(ctx context.Context) []Isolation {
 	var all []Isolation
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
-		got, err := e.host.Probe(ctx, mode)
+		got, err := pr.env.Host.Probe(ctx, mode)
 		all = append(all, Isolation{Mode: string(mode), Landlock: got.Landlock, Bubblewrap: got.Bubblewrap, Failure: failure.From(err)})
 	}
 	return all

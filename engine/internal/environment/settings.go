@@ -1,4 +1,4 @@
-package engine
+package environment
 
 import (
 	"cmp"
@@ -21,73 +21,73 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// allSettings holds the settings of both files and of the embedding program.
-type allSettings struct {
-	project, user settingsFile
-	userFile      string // absolute path
-	inProject     bool   // userFile is inside the project, and thus not the user's
+// Settings holds the settings of both files and of the embedding program.
+type Settings struct {
+	Project, User SettingsFile
+	UserFile      string // absolute path
+	InProject     bool   // userFile is inside the project, and thus not the user's
 	// overrides take precedence over the files.
 	overrides []settings.Provider
 	// trusted reports that the user trusts the project.
 	trusted bool
 }
 
-// settingsFile holds one file's settings and diagnostics. Faults are reported when a session is to run; they
+// SettingsFile holds one file's settings and diagnostics. Faults are reported when a session is to run; they
 // do not prevent inspecting or stopping sessions.
-type settingsFile struct {
+type SettingsFile struct {
 	settings.Settings
-	diagnostics yamldoc.Diagnostics
+	Diagnostics yamldoc.Diagnostics
 }
 
-// readSettings reads the project's and the user's config.yaml.
-func (c *config) readSettings() (allSettings, error) {
-	for _, p := range c.providerConfigs {
+// ReadSettings reads the project's and the user's config.yaml.
+func (c *Config) ReadSettings() (Settings, error) {
+	for _, p := range c.ProviderConfigs {
 		var object map[string]any
 		if err := json.Unmarshal(p.Config, &object); err != nil || object == nil {
-			return allSettings{}, fmt.Errorf("%w: the config of provider %q is not a JSON object", ErrOptions, p.Name)
+			return Settings{}, fmt.Errorf("%w: the config of provider %q is not a JSON object", ErrOptions, p.Name)
 		}
 	}
-	dir := c.configDir
+	dir := c.ConfigDir
 	if dir == "" {
 		var err error
 		if dir, err = plugincatalog.ConfigDir(); err != nil {
-			return allSettings{}, err
+			return Settings{}, err
 		}
 	}
-	home := c.variable("HOME")
-	s := allSettings{userFile: filepath.Join(dir, settings.FileName), overrides: c.providerConfigs}
-	s.inProject = plugincatalog.ConfigInProject(dir, c.workDir, home)
-	s.user.Settings, s.user.diagnostics = settings.Read(dir, s.inProject)
-	trusts := plugincatalog.TrustFunc(trust.Store{Dir: dir}, c.workDir, home)
-	s.project.Settings, s.project.diagnostics = settings.ReadProject(c.workDir, trusts)
-	if ok, err := trusts(c.workDir); err == nil { // settings.ReadProject reports a damaged trust file
+	home := c.Variable("HOME")
+	s := Settings{UserFile: filepath.Join(dir, settings.FileName), overrides: c.ProviderConfigs}
+	s.InProject = plugincatalog.ConfigInProject(dir, c.WorkDir, home)
+	s.User.Settings, s.User.Diagnostics = settings.Read(dir, s.InProject)
+	trusts := plugincatalog.TrustFunc(trust.Store{Dir: dir}, c.WorkDir, home)
+	s.Project.Settings, s.Project.Diagnostics = settings.ReadProject(c.WorkDir, trusts)
+	if ok, err := trusts(c.WorkDir); err == nil { // settings.ReadProject reports a damaged trust file
 		s.trusted = ok
 	}
 	return s, nil
 }
 
-// layers returns the files in order of precedence.
-func (s allSettings) layers() settings.Layers {
-	return settings.Layers{s.project.Settings, s.user.Settings}
+// Layers returns the files in order of precedence.
+func (s Settings) Layers() settings.Layers {
+	return settings.Layers{s.Project.Settings, s.User.Settings}
 }
 
-// diagnostics returns the faults and warnings of both files.
-func (s allSettings) diagnostics() Diagnostics {
-	return slices.Concat(s.project.diagnostics, s.user.diagnostics)
+// Diagnostics returns the faults and warnings of both files.
+func (s Settings) Diagnostics() yamldoc.Diagnostics {
+	return slices.Concat(s.Project.Diagnostics, s.User.Diagnostics)
 }
 
-// assign resolves provider names in the settings to canonical names and checks all names. The error holds
+// Assign resolves provider names in the settings to canonical names and checks all names. The error holds
 // every fault of the files.
-func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (providerConfigs, Diagnostics, error) {
-	found := s.diagnostics()
+func (s Settings) Assign(ctx context.Context, host *pluginhost.Host) (ProviderConfigs, yamldoc.Diagnostics, error) {
+	found := s.Diagnostics()
 	if found.HasErrors() {
 		return nil, nil, found
 	}
-	layers := s.layers()
-	if len(s.project.Providers)+len(s.user.Providers)+len(s.overrides)+len(layers.Notify()) == 0 && layers.Defaults().Provider == "" {
+	layers := s.Layers()
+	if len(s.Project.Providers)+len(s.User.Providers)+len(s.overrides)+len(layers.Notify()) == 0 && layers.Defaults().Provider == "" {
 		return nil, found, nil
 	}
-	catalog, err := newCatalog(ctx, host, nil)
+	catalog, err := NewCatalog(ctx, host, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,11 +99,11 @@ func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (provide
 	return configs, found, nil
 }
 
-// defaults returns the settings for pipelines that do not set them.
-func (s allSettings) defaults() compile.Defaults {
-	merged := s.layers().Defaults()
+// Defaults returns the settings for pipelines that do not set them.
+func (s Settings) Defaults() compile.Defaults {
+	merged := s.Layers().Defaults()
 	d := compile.Defaults{Provider: merged.Provider, Delay: merged.Delay, File: merged.ProviderAt.File, At: merged.ProviderAt.Pos}
-	for _, c := range s.layers().Commands() {
+	for _, c := range s.Layers().Commands() {
 		if d.Commands == nil {
 			d.Commands = map[string]string{}
 		}
@@ -112,11 +112,11 @@ func (s allSettings) defaults() compile.Defaults {
 	return d
 }
 
-// providerConfigs maps canonical names of providers to their settings.
-type providerConfigs map[string]settings.Provider
+// ProviderConfigs maps canonical names of providers to their settings.
+type ProviderConfigs map[string]settings.Provider
 
-// configure returns the provider with its settings applied.
-func (u providerConfigs) configure(p sdk.Provider) sdk.Provider {
+// Configure returns the provider with its settings applied.
+func (u ProviderConfigs) Configure(p sdk.Provider) sdk.Provider {
 	if s, ok := u[p.Describe().Name]; ok {
 		return configuredProvider{p, s}
 	}

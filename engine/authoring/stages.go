@@ -1,4 +1,4 @@
-package engine
+package authoring
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // FindStage finds a user's stage by name in the project ("": the current directory) and in the engine's root
-// ("": none), see [WithEngineRoot]. It ignores shipped stages and needs no engine. file is the stage.yaml,
+// ("": none), see [engine.WithEngineRoot]. It ignores shipped stages and needs no engine. file is the stage.yaml,
 // relative to the project if it is inside.
 func FindStage(project, engineRoot, name string) (file string, found bool) {
 	project, err := filepath.Abs(project)
@@ -59,8 +59,8 @@ type StageDetail struct {
 
 // Stages lists all stages of the project, of the engine's root and of the library, by name. It runs nothing
 // of the project.
-func (e *Engine) Stages(ctx context.Context) ([]StageInfo, error) {
-	l, _, err := e.newLinter(ctx, nil)
+func (pr Project) Stages(ctx context.Context) ([]StageInfo, error) {
+	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -74,16 +74,16 @@ func (e *Engine) Stages(ctx context.Context) ([]StageInfo, error) {
 	return all, nil
 }
 
-// StageNames returns the sorted names of [Engine.Stages]. It reads no stage files and starts no plugins.
-func (e *Engine) StageNames() []string { return e.roots().Stages("") }
+// StageNames returns the sorted names of [Project.Stages]. It reads no stage files and starts no plugins.
+func (pr Project) StageNames() []string { return pr.env.Roots().Stages("") }
 
-// PipelineNames returns the sorted names of [Engine.Pipelines], without reading them.
-func (e *Engine) PipelineNames() []string { return e.roots().Pipelines() }
+// PipelineNames returns the sorted names of [Project.Pipelines], without reading them.
+func (pr Project) PipelineNames() []string { return pr.env.Roots().Pipelines() }
 
-// Stage describes the stage with the name. The error is a [*NotFoundError], or [Diagnostics] with the faults
+// Stage describes the stage with the name. The error is a [*sources.NotFoundError], or [yamldoc.Diagnostics] with the faults
 // of its files.
-func (e *Engine) Stage(ctx context.Context, name string) (*StageDetail, error) {
-	l, _, err := e.newLinter(ctx, nil)
+func (pr Project) Stage(ctx context.Context, name string) (*StageDetail, error) {
+	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +92,13 @@ func (e *Engine) Stage(ctx context.Context, name string) (*StageDetail, error) {
 	}
 	d, found := newStageDetail(l, l.Request.StagesNamed(name))
 	if !d.Passed {
-		return nil, e.redactDiagnostics(found)
+		return nil, pr.env.RedactDiagnostics(found)
 	}
 	return &d, nil
 }
 
 // newStageDetail compiles the stage in the first of the folders, which hides the others.
-func newStageDetail(l lint.Linter, dirs []sources.StageDir) (StageDetail, Diagnostics) {
+func newStageDetail(l lint.Linter, dirs []sources.StageDir) (StageDetail, yamldoc.Diagnostics) {
 	req := l.Request
 	req.Catalog, req.Session = l.Catalog, dirs[0].Name
 	d := StageDetail{StageInfo: StageInfo{Name: dirs[0].Name, File: req.StageFile(dirs[0])}, Variables: []string{}}
@@ -153,9 +153,9 @@ type PipelineInfo struct {
 	Passed bool `json:"passed"`
 }
 
-// Pipelines lists all pipelines that can be run by name, as [Engine.Stages] does.
-func (e *Engine) Pipelines(ctx context.Context) ([]PipelineInfo, error) {
-	l, _, err := e.newLinter(ctx, nil)
+// Pipelines lists all pipelines that can be run by name, as [Project.Stages] does.
+func (pr Project) Pipelines(ctx context.Context) ([]PipelineInfo, error) {
+	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -185,13 +185,13 @@ func newPipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
 }
 
 // PipelinePlan compiles a pipeline, given by name or path, for display only. It returns the faults and
-// warnings; the plan is nil if they prevent one. The error is a [*NotFoundError] or a fault of the settings.
-func (e *Engine) PipelinePlan(ctx context.Context, name string) (*plan.Plan, Diagnostics, error) {
-	l, _, err := e.newLinter(ctx, nil)
+// warnings; the plan is nil if they prevent one. The error is a [*sources.NotFoundError] or a fault of the settings.
+func (pr Project) PipelinePlan(ctx context.Context, name string) (*plan.Plan, yamldoc.Diagnostics, error) {
+	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := e.roots().FindPipeline(name)
+	file, err := pr.env.Roots().FindPipeline(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,16 +199,16 @@ func (e *Engine) PipelinePlan(ctx context.Context, name string) (*plan.Plan, Dia
 	return p, found, nil
 }
 
-func checkPipeline(l lint.Linter, name, file string) (*plan.Plan, Diagnostics) {
+func checkPipeline(l lint.Linter, name, file string) (*plan.Plan, yamldoc.Diagnostics) {
 	req := l.Request
 	req.Catalog, req.Session, req.File = l.Catalog, name, file
 	return compile.CheckPipeline(req)
 }
 
 // PipelineText returns the file of a pipeline, given by name or path, unchanged. The error is a
-// [*NotFoundError].
-func (e *Engine) PipelineText(name string) (file string, text []byte, err error) {
-	roots := e.roots()
+// [*sources.NotFoundError].
+func (pr Project) PipelineText(name string) (file string, text []byte, err error) {
+	roots := pr.env.Roots()
 	file, err = roots.FindPipeline(name)
 	if err != nil {
 		return "", nil, err

@@ -1,22 +1,19 @@
-package engine
+package authoring
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -36,25 +33,25 @@ type Settings struct {
 	UserFile    string    `json:"user_file"`
 	Settings    []Setting `json:"settings"` // sorted by key
 	// Warnings lists entries of the files that have no effect.
-	Warnings Diagnostics `json:"warnings,omitempty"`
+	Warnings yamldoc.Diagnostics `json:"warnings,omitempty"`
 }
 
 // Settings returns the merged settings of the project's and the user's config.yaml, each with its source. It
-// fails with [Diagnostics] if a file has faults.
-func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
-	providers, warnings, err := e.settings.assign(ctx, e.host)
+// fails with [yamldoc.Diagnostics] if a file has faults.
+func (pr Project) Settings(ctx context.Context) (*Settings, error) {
+	providers, warnings, err := pr.env.GlobalFlags.Assign(ctx, pr.env.Host)
 	if err != nil {
 		return nil, err
 	}
 	s := &Settings{
-		ProjectFile: filepath.Join(e.config.workDir, settings.ProjectFile), UserFile: e.settings.userFile, Warnings: warnings,
+		ProjectFile: filepath.Join(pr.env.Config.WorkDir, settings.ProjectFile), UserFile: pr.env.GlobalFlags.UserFile, Warnings: warnings,
 	}
-	s.collect(e.settings.layers(), providers)
+	s.collect(pr.env.GlobalFlags.Layers(), providers)
 	return s, nil
 }
 
 // collect lists the merged settings of layers, with the resolved provider entries.
-func (s *Settings) collect(layers settings.Layers, providers providerConfigs) {
+func (s *Settings) collect(layers settings.Layers, providers environment.ProviderConfigs) {
 	s.Settings = []Setting{}
 	background, at := layers.Background()
 	s.add("background", string(background), at)
@@ -155,14 +152,14 @@ type SettingOrigin struct {
 	Effective bool `json:"counts"`
 }
 
-// SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with [Diagnostics]
+// SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with [yamldoc.Diagnostics]
 // if a file has faults.
-func (e *Engine) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
-	s, err := e.Settings(ctx)
+func (pr Project) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
+	s, err := pr.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := newCatalog(ctx, e.host, nil)
+	catalog, err := environment.NewCatalog(ctx, pr.env.Host, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +167,9 @@ func (e *Engine) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
 	for _, l := range []struct {
 		name     Layer
 		settings settings.Settings
-	}{{LayerProject, e.settings.project.Settings}, {LayerUser, e.settings.user.Settings}} {
+	}{{LayerProject, pr.env.GlobalFlags.Project.Settings}, {LayerUser, pr.env.GlobalFlags.User.Settings}} {
 		alone := settings.Layers{l.settings}
-		providers, _ := alone.Assign(catalog, nil) // e.Settings has reported the diagnostics
+		providers, _ := alone.Assign(catalog, nil) // pr.Settings has reported the diagnostics
 		var own Settings
 		own.collect(alone, providers)
 		for _, row := range own.Settings {
@@ -184,29 +181,29 @@ func (e *Engine) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
 	return all, nil
 }
 
-// CheckSetting reports whether a key names a setting; the error wraps [ErrOptions] and suggests a similar
+// CheckSetting reports whether a key names a setting; the error wraps [engine.ErrOptions] and suggests a similar
 // key.
 func CheckSetting(key string) error {
 	if _, err := settings.ParseKey(key); err != nil {
-		return fmt.Errorf("%w: %w", ErrOptions, err)
+		return fmt.Errorf("%w: %w", environment.ErrOptions, err)
 	}
 	return nil
 }
 
 // SetSetting sets a key in the user's or the project's config.yaml, creating the file if needed. Comments and
 // other lines stay. A text value is taken literally; other values are YAML. If the file has faults, or would
-// have, nothing is written and the error is [Diagnostics]. An unknown key is [ErrOptions]. This engine keeps
+// have, nothing is written and the error is [yamldoc.Diagnostics]. An unknown key is [engine.ErrOptions]. This engine keeps
 // its old settings; the warnings are about the new file.
-func (e *Engine) SetSetting(ctx context.Context, layer Layer, key, value string) (Diagnostics, error) {
+func (pr Project) SetSetting(ctx context.Context, layer Layer, key, value string) (yamldoc.Diagnostics, error) {
 	k, err := settings.ParseKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+		return nil, fmt.Errorf("%w: %w", environment.ErrOptions, err)
 	}
 	var found yamldoc.Diagnostics
 	if layer == LayerProject {
-		found, err = settings.SetProject(e.config.workDir, k, value)
+		found, err = settings.SetProject(pr.env.Config.WorkDir, k, value)
 	} else {
-		found, err = settings.Set(filepath.Dir(e.settings.userFile), e.settings.inProject, k, value)
+		found, err = settings.Set(filepath.Dir(pr.env.GlobalFlags.UserFile), pr.env.GlobalFlags.InProject, k, value)
 	}
 	switch {
 	case err != nil:
@@ -214,11 +211,11 @@ func (e *Engine) SetSetting(ctx context.Context, layer Layer, key, value string)
 	case found.HasErrors():
 		return nil, found
 	}
-	now, err := e.config.readSettings()
+	now, err := pr.env.Config.ReadSettings()
 	if err != nil {
 		return nil, err
 	}
-	_, found, err = now.assign(ctx, e.host)
+	_, found, err = now.Assign(ctx, pr.env.Host)
 	return found, err
 }
 
@@ -238,98 +235,15 @@ const (
 )
 
 // Background returns the setting of the project's .claude/config.yaml, or else of the user's config.yaml. An
-// unattended run, as in CI, ignores the project's file. [Engine.Run] and [Engine.Preflight] report the faults
+// unattended run, as in CI, ignores the project's file. [engine.Engine.Run] and [engine.Engine.Preflight] report the faults
 // of these files.
-func (e *Engine) Background(unattended bool) Background {
-	if e.settings.diagnostics().HasErrors() {
+func (pr Project) Background(unattended bool) Background {
+	if pr.env.GlobalFlags.Diagnostics().HasErrors() {
 		return BackgroundUnset
 	}
 	if unattended {
-		return e.settings.user.Background
+		return pr.env.GlobalFlags.User.Background
 	}
-	b, _ := e.settings.layers().Background()
+	b, _ := pr.env.GlobalFlags.Layers().Background()
 	return b
-}
-
-// BackgroundLogFile is the name of a [BackgroundLog] in the session's directory.
-const BackgroundLogFile = "background.log"
-
-// BackgroundLog receives the output of a session's process that has no terminal. Before the session exists
-// the log is beside its directory, until [BackgroundLog.Keep]; a refused start therefore leaves no files. It
-// is not safe for concurrent use.
-type BackgroundLog struct {
-	// File is the process's standard output and error.
-	File *os.File
-
-	project *store.Project
-	session string
-	name    string // relative to the project
-	final   string // name of a kept log, relative to the project
-	offset  int64  // size of the file when it was opened, in bytes
-}
-
-// OpenBackgroundLog creates the log of a session, or opens the existing one for appending. The caller closes
-// it.
-func (e *Engine) OpenBackgroundLog(session string) (*BackgroundLog, error) {
-	if err := store.CheckSession(session); err != nil {
-		return nil, err
-	}
-	dir := store.RunsDir + "/" + session
-	l := &BackgroundLog{project: e.project, session: session, final: dir + "/" + BackgroundLogFile}
-	l.name = l.final
-	if _, err := e.project.Stat(dir); err != nil {
-		l.name = fmt.Sprintf("%s/.%s-%s-%s", store.RunsDir, session, newID(), BackgroundLogFile)
-	}
-	var err error
-	if l.File, err = e.project.OpenFile(l.name, os.O_CREATE|os.O_RDWR|os.O_APPEND); err != nil {
-		return nil, err
-	}
-	info, err := l.File.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", l.Path(), err), l.File.Close())
-	}
-	l.offset = info.Size()
-	return l, nil
-}
-
-// Path returns the current absolute path of the log.
-func (l *BackgroundLog) Path() string { return l.project.Abs(l.name) }
-
-// Keep moves the log of a started session into the session's directory. Open file descriptors stay valid.
-func (l *BackgroundLog) Keep() error {
-	if l.name == l.final {
-		return nil
-	}
-	if err := l.project.Rename(l.name, l.final); err != nil {
-		return err
-	}
-	l.name = l.final
-	return nil
-}
-
-// Text returns the text written since the log was opened, at most its last 64 KiB.
-func (l *BackgroundLog) Text() (string, error) {
-	const most = 64 << 10
-	info, err := l.File.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", l.Path(), err)
-	}
-	from := max(l.offset, info.Size()-most)
-	text, err := io.ReadAll(io.NewSectionReader(l.File, from, info.Size()-from))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", l.Path(), err)
-	}
-	return string(text), nil
-}
-
-// Close closes the log and removes it unless it was kept.
-func (l *BackgroundLog) Close() error {
-	err := l.File.Close()
-	if l.name != l.final {
-		err = errors.Join(err, l.project.Remove(l.name))
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package engine
+package environment
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestJournalOptions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Logger = log
-			got := (&config{environ: tt.environ}).journal(log)
+			got := (&Config{Environ: tt.environ}).Journal(log)
 			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b hclog.Logger) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
@@ -36,11 +36,11 @@ func TestJournalOptions(t *testing.T) {
 }
 
 func TestVariable(t *testing.T) {
-	c := config{environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}
-	if got := c.variable("HOME"); got != "/last=one" {
+	c := Config{Environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}
+	if got := c.Variable("HOME"); got != "/last=one" {
 		t.Errorf("got %q", got)
 	}
-	if got := c.variable("NONE"); got != "" {
+	if got := c.Variable("NONE"); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -48,10 +48,10 @@ func TestVariable(t *testing.T) {
 // U180: secrets in component settings are redacted like those of the environment; words and variable names
 // are not.
 func TestSecretsOfTheSettings(t *testing.T) {
-	said := allSettings{}
-	said.user.Providers = []settings.Provider{{Name: "a", Config: []byte(
+	said := Settings{}
+	said.User.Providers = []settings.Provider{{Name: "a", Config: []byte(
 		`{"api_key":"k3y-of-mine","auth":"oauth-device","secret_env":"HMAC_OF_MINE","headers":{"Authorization":"Bearer t0ken-of-mine"},"tokens":["list-1-of-mine"],"password":"${PASS_OF_MINE}","endpoint":"http://h1"}`)}}
-	r := (&config{environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(said)
+	r := (&Config{Environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(said)
 	got := r.ForAgent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
 	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
 		t.Errorf("got %s", got)

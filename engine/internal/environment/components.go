@@ -1,0 +1,155 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Components finds the components of a session, configured and confined for a node as the plan and both
+// settings files require.
+type Components struct {
+	Host             *pluginhost.Host
+	ProviderOverride string
+	SkipHooks        []string
+	Configs          ProviderConfigs
+	Plan             *plan.Plan
+	Sandboxes        SandboxSettings
+}
+
+// ProviderFor returns the provider for a node.
+func (c Components) ProviderFor(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
+	if c.ProviderOverride != "" && name != plan.ProviderCommand { // it calls no model; neither do checks
+		name = c.ProviderOverride
+	}
+	use, err := c.use(ctx, sdk.KindProvider, name, node)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := c.Host.Provider(ctx, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return c.Configs.Configure(provider), c.checkMode(provider.Describe(), node)
+}
+
+// checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose
+// configuration sets the locality decides by itself.
+func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
+	mode := c.Plan.EffectivePolicy(node).Mode
+	if !plan.LocalMode(mode) || component.Provider == nil || component.Provider.WithDefaults().Locality != sdk.LocalityRemote {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "provider %s asks a remote model, which mode %s does not allow", component.Name, mode).
+		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or --mode")
+}
+
+// StrategyFor returns the termination strategy for a node. It keeps its default environment: policy.env is for
+// agents.
+func (c Components) StrategyFor(ctx context.Context, name string, node *plan.Node) (sdk.Termination, error) {
+	use, err := c.use(ctx, sdk.KindTermination, name, node)
+	if err != nil {
+		return nil, err
+	}
+	use.Env = pluginhost.EnvPolicy{}
+	return c.Host.Termination(ctx, name, use)
+}
+
+// HookAction implements hook.Actions. The action gets the environment variables that the hook's configuration
+// names.
+func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Node) (sdk.HookAction, error) {
+	if h.Action != plan.ActionCheck && (slices.Contains(c.SkipHooks, h.Action) || slices.Contains(c.SkipHooks, AllHooks)) {
+		return skippedAction{name: h.Action}, nil
+	}
+	use, err := c.use(ctx, sdk.KindHookAction, h.Action, node)
+	if err != nil {
+		return nil, err
+	}
+	use.Names = pluginhost.ReferencedEnv(h.Config)
+	return c.Host.HookAction(ctx, h.Action, use)
+}
+
+// skippedAction replaces an action disabled by [engine.WithoutHooks] and always continues.
+type skippedAction struct{ name string }
+
+// Describe implements [sdk.HookAction].
+func (a skippedAction) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindHookAction, Name: a.name}
+}
+
+// Run implements [sdk.HookAction].
+func (a skippedAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+	return sdk.HookAnswer{Action: sdk.ActionContinue, Reason: "left out"}, nil
+}
+
+// use returns the environment and sandbox of a component's process for a node, nil for the session. It fails
+// if the requested isolation is unavailable.
+func (c Components) use(ctx context.Context, kind sdk.Kind, name string, node *plan.Node) (pluginhost.Use, error) {
+	policy := c.Plan.EffectivePolicy(node)
+	env, err := parseEnvPolicy(policy.Env)
+	if err != nil {
+		return pluginhost.Use{}, err
+	}
+	use := pluginhost.Use{Env: env}
+	if use.Sandbox, err = c.Sandboxes.Resolve(ctx, c.Host, kind, name, policy.Sandbox); err != nil {
+		return use, err
+	}
+	return use, c.Host.CheckSandbox(ctx, kind, name, use)
+}
+
+// parseEnvPolicy decodes policy.env: one word or a list of names.
+func parseEnvPolicy(env json.RawMessage) (pluginhost.EnvPolicy, error) {
+	if len(env) == 0 {
+		return pluginhost.EnvPolicy{}, nil
+	}
+	var words []string
+	if json.Unmarshal(env, &words) != nil {
+		var word string
+		if err := json.Unmarshal(env, &word); err != nil {
+			return pluginhost.EnvPolicy{}, fmt.Errorf("read policy.env: %w", err)
+		}
+		words = []string{word}
+	}
+	return pluginhost.ParseEnv(words)
+}
+
+// NodeComponents finds the components for one node. It implements attempt.Providers, termination.Providers
+// and termination.Strategies.
+type NodeComponents struct {
+	Components
+	Node *plan.Node
+}
+
+// Provider implements attempt.Providers and termination.Providers.
+func (c NodeComponents) Provider(ctx context.Context, name string) (sdk.Provider, error) {
+	return c.ProviderFor(ctx, name, c.Node)
+}
+
+// Termination implements termination.Strategies.
+func (c NodeComponents) Termination(ctx context.Context, name string) (sdk.Termination, error) {
+	return c.StrategyFor(ctx, name, c.Node)
+}
+
+// ExpandStages returns the stages of a plan as they run: those of parallel blocks once per provider.
+func ExpandStages(p *plan.Plan, providers map[string]event.Provider) []*plan.Node {
+	var stages []*plan.Node
+	for n := range p.All() {
+		if n.Kind == plan.KindStage {
+			stages = append(stages, n)
+		}
+		for _, b := range n.Providers {
+			for j := range n.Stages {
+				stage := n.Stages[j].InBranch(b, plan.Provider{Type: providers[b.Name].Type, Model: providers[b.Name].Model})
+				stages = append(stages, &stage)
+			}
+		}
+	}
+	return stages
+}

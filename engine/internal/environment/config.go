@@ -1,0 +1,78 @@
+package environment
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Config is the configuration of an engine; the options of package engine document its fields.
+type Config struct {
+	WorkDir          string
+	EngineRoot       string
+	Library          fs.FS
+	Log              hclog.Logger
+	PluginLog        hclog.Logger
+	PluginDirs       []string
+	ConfigDir        string
+	CacheDir         string
+	Executable       string
+	Environ          []string
+	Version          string
+	ProviderOverride string
+	DefaultProvider  string
+	SkipDelays       bool
+	SkipHooks        []string
+	NoNotify         bool
+	Traces           func(event.TraceID) bool
+	Providers        []sdk.Provider
+	Strategies       []sdk.Termination
+	Actions          []sdk.HookAction
+	Bundled          []pluginhost.Bundled
+	BundledOff       string
+	Reattach         string
+	// ProviderConfigs override the user's config.yaml.
+	ProviderConfigs []settings.Provider
+	HookErrors      plan.Fallback
+	SandboxHelper   []string
+}
+
+// Journal returns the journal's options; the user's environment may set two of them (REQUIREMENTS U223).
+// Values that are not positive numbers are ignored.
+func (c *Config) Journal(log hclog.Logger) journal.Options {
+	o := journal.Options{Logger: log}
+	for _, entry := range c.Environ {
+		name, value, _ := strings.Cut(entry, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			continue
+		}
+		switch name {
+		case "AGENT_PIPELINES_EVENT_FLUSH_MS":
+			o.FlushInterval = time.Duration(n) * time.Millisecond
+		case "AGENT_PIPELINES_EVENT_BUFFER":
+			o.Buffer = n
+		}
+	}
+	return o
+}
+
+// Variable returns the value of a variable of the user's environment, "" if unset.
+func (c *Config) Variable(name string) (value string) {
+	for _, entry := range c.Environ {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,86 @@
+package environment
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// SandboxSettings determines the isolation of a plan's components.
+type SandboxSettings struct {
+	project, user settings.Settings
+	run           *plan.Sandbox // the text given at the start
+	trusted       bool          // the user trusts the project
+	paths         sandboxpolicy.Resolver
+	log           hclog.Logger
+}
+
+func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
+	s := SandboxSettings{
+		project: e.GlobalFlags.Project.Settings, user: e.GlobalFlags.User.Settings, trusted: e.GlobalFlags.trusted,
+		paths: sandboxpolicy.Resolver{Project: e.Config.WorkDir, Home: e.Config.Variable("HOME"), Variable: e.Config.Variable},
+		log:   e.Log.Named("sandbox"),
+	}
+	if p != nil && p.Pipeline.Overrides != nil {
+		s.run = p.Pipeline.Overrides.Sandbox
+	}
+	return s
+}
+
+// Narrow adds a resume's restriction: the stricter value of each member, and its paths beside the run's.
+func (s SandboxSettings) Narrow(by *plan.Sandbox) SandboxSettings {
+	if by == nil {
+		return s
+	}
+	run := s.run.Restrict(by)
+	run.Read, run.Write = slices.Concat(run.Read, by.Read), slices.Concat(run.Write, by.Write)
+	s.run = run
+	return s
+}
+
+// Resolve returns the requested sandbox of a component with resolved paths; author is the pipeline's request.
+func (s SandboxSettings) Resolve(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (plan.Sandbox, error) {
+	d, ignored := s.Demand(ctx, host, kind, name, author)
+	if len(ignored) > 0 {
+		s.log.Warn("ignored sandbox paths of an untrusted project",
+			"component", name, "paths", strings.Join(ignored, ", "))
+	}
+	var err error
+	if d.Read, err = s.paths.ResolveGrants("read", d.Read, d.Write); err != nil {
+		return d, err
+	}
+	d.Write, err = s.paths.ResolveGrants("write", d.Write, d.Write)
+	return d, err
+}
+
+// Demand returns the requested sandbox of a component with its paths as written, and the paths that are not
+// granted.
+func (s SandboxSettings) Demand(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (d plan.Sandbox, ignored []string) {
+	requested := func(set settings.Settings) *plan.Sandbox { return set.Sandbox }
+	if kind == sdk.KindProvider {
+		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }
+	}
+	return sandboxpolicy.Requests{User: s.run.WithDefaults(requested(s.user)), Author: author.WithDefaults(requested(s.project)), Trusted: s.trusted}.Resolve()
+}
+
+// providerSandbox returns a settings file's sandbox for a provider.
+func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Settings, name string) *plan.Sandbox {
+	component, err := host.Component(ctx, sdk.KindProvider, name)
+	if err != nil {
+		return s.Sandbox // the caller reports the missing provider
+	}
+	for _, p := range s.Providers {
+		if other, err := host.Component(ctx, sdk.KindProvider, p.Name); err == nil && other.Name == component.Name {
+			return p.Sandbox.WithDefaults(s.Sandbox)
+		}
+	}
+	return s.Sandbox
+}
