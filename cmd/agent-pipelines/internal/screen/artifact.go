@@ -29,11 +29,7 @@ func healed(d event.IterationCompleteData) []string {
 }
 
 // oddities are what is odd about the artifact that a node is given.
-func oddities(e event.Event) []string {
-	d, err := event.Decode[event.InputCheckedData](e)
-	if err != nil {
-		return nil
-	}
+func oddities(_ place, e event.Event, d event.InputCheckedData) []string {
 	var lines []string
 	for _, warning := range d.Warnings {
 		lines = append(lines, "⚠ "+Clean(warning))

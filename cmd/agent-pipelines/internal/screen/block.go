@@ -52,16 +52,11 @@ func branches(n *plan.Node) []string {
 
 func providerStarted(e event.Event) []string { return []string{"  Started " + branch(e)} }
 
-func providerEnded(e event.Event) []string {
-	d, err := event.Decode[event.ProviderCompleteData](e)
-	switch {
-	case err != nil:
-		return nil
-	case d.Status == string(state.NodeFailed):
+func providerEnded(_ place, e event.Event, d event.ProviderCompleteData) []string {
+	if d.Status == string(state.NodeFailed) {
 		return []string{fmt.Sprintf("  ✗ %s failed", branch(e))}
-	default:
-		return []string{fmt.Sprintf("  ✓ %s complete", branch(e))}
 	}
+	return []string{fmt.Sprintf("  ✓ %s complete", branch(e))}
 }
 
 // blockIteration is the head of a provider's iteration. Providers speak side by side, so each line says who.

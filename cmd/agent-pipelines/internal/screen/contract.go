@@ -47,27 +47,45 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	case !at.node.HasContract():
 		return nil, false
 	}
-	switch e.Type {
-	case event.NodeStart, event.IterationStart, event.IterationComplete, event.Error:
-		if at.block() || branch(e) != "" {
+	if at.block() || branch(e) != "" {
+		switch e.Type {
+		case event.NodeStart, event.IterationStart, event.IterationComplete, event.Error:
 			return nil, false
 		}
-		lines = n.worked(at, e)
+	}
+	switch e.Type {
+	case event.NodeStart:
+		lines = []string{entered(at)}
+	case event.IterationStart:
+		lines = iterated(at, e)
+	case event.IterationComplete:
+		if e.Key.Kind() == event.KeyAttempt { // of a step, whose attempt has no event of its own
+			lines = decoded(at, e, n.consumed)
+		}
+		lines = append(lines, decoded(at, e, settled)...)
+	case event.Error:
+		lines = decoded(at, e, n.fell)
 	case event.NodeComplete:
 		if at.block() {
 			before = blockEnd(at, e)
 		}
-		lines = []string{outcomeOf(e)}
+		lines = decoded(at, e, outcomeOf)
 	case event.Retry:
-		lines = retriedAs(at, e)
-	case event.StepsPlanned, event.StepStart, event.StepComplete, event.StepBlocked:
-		lines = stepped(at, e)
+		lines = decoded(at, e, retriedAs)
+	case event.StepsPlanned:
+		lines = decoded(at, e, planned)
+	case event.StepStart:
+		lines = decoded(at, e, stepBegin)
+	case event.StepComplete:
+		lines = decoded(at, e, stepEnd)
+	case event.StepBlocked:
+		lines = decoded(at, e, stepBlocked)
 	case event.CheckResult:
-		lines = checked(e)
+		lines = decoded(at, e, checked)
 	case event.InputChecked:
-		lines = oddities(e)
+		lines = decoded(at, e, oddities)
 	case event.AttemptComplete:
-		lines = n.consumed(e)
+		lines = decoded(at, e, n.consumed)
 	default:
 		return nil, false
 	}
@@ -76,35 +94,14 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	}
 	lines = slices.Concat(before, as(role(at.node), lines...))
 	if e.Type == event.NodeComplete {
-		lines = append(append(append(lines, returned(at, e)...), spent(at)...), "")
+		lines = append(append(append(lines, decoded(at, e, returned)...), spent(at)...), "")
 	}
 	return lines, true
 }
 
-// worked tells of visits, iterations and failures.
-func (n *Narrator) worked(at place, e event.Event) []string {
-	switch e.Type {
-	case event.NodeStart:
-		return []string{entered(at)}
-	case event.IterationStart:
-		return iterated(at, e)
-	case event.IterationComplete:
-		if e.Key.Kind() == event.KeyAttempt { // of a step: no line of its own tells of its attempt
-			return append(n.consumed(e), settled(at, e)...)
-		}
-		return settled(at, e)
-	default:
-		return n.fell(e)
-	}
-}
-
 // fell tells of an attempt that failed, and what is to be done about it. A stage that fails for good pauses the run, with
 // no error at its end that would say so. The same is said once, however often it is tried.
-func (n *Narrator) fell(e event.Event) []string {
-	d, err := event.Decode[event.FailureData](e)
-	if err != nil {
-		return nil
-	}
+func (n *Narrator) fell(_ place, e event.Event, d event.FailureData) []string {
 	if lines := faultLines(e, d); lines != nil {
 		return lines
 	}
@@ -140,11 +137,7 @@ func iterated(at place, e event.Event) []string {
 }
 
 // settled ends an iteration: with what the agent says, and with the outcome where it is none of the node yet.
-func settled(at place, e event.Event) []string {
-	d, err := event.Decode[event.IterationCompleteData](e)
-	if err != nil {
-		return nil
-	}
+func settled(at place, e event.Event, d event.IterationCompleteData) []string {
 	lines := healed(d)
 	if d.Summary != "" {
 		lines = append(lines, Clean(d.Summary))
@@ -156,16 +149,12 @@ func settled(at place, e event.Event) []string {
 }
 
 // outcomeOf is the last line of a visit.
-func outcomeOf(e event.Event) string {
-	d, err := event.Decode[event.NodeCompleteData](e)
-	if err != nil {
-		return "ended"
-	}
+func outcomeOf(_ place, _ event.Event, d event.NodeCompleteData) []string {
 	reason := d.Reason
 	if d.Edge != "" || toldBefore(d) || d.Outcome == string(plan.OutcomeSuccess) { // which has a line of its own, or tells nothing
 		reason = ""
 	}
-	return verdict(cmp.Or(d.Outcome, d.Status), reason)
+	return []string{verdict(cmp.Or(d.Outcome, d.Status), reason)}
 }
 
 // verdict is an outcome with its reason: "✗ fail: 2 of 14 tests failed".
@@ -184,9 +173,8 @@ func verdict(outcome, reason string) string {
 }
 
 // returned tells of a return over a counted edge: a cycle is a return, so the first one is cycle 1 (REQUIREMENTS K36).
-func returned(at place, e event.Event) []string {
-	d, err := event.Decode[event.NodeCompleteData](e)
-	if err != nil || d.Edge == "" {
+func returned(at place, e event.Event, d event.NodeCompleteData) []string {
+	if d.Edge == "" {
 		return nil
 	}
 	to := orchestrator
@@ -201,11 +189,7 @@ func returned(at place, e event.Event) []string {
 }
 
 // retriedAs tells of a rung of the ladder. The event counts what is made with the first time, people count retries.
-func retriedAs(at place, e event.Event) []string {
-	d, err := event.Decode[event.RetryData](e)
-	if err != nil {
-		return nil
-	}
+func retriedAs(at place, e event.Event, d event.RetryData) []string {
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
 	switch d.Rung {
 	case event.RungStage:
@@ -228,34 +212,17 @@ func stepName(at place, id string) string {
 	return "Step " + Clean(id)
 }
 
-func stepped(at place, e event.Event) []string {
-	switch e.Type {
-	case event.StepsPlanned:
-		return planned(e)
-	case event.StepStart:
-		d, err := event.Decode[event.StepStartData](e)
-		if err != nil {
-			return nil
-		}
-		return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Total, Clean(cmp.Or(d.Title, d.Step)))}
-	case event.StepComplete:
-		return []string{stepEnd(e)}
-	default:
-		d, err := event.Decode[event.StepBlockedData](e)
-		if err != nil {
-			return nil
-		}
-		return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
-	}
+func stepBegin(_ place, _ event.Event, d event.StepStartData) []string {
+	return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Total, Clean(cmp.Or(d.Title, d.Step)))}
+}
+
+func stepBlocked(at place, _ event.Event, d event.StepBlockedData) []string {
+	return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
 }
 
 // planned names the steps of a node.
-func planned(e event.Event) []string {
-	d, err := event.Decode[event.StepsPlannedData](e)
-	switch {
-	case err != nil:
-		return nil
-	case d.Failure != nil:
+func planned(_ place, _ event.Event, d event.StepsPlannedData) []string {
+	if d.Failure != nil {
 		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
 	}
 	lines := []string{Plural(len(d.Steps), "step")}
@@ -268,11 +235,7 @@ func planned(e event.Event) []string {
 	return lines
 }
 
-func stepEnd(e event.Event) string {
-	d, err := event.Decode[event.StepCompleteData](e)
-	if err != nil {
-		return "step ended"
-	}
+func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
 	line := fmt.Sprintf("Step %d/%d %s", d.N, d.Total, d.Status)
 	if d.Status == string(state.StepFailed) {
 		line = "✗ " + line
@@ -280,15 +243,11 @@ func stepEnd(e event.Event) string {
 	if d.Reason != "" && d.Status != string(state.StepComplete) {
 		line += ": " + Clean(d.Reason)
 	}
-	return line
+	return []string{line}
 }
 
 // checked tells what was measured: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
-func checked(e event.Event) []string {
-	d, err := event.Decode[event.CheckResultData](e)
-	if err != nil {
-		return nil
-	}
+func checked(_ place, e event.Event, d event.CheckResultData) []string {
 	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
 	}
@@ -319,9 +278,8 @@ func measured(d event.CheckResultData) string {
 }
 
 // consumed says what an attempt took, to who wants to know.
-func (n *Narrator) consumed(e event.Event) []string {
-	d, err := event.Decode[event.AttemptCompleteData](e)
-	if err != nil || !n.Verbose {
+func (n *Narrator) consumed(_ place, e event.Event, d event.AttemptCompleteData) []string {
+	if !n.Verbose {
 		return nil
 	}
 	line := "Attempt took " + short(d.DurationMS)

@@ -12,11 +12,7 @@ import (
 const shownPaths = 5
 
 // cameLate tells of a late delivery.
-func cameLate(_ place, e event.Event) []string {
-	d, err := event.Decode[event.LateDeliveryData](e)
-	if err != nil {
-		return nil
-	}
+func cameLate(_ place, e event.Event, d event.LateDeliveryData) []string {
 	return []string{"  ⚠ refused, since it came late: " + Late(d)}
 }
 

@@ -6,29 +6,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// hooked tells of hooks and of questions to people.
-func hooked(at place, e event.Event) []string {
-	switch e.Type {
-	case event.QuestionAsked:
-		return personAsked(at, e)
-	case event.QuestionAnswered:
-		return personAnswered(e)
-	case event.HookComplete, event.HookTimeout:
-		return hookEnd(e)
-	case event.HookSkipped:
-		return hookSkipped(e)
-	default:
-		return nil // the end of a hook tells
-	}
-}
-
 // personAsked tells of a question to a person, and of a run that waits for the answer how to give it; one that pauses
 // says so at its end.
-func personAsked(at place, e event.Event) []string {
-	d, err := event.Decode[event.QuestionAskedData](e)
-	if err != nil {
-		return nil
-	}
+func personAsked(at place, e event.Event, d event.QuestionAskedData) []string {
 	if d.Kind == event.QuestionEscalation && d.Code != "" {
 		return escalated(at, d)
 	}
@@ -55,11 +35,7 @@ func escalated(at place, d event.QuestionAskedData) []string {
 // waits reports whether the run goes on running until the question is answered.
 func waits(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
-func personAnswered(e event.Event) []string {
-	d, err := event.Decode[event.QuestionAnsweredData](e)
-	if err != nil {
-		return nil
-	}
+func personAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []string {
 	if d.Expired {
 		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", who(e), d.ID)}
 	}
@@ -74,9 +50,8 @@ func personAnswered(e event.Event) []string {
 }
 
 // hookEnd tells of a hook that does more than let the run go on.
-func hookEnd(e event.Event) []string {
-	d, err := event.Decode[event.HookCompleteData](e)
-	if err != nil || d.Answer == event.HookContinue && d.Failure == nil {
+func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
+	if d.Answer == event.HookContinue && d.Failure == nil {
 		return nil
 	}
 	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", who(e), d.Action, d.Point, d.Answer)
@@ -96,9 +71,8 @@ func hookEnd(e event.Event) []string {
 }
 
 // hookSkipped tells of a hook whose condition could not be evaluated.
-func hookSkipped(e event.Event) []string {
-	d, err := event.Decode[event.HookSkippedData](e)
-	if err != nil || !d.Warning {
+func hookSkipped(_ place, e event.Event, d event.HookSkippedData) []string {
+	if !d.Warning {
 		return nil
 	}
 	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", who(e), d.Hook, d.Point, Clean(d.Reason))}

@@ -81,54 +81,71 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return sessionHead(at)
 	case event.SessionResumed:
 		return append(resumed(at), stillWaiting(at, e)...)
-	case event.QuestionAsked, event.QuestionAnswered, event.HookStart, event.HookComplete, event.HookTimeout, event.HookSkipped:
-		return hooked(at, e)
+	case event.QuestionAsked:
+		return decoded(at, e, personAsked)
+	case event.QuestionAnswered:
+		return decoded(at, e, personAnswered)
+	case event.HookStart:
+		return nil // the end of a hook has the line
+	case event.HookComplete, event.HookTimeout:
+		return decoded(at, e, hookEnd)
+	case event.HookSkipped:
+		return decoded(at, e, hookSkipped)
 	case event.RunStart:
 		return sessionHead(at)
 	case event.LateDelivery:
-		return cameLate(at, e)
+		return decoded(at, e, cameLate)
 	case event.SecretFound:
-		return foundSecret(at, e)
+		return decoded(at, e, foundSecret)
 	case event.NodeStart:
 		return nodeHead(at, e)
 	case event.NodeRunStart:
-		return runHead(e)
+		return decoded(at, e, runHead)
 	case event.IterationStart:
 		return iterationHead(at, e)
 	case event.ParallelProviderStart:
 		return providerStarted(e)
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
-		return providerEnded(e)
+		return decoded(at, e, providerEnded)
 	case event.IterationComplete:
-		return iterationEnd(e)
+		return decoded(at, e, iterationEnd)
 	case event.Error:
-		return failed(e)
+		return decoded(at, e, failed)
 	case event.Retry:
-		return retried(e)
+		return decoded(at, e, retried)
 	case event.Decision:
-		return n.decided(at, e)
+		return decoded(at, e, n.decided)
 	case event.JudgeStart:
-		return asked(e)
+		return decoded(at, e, asked)
 	case event.JudgeComplete:
-		return answered(e)
+		return decoded(at, e, answered)
 	case event.TimerSet:
-		return waiting(e)
+		return decoded(at, e, waiting)
 	case event.NodeComplete:
-		return nodeEnd(at, e)
+		return decoded(at, e, nodeEnd)
 	default:
-		return n.more(e)
+		return n.more(at, e)
 	}
 }
 
+// decoded returns the lines for an event with its payload, none if it cannot be decoded.
+func decoded[T any](at place, e event.Event, lines func(place, event.Event, T) []string) []string {
+	d, err := event.Decode[T](e)
+	if err != nil {
+		return nil
+	}
+	return lines(at, e, d)
+}
+
 // more is what only somebody who looks for a fault wants to see.
-func (n *Narrator) more(e event.Event) []string {
+func (n *Narrator) more(at place, e event.Event) []string {
 	switch {
 	case !n.Verbose:
 		return nil
 	case e.Type == event.ToolCall:
-		return toolUsed(e)
+		return decoded(at, e, toolUsed)
 	case e.Type == event.ToolResult:
-		return toolEnded(e)
+		return decoded(at, e, toolEnded)
 	default:
 		return []string{"  · " + Details(e)}
 	}
@@ -232,9 +249,8 @@ func pipelineHead(at place, number, of int) []string {
 }
 
 // runHead announces a run of it, where there are several.
-func runHead(e event.Event) []string {
-	d, err := event.Decode[event.RunStartData](e)
-	if err != nil || d.Max < 2 {
+func runHead(_ place, e event.Event, d event.RunStartData) []string {
+	if d.Max < 2 {
 		return nil
 	}
 	return []string{fmt.Sprintf("  %s: run %d of %d", d.Name, d.N, d.Max), ""}
@@ -282,34 +298,24 @@ func iterationHead(at place, e event.Event) []string {
 	}
 }
 
-func iterationEnd(e event.Event) []string {
-	d, err := event.Decode[event.IterationCompleteData](e)
-	if err != nil || d.Summary == "" {
+func iterationEnd(_ place, e event.Event, d event.IterationCompleteData) []string {
+	if d.Summary == "" {
 		return nil
 	}
 	return []string{"    " + who(e) + Clean(d.Summary)}
 }
 
-func failed(e event.Event) []string {
-	d, err := event.Decode[event.FailureData](e)
-	if err != nil {
-		return nil
-	}
+func failed(_ place, e event.Event, d event.FailureData) []string {
 	return []string{fmt.Sprintf("  ✗ %s%s: %s", who(e), d.ErrorType, Clean(d.Message))}
 }
 
-func retried(e event.Event) []string {
-	d, err := event.Decode[event.RetryData](e)
-	if err != nil {
-		return nil
-	}
+func retried(_ place, e event.Event, d event.RetryData) []string {
 	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", who(e), d.N, d.Max)}
 }
 
 // decided speaks of a decision to go on; the end of a node has a line of its own.
-func (n *Narrator) decided(at place, e event.Event) []string {
-	d, err := event.Decode[event.DecisionData](e)
-	if err != nil || d.Action != "continue" {
+func (n *Narrator) decided(at place, e event.Event, d event.DecisionData) []string {
+	if d.Action != "continue" {
 		return nil
 	}
 	var lines []string
@@ -324,27 +330,18 @@ func (n *Narrator) decided(at place, e event.Event) []string {
 	return lines
 }
 
-func asked(e event.Event) []string {
-	d, err := event.Decode[event.JudgeStartData](e)
-	if err != nil {
-		return nil
-	}
+func asked(_ place, e event.Event, d event.JudgeStartData) []string {
 	return []string{"    " + who(e) + "Asking the judge (" + d.Provider + ")..."}
 }
 
-func answered(e event.Event) []string {
-	d, err := event.Decode[event.JudgeCompleteData](e)
-	if err != nil || d.Status == "success" {
+func answered(_ place, e event.Event, d event.JudgeCompleteData) []string {
+	if d.Status == "success" {
 		return nil
 	}
 	return []string{"    " + who(e) + "The judge did not answer: " + d.Reason}
 }
 
-func nodeEnd(at place, e event.Event) []string {
-	d, err := event.Decode[event.NodeCompleteData](e)
-	if err != nil {
-		return nil
-	}
+func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
 	if at.block() {
 		return blockEnd(at, e)
 	}

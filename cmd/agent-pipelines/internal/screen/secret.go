@@ -7,11 +7,7 @@ import (
 )
 
 // foundSecret tells of a secret in a file that an agent wrote.
-func foundSecret(at place, e event.Event) []string {
-	d, err := event.Decode[event.SecretFoundData](e)
-	if err != nil {
-		return nil
-	}
+func foundSecret(at place, e event.Event, d event.SecretFoundData) []string {
 	line := "⚠ " + Secret(d) + " (the file is left as it is)"
 	if at.node != nil && at.node.HasContract() {
 		return as(role(at.node), line)

@@ -14,11 +14,7 @@ import (
 const maxTool = 200
 
 // toolUsed says which tool an agent uses, and on what; a call that is not made, why (seed 002, Watching Execution).
-func toolUsed(e event.Event) []string {
-	d, err := event.Decode[event.ToolCallData](e)
-	if err != nil {
-		return nil
-	}
+func toolUsed(_ place, e event.Event, d event.ToolCallData) []string {
 	line := "    [tool:" + d.Tool + "]"
 	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {
 		line += " " + about
@@ -30,9 +26,8 @@ func toolUsed(e event.Event) []string {
 }
 
 // toolEnded says how a call ended. Of one that was not made its beginning has said all.
-func toolEnded(e event.Event) []string {
-	d, err := event.Decode[event.ToolResultData](e)
-	if err != nil || d.Status == "denied" && !d.Observed {
+func toolEnded(_ place, e event.Event, d event.ToolResultData) []string {
+	if d.Status == "denied" && !d.Observed {
 		return nil
 	}
 	mark, text := "result", d.Status

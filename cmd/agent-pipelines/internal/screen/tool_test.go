@@ -12,6 +12,7 @@ import (
 
 // U189: what --verbose says of the tools that an agent uses.
 func TestToolLines(t *testing.T) {
+	n := &Narrator{Verbose: true}
 	for _, tt := range []struct {
 		name string
 		data any
@@ -32,16 +33,16 @@ func TestToolLines(t *testing.T) {
 		{"refused elsewhere", event.ToolResultData{Tool: "x", Status: "denied", Observed: true}, []string{"    [error] x: denied"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			kind, say := event.ToolCall, toolUsed
+			kind := event.ToolCall
 			if _, ok := tt.data.(event.ToolResultData); ok {
-				kind, say = event.ToolResult, toolEnded
+				kind = event.ToolResult
 			}
-			if diff := cmp.Diff(tt.want, say(event.New(kind, nil, "", tt.data))); diff != "" {
+			if diff := cmp.Diff(tt.want, n.more(place{}, event.New(kind, nil, "", tt.data))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if line := toolUsed(event.New(event.ToolCall, nil, "", event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)}))[0]; len(line) > 300 {
+	if line := n.more(place{}, event.New(event.ToolCall, nil, "", event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)}))[0]; len(line) > 300 {
 		t.Errorf("a line of %d bytes", len(line))
 	}
 }

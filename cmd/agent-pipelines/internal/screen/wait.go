@@ -11,9 +11,8 @@ import (
 )
 
 // waiting tells of a timer that begins.
-func waiting(e event.Event) []string {
-	d, err := event.Decode[event.TimerSetData](e)
-	if err != nil || d.Purpose == state.PurposeGuardrail {
+func waiting(_ place, e event.Event, d event.TimerSetData) []string {
+	if d.Purpose == state.PurposeGuardrail {
 		return nil
 	}
 	return []string{wait(who(e), d.Purpose, e.Time, e.Time.Add(d.After))}
