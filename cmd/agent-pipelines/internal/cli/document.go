@@ -40,7 +40,7 @@ func marshalDocument(value any, next []string) []byte {
 
 // NextCommands returns the commands that continue from a session's status, the most likely first.
 func NextCommands(s *engine.Status) []string {
-	next := ExecutableCommands(why.Next(s))
+	next := ExecutableCommands(why.NextCommands(s))
 	switch s.Status {
 	case state.Paused, state.Failed, state.Running:
 		return append(next, Program+" why "+s.Session)

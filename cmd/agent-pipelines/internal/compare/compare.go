@@ -7,42 +7,42 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Of compares two sessions, whose surveys are there.
-func Of(a, b *Side) Comparison {
-	a.settled()
-	b.settled()
+// Diff compares two sessions, whose surveys are there.
+func Diff(a, b *Snapshot) Comparison {
+	a.prepare()
+	b.prepare()
 	c := Comparison{
-		Sessions: [2]Session{a.session(), b.session()}, Plan: append([]Key{}, plans(a, b)...), Inputs: append([]Key{}, inputs(a, b)...), Parted: parted(a, b), Nodes: nodes(a, b),
+		Sessions: [2]Session{a.session(), b.session()}, Plan: append([]Key{}, plans(a, b)...), Inputs: append([]Key{}, inputs(a, b)...), Divergence: divergence(a, b), Nodes: nodes(a, b),
 	}
 	found, left := texts(a, b)
 	c.Texts, c.LeftOut.Outputs = append([]Text{}, found...), left
-	c.settle()
+	c.summarize()
 	return c
 }
 
 // AddExact adds what package crashtest finds.
 func (c *Comparison) AddExact(found []Exact) {
 	c.Exact = append([]Exact{}, found...)
-	c.settle()
+	c.summarize()
 }
 
-// settle says what differs.
-func (c *Comparison) settle() {
+// summarize says what differs.
+func (c *Comparison) summarize() {
 	c.Differ = []string{}
 	add := func(kind string, differs bool) {
 		if differs {
 			c.Differ = append(c.Differ, kind)
 		}
 	}
-	add(ofStatus, c.end(0) != c.end(1))
-	add(ofPlan, len(c.Plan) > 0)
-	add(ofInputs, len(c.Inputs) > 0)
-	add(ofWay, c.Parted != nil)
-	add(ofNodes, len(c.differing()) > 0)
-	add(ofTexts, len(c.Texts) > 0)
-	add(ofExact, len(c.Exact) > 0)
+	add(kindStatus, c.end(0) != c.end(1))
+	add(kindPlan, len(c.Plan) > 0)
+	add(kindInputs, len(c.Inputs) > 0)
+	add(kindPath, c.Divergence != nil)
+	add(kindNodes, len(c.differing()) > 0)
+	add(kindTexts, len(c.Texts) > 0)
+	add(kindExact, len(c.Exact) > 0)
 	c.Same = len(c.Differ) == 0
-	c.Text = c.words()
+	c.Text = c.sentence()
 }
 
 // end is how a session ended, as far as that makes a difference.
@@ -62,16 +62,16 @@ func (c *Comparison) differing() []string {
 	return all
 }
 
-// parted is where the ways of two sessions parted, nil if they did not.
-func parted(a, b *Side) *Parted {
-	aWay, bWay := a.way(), b.way()
+// divergence is where the ways of two sessions parted, nil if they did not.
+func divergence(a, b *Snapshot) *Divergence {
+	aWay, bWay := a.visits(), b.visits()
 	for i := range max(len(aWay), len(bWay)) {
-		p := &Parted{Visit: i + 1}
+		p := &Divergence{Visit: i + 1}
 		if i < len(aWay) {
-			p.Values[0] = a.visit(aWay[i])
+			p.Values[0] = a.describeVisit(aWay[i])
 		}
 		if i < len(bWay) {
-			p.Values[1] = b.visit(bWay[i])
+			p.Values[1] = b.describeVisit(bWay[i])
 		}
 		if p.Values[0] != p.Values[1] {
 			return p
@@ -80,7 +80,7 @@ func parted(a, b *Side) *Parted {
 	return nil
 }
 
-func (s *Side) way() []engine.Visit {
+func (s *Snapshot) visits() []engine.Visit {
 	if s.Survey.History == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (s *Side) way() []engine.Visit {
 }
 
 // nodes puts the nodes of two sessions beside each other.
-func nodes(a, b *Side) []Node {
+func nodes(a, b *Snapshot) []Node {
 	aFacts, aOrder := a.facts()
 	bFacts, bOrder := b.facts()
 	all := []Node{}

@@ -26,7 +26,7 @@ type session struct {
 	model   string
 }
 
-func (s session) side() *compare.Side {
+func (s session) side() *compare.Snapshot {
 	p := &plan.Plan{
 		CompiledAt: s.name, Session: plan.Session{Name: s.name}, Pipeline: plan.Pipeline{Name: "poem"},
 		Nodes: []plan.Node{
@@ -35,7 +35,7 @@ func (s session) side() *compare.Side {
 		},
 	}
 	files := map[string]string{}
-	side := &compare.Side{
+	side := &compare.Snapshot{
 		Clean: func(text string) string { return strings.ReplaceAll(text, "secret", "[out]") },
 		Read: func(path string, most int64) (string, bool, error) {
 			text, there := files[path]
@@ -131,7 +131,7 @@ func TestOf(t *testing.T) {
 			if tt.other.outputs == nil {
 				tt.other.outputs = three
 			}
-			c := compare.Of(one.side(), tt.other.side())
+			c := compare.Diff(one.side(), tt.other.side())
 			if diff := cmp.Diff([]string{tt.differ, tt.text}, []string{strings.Join(c.Differ, " "), c.Text}); diff != "" || c.Same != (tt.differ == "") {
 				t.Errorf("%s\n%+v", diff, c)
 			}
@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 		s.Plan.Pipeline.Overrides = &plan.Overrides{Context: "the sea", Inputs: []string{"x.md"}, Model: "m"}
 		s.Plan.Session.Inputs = []string{"/p/x.md"}
 	}}
-	c := compare.Of(a.side(), b.side())
+	c := compare.Diff(a.side(), b.side())
 	want := []string{
 		"work/checks: <nil>, [map[config:<nil> id:tests]]", "work/context: <nil>, a [out]", "work/termination.max: 3, <nil>",
 		"both/think/model: <nil>, m", "first/: <nil>, stage", "/order of the nodes: work, both, both, work", "/pipeline.overrides.model: <nil>, m",
@@ -187,7 +187,7 @@ func TestTexts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := compare.Of(session{name: "a", outputs: tt.a}.side(), session{name: "b", outputs: tt.b}.side())
+			c := compare.Diff(session{name: "a", outputs: tt.a}.side(), session{name: "b", outputs: tt.b}.side())
 			var got []string
 			for _, d := range c.Texts {
 				got = append(got, fmt.Sprintf("%v more %d cut %v %q %q", d.Iterations, d.More, d.Cut, d.Problem, d.Diff))
@@ -197,7 +197,7 @@ func TestTexts(t *testing.T) {
 			}
 		})
 	}
-	once := compare.Of(session{name: "a", made: map[string]any{"x": 1}}.side(), session{name: "b"}.side())
+	once := compare.Diff(session{name: "a", made: map[string]any{"x": 1}}.side(), session{name: "b"}.side())
 	if len(once.Texts) != 1 || once.Texts[0].Files != [2]string{"a.yaml", ""} || once.Texts[0].What != "artifact" {
 		t.Errorf("%+v", once.Texts)
 	}
@@ -213,7 +213,7 @@ func TestBounded(t *testing.T) {
 		all[0] = strings.Repeat(word+" of many lines\n", 1000)
 		return all
 	}
-	c := compare.Of(session{name: "a", outputs: many("x")}.side(), session{name: "b", outputs: many("y")}.side())
+	c := compare.Diff(session{name: "a", outputs: many("x")}.side(), session{name: "b", outputs: many("y")}.side())
 	if len(c.Texts) != 2 || c.Texts[0].More != 4999 || c.LeftOut.Outputs != 1000 || c.Texts[1].Iterations != [2]int{6000, 6000} {
 		t.Errorf("%d texts, %+v", len(c.Texts), c.LeftOut)
 	}

@@ -19,8 +19,8 @@ type Comparison struct {
 	// Plan and Inputs are the keys that differ.
 	Plan   []Key `json:"plan"`
 	Inputs []Key `json:"inputs"`
-	// Parted is where the ways parted, nil where they are the same.
-	Parted *Parted `json:"parted,omitempty"`
+	// Divergence is where the ways parted, nil where they are the same.
+	Divergence *Divergence `json:"parted,omitempty"`
 	// Nodes are all nodes that either session has, in the order of the first one's plan, then those that only the second has.
 	Nodes []Node `json:"nodes"`
 	// Texts are the outputs and artifacts that differ.
@@ -33,13 +33,13 @@ type Comparison struct {
 
 // The kinds of what differs.
 const (
-	ofStatus = "status"
-	ofPlan   = "plan"
-	ofInputs = "inputs"
-	ofWay    = "way"
-	ofNodes  = "nodes"
-	ofTexts  = "texts"
-	ofExact  = "exact"
+	kindStatus = "status"
+	kindPlan   = "plan"
+	kindInputs = "inputs"
+	kindPath   = "way"
+	kindNodes  = "nodes"
+	kindTexts  = "texts"
+	kindExact  = "exact"
 )
 
 // LeftOut is how much more differs than is told. Outputs are those that were not compared at all.
@@ -86,8 +86,8 @@ type Key struct {
 	Values [2]any `json:"values"`
 }
 
-// Parted is the first visit of a node that was another one, or came to something else.
-type Parted struct {
+// Divergence is the first visit of a node that was another one, or came to something else.
+type Divergence struct {
 	// Visit counts the visits of all nodes from 1.
 	Visit  int       `json:"visit"`
 	Values [2]string `json:"values"` // "review (visit 2) ended as fail, on to draft"; "" for none

@@ -20,13 +20,13 @@ var silent = map[string]bool{
 
 // keys collects the keys that differ.
 type keys struct {
-	sides [2]*Side
+	sides [2]*Snapshot
 	found []Key
 }
 
 // plans compares the plans of two sessions, node by node and key by key.
-func plans(a, b *Side) []Key {
-	k := keys{sides: [2]*Side{a, b}}
+func plans(a, b *Snapshot) []Key {
+	k := keys{sides: [2]*Snapshot{a, b}}
 	k.value("", "", generic(a.Survey.Plan), generic(b.Survey.Plan))
 	return k.found
 }
@@ -125,10 +125,10 @@ func union(a, b map[string]any) []string {
 }
 
 // clean is a value whose texts are without the session's own names and without secrets.
-func (s *Side) clean(v any) any {
+func (s *Snapshot) clean(v any) any {
 	switch v := v.(type) {
 	case string:
-		return s.plain(v)
+		return s.normalize(v)
 	case []any:
 		all := make([]any, len(v))
 		for i := range v {
@@ -147,18 +147,18 @@ func (s *Side) clean(v any) any {
 }
 
 // inputs compares what the sessions were given.
-func inputs(a, b *Side) []Key {
-	k := keys{sides: [2]*Side{a, b}}
-	aGiven, bGiven := a.given(), b.given()
+func inputs(a, b *Snapshot) []Key {
+	k := keys{sides: [2]*Snapshot{a, b}}
+	aGiven, bGiven := a.inputs(), b.inputs()
 	for _, name := range union(aGiven, bGiven) {
 		k.value("", name, aGiven[name], bGiven[name])
 	}
 	return k.found
 }
 
-// given are the inputs of a session by name: context, inputs and artifacts as they were said, files that these came to, and
+// inputs are the inputs of a session by name: context, inputs and artifacts as they were said, files that these came to, and
 // the fields of the artifact that the run was started with.
-func (s *Side) given() map[string]any {
+func (s *Snapshot) inputs() map[string]any {
 	all := map[string]any{}
 	for i := range s.Survey.Artifacts {
 		a := &s.Survey.Artifacts[i]

@@ -24,43 +24,43 @@ const (
 )
 
 // texts finds the outputs and artifacts that differ. left counts the outputs that were not compared.
-func texts(a, b *Side) (found []Text, left int) {
-	t := comparing{a: a, b: b}
+func texts(a, b *Snapshot) (found []Text, left int) {
+	t := textComparison{a: a, b: b}
 	for _, l := range a.ordered() {
-		if b.lanes[l] != nil {
-			t.lane(l)
+		if b.loops[l] != nil {
+			t.compareLoop(l)
 		}
 	}
-	t.artifacts()
-	return t.found, max(a.left, b.left)
+	t.compareArtifacts()
+	return t.found, max(a.dropped, b.dropped)
 }
 
 // ordered are the places of outputs: nodes in the order in which they came first, providers by name, since they work at the
 // same time.
-func (s *Side) ordered() []lane {
+func (s *Snapshot) ordered() []loop {
 	first := map[string]int{}
 	for i, l := range s.order {
 		if _, known := first[l.node]; !known {
 			first[l.node] = i
 		}
 	}
-	return slices.SortedStableFunc(slices.Values(s.order), func(a, b lane) int {
+	return slices.SortedStableFunc(slices.Values(s.order), func(a, b loop) int {
 		return cmp.Or(
 			cmp.Compare(first[a.node], first[b.node]), cmp.Compare(a.run, b.run), cmp.Compare(a.visit, b.visit), cmp.Compare(a.provider, b.provider),
 		)
 	})
 }
 
-// comparing is a comparison of texts under way.
-type comparing struct {
-	a, b  *Side
+// textComparison is a comparison of texts under way.
+type textComparison struct {
+	a, b  *Snapshot
 	found []Text
 	reads int
 }
 
-// lane compares the outputs of a lane: it tells the first one that differs, and the last one.
-func (t *comparing) lane(l lane) {
-	a, b := t.a.lanes[l], t.b.lanes[l]
+// compareLoop compares the outputs of a lane: it tells the first one that differs, and the last one.
+func (t *textComparison) compareLoop(l loop) {
+	a, b := t.a.loops[l], t.b.loops[l]
 	text := Text{Node: l.node, Provider: l.provider, Step: l.step, What: "output", Visit: l.visit}
 	var first *Text
 	differ := 0
@@ -70,14 +70,14 @@ func (t *comparing) lane(l lane) {
 			continue
 		}
 		text.Iterations = [2]int{i, i}
-		if d := t.pair(text, a.first[i], ref, first == nil); d != nil {
+		if d := t.compareOutputs(text, a.first[i], ref, first == nil); d != nil {
 			if differ++; first == nil {
 				first = d
 			}
 		}
 	}
 	text.Iterations = [2]int{a.last, b.last}
-	last := t.pair(text, a.ref, b.ref, true)
+	last := t.compareOutputs(text, a.ref, b.ref, true)
 	if first != nil {
 		first.More = differ - 1
 		t.found = append(t.found, *first)
@@ -87,8 +87,8 @@ func (t *comparing) lane(l lane) {
 	}
 }
 
-// pair compares two outputs, nil if they are the same. How they differ is told only where that is asked for.
-func (t *comparing) pair(text Text, a, b event.Ref, tell bool) *Text {
+// compareOutputs compares two outputs, nil if they are the same. How they differ is told only where that is asked for.
+func (t *textComparison) compareOutputs(text Text, a, b event.Ref, tell bool) *Text {
 	if a.SHA256 == b.SHA256 && a.SHA256 != "" {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (t *comparing) pair(text Text, a, b event.Ref, tell bool) *Text {
 }
 
 // output is an output as it is compared, and whether that is all of it.
-func (s *Side) output(ref event.Ref) (text string, whole bool, err error) {
+func (s *Snapshot) output(ref event.Ref) (text string, whole bool, err error) {
 	if text, whole, err = s.Read(ref.Path, maxText+beyond); err != nil {
 		return "", false, err
 	}
@@ -120,8 +120,8 @@ func (s *Side) output(ref event.Ref) (text string, whole bool, err error) {
 }
 
 // shown is as much of a text as is compared, without the session's names and secrets, and whether that is all.
-func (s *Side) shown(text string, whole bool) (string, bool, error) {
-	text = s.plain(text)
+func (s *Snapshot) shown(text string, whole bool) (string, bool, error) {
+	text = s.normalize(text)
 	if len(text) > maxText {
 		return strings.ToValidUTF8(text[:maxText], ""), false, nil
 	}
@@ -155,19 +155,19 @@ func diff(text Text, a, b string, whole bool) *Text {
 	return &text
 }
 
-// artifacts compares the newest artifact of each node.
-func (t *comparing) artifacts() {
-	a, aOrder := t.a.newest()
-	b, bOrder := t.b.newest()
+// compareArtifacts compares the newest artifact of each node.
+func (t *textComparison) compareArtifacts() {
+	a, aOrder := t.a.latestArtifacts()
+	b, bOrder := t.b.latestArtifacts()
 	for _, name := range slices.Concat(aOrder, slices.DeleteFunc(bOrder, func(name string) bool { return a[name] != nil })) {
-		if d := t.artifact(a[name], b[name]); d != nil {
+		if d := t.compareArtifact(a[name], b[name]); d != nil {
 			t.found = append(t.found, *d)
 		}
 	}
 }
 
-// newest are the newest artifacts of the nodes, by label and provider. What the run was given is compared as an input.
-func (s *Side) newest() (all map[string]*engine.ArtifactInfo, order []string) {
+// latestArtifacts are the newest artifacts of the nodes, by label and provider. What the run was given is compared as an input.
+func (s *Snapshot) latestArtifacts() (all map[string]*engine.ArtifactInfo, order []string) {
 	all = map[string]*engine.ArtifactInfo{}
 	for i := range s.Survey.Artifacts {
 		a := &s.Survey.Artifacts[i]
@@ -179,7 +179,7 @@ func (s *Side) newest() (all map[string]*engine.ArtifactInfo, order []string) {
 	return all, order
 }
 
-func (t *comparing) artifact(a, b *engine.ArtifactInfo) *Text {
+func (t *textComparison) compareArtifact(a, b *engine.ArtifactInfo) *Text {
 	text := Text{What: "artifact"}
 	if a != nil {
 		text.Node, text.Provider, text.Files[0] = t.a.labels[a.Path], a.Provider, t.a.inside(a.File)
@@ -203,12 +203,12 @@ func (t *comparing) artifact(a, b *engine.ArtifactInfo) *Text {
 }
 
 // inside is a path as seen from the session's directory.
-func (s *Side) inside(file string) string {
+func (s *Snapshot) inside(file string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(file, s.Survey.Status.Dir), "/")
 }
 
 // body is what an artifact says, without when and how it was made.
-func (s *Side) body(a engine.ArtifactInfo) (text string, whole bool, err error) {
+func (s *Snapshot) body(a engine.ArtifactInfo) (text string, whole bool, err error) {
 	content, err := s.Artifact(a)
 	if err != nil {
 		return "", false, err

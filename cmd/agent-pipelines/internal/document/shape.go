@@ -97,7 +97,7 @@ var shapes = []Shape{
 	shape[Taken]("taken", "what became of a person's word", "approve", "reject", "answer", "feedback"),
 	shape[Trust]("trust", "which directories are trusted", "trust"),
 	shape[Version]("version", "which version it is", "version"),
-	shape[why.Answer]("why", "why a session is where it is", "why"),
+	shape[why.Explanation]("why", "why a session is where it is", "why"),
 }
 
 func shape[T any](name, about string, commands ...string) Shape {

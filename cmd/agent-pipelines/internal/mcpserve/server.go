@@ -25,7 +25,7 @@ type Options struct {
 	// started in the background does not.
 	Command func(ctx context.Context, words ...string) ([]byte, error)
 	// Why says why a session is where it is.
-	Why func(e *engine.Engine, session string) (why.Answer, error)
+	Why func(e *engine.Engine, session string) (why.Explanation, error)
 	// Artifact finds the newest artifact of the node that is called so.
 	Artifact func(session string, list []engine.ArtifactInfo, node string) (engine.ArtifactInfo, error)
 	// Fault is an error as --json prints it, without secrets.

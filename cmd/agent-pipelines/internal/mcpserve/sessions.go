@@ -191,7 +191,7 @@ type whyIn struct {
 	Limit int `json:"limit,omitempty" jsonschema:"how many of the things that led to it, 1 to 200; default 20"`
 }
 
-func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Answer, err error) {
+func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Explanation, err error) {
 	limit, err := number("limit", in.Limit, fewLinks, mostLinks)
 	if err != nil {
 		return out, err

@@ -27,7 +27,7 @@ var styleText string
 type Facts struct {
 	Status  *engine.Status
 	Metrics *engine.Metrics // nil: not known
-	Why     why.Answer
+	Why     why.Explanation
 	Graph   string // an SVG of the pipeline, made by package graph; "" for none
 	// Artifacts are what nodes made for each other, with their texts where those are short.
 	Artifacts     []Artifact
@@ -76,7 +76,7 @@ type page struct {
 	Answer, Code                                    string
 	More                                            []string
 	Next                                            []why.Command
-	Chain                                           []why.Link
+	Chain                                           []why.Cause
 	ChainLeft                                       int
 	Facts                                           []Fact
 	Stages                                          []stage

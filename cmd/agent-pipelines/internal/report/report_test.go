@@ -55,7 +55,7 @@ const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
 	return report.Facts{
 		Status: &engine.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []engine.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
-		Why:    why.Answer{Text: hostile, More: []string{hostile}, Next: []why.Command{{Line: hostile, Does: hostile}}, Chain: []why.Link{{Text: hostile}}},
+		Why:    why.Explanation{Text: hostile, More: []string{hostile}, Next: []why.Command{{Line: hostile, Does: hostile}}, Chain: []why.Cause{{Text: hostile}}},
 		Artifacts: []report.Artifact{
 			{Node: hostile, Type: hostile, File: hostile, Text: hostile, Cut: true}, {Node: "b", Problem: hostile},
 		},

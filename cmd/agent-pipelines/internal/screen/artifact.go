@@ -20,16 +20,16 @@ func faultLines(e event.Event, d event.FailureData) []string {
 	return lines
 }
 
-// healed tells that the artifact is what the contract says after all, nil where it was so at once.
-func healed(d event.IterationCompleteData) []string {
+// artifactRepaired tells that the artifact is what the contract says after all, nil where it was so at once.
+func artifactRepaired(d event.IterationCompleteData) []string {
 	if d.ArtifactRetries == 0 {
 		return nil
 	}
 	return []string{"✓ The artifact is healed, after " + Plural(d.ArtifactRetries, "heal")}
 }
 
-// oddities are what is odd about the artifact that a node is given.
-func oddities(_ place, e event.Event, d event.InputCheckedData) []string {
+// inputWarnings are what is odd about the artifact that a node is given.
+func inputWarnings(_ place, e event.Event, d event.InputCheckedData) []string {
 	var lines []string
 	for _, warning := range d.Warnings {
 		lines = append(lines, "⚠ "+Clean(warning))

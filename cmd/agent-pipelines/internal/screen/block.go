@@ -21,8 +21,8 @@ func branch(e event.Event) string {
 	return e.Cursor.Provider
 }
 
-// who begins a line about a provider of a block; elsewhere it is empty.
-func who(e event.Event) string {
+// branchPrefix begins a line about a provider of a block; elsewhere it is empty.
+func branchPrefix(e event.Event) string {
 	if id := branch(e); id != "" {
 		return id + ": "
 	}
@@ -96,8 +96,8 @@ func blockEnd(at place, e event.Event) []string {
 	return []string{"", "  Parallel block failed. Failed providers: " + strings.Join(failed, ", "), ""}
 }
 
-// goesOn says which providers of a block a resumed session goes on with, and which are done.
-func goesOn(at place, n *plan.Node) []string {
+// resumedBlock says which providers of a block a resumed session goes on with, and which are done.
+func resumedBlock(at place, n *plan.Node) []string {
 	var on, done []string
 	for _, id := range branches(n) {
 		if at.State.Nodes[n.Path].Branches[id].Status == state.NodeComplete {

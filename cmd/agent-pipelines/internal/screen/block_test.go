@@ -67,13 +67,13 @@ func TestNarratorInABlock(t *testing.T) {
 		{"resumed", s.tell(event.SessionResumed, "", 0, struct{}{}), []string{"Resuming session 'demo' from stage dual: calm", "  ✓ claude complete"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n := Narrator{}
+			n := Renderer{}
 			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	n2 := Narrator{}
+	n2 := Renderer{}
 	head := n2.Lines(s.tell(event.NodeStart, "0", 0, struct{}{}))
 	if diff := cmp.Diff([]string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5]); diff != "" {
 		t.Error(diff)
@@ -82,7 +82,7 @@ func TestNarratorInABlock(t *testing.T) {
 
 // What agents say side by side is not mixed within a line.
 func TestEchoOfTwoProviders(t *testing.T) {
-	n, s := Narrator{Verbose: true}, blockStory()
+	n, s := Renderer{Verbose: true}, blockStory()
 	say := func(branch, text string) []string {
 		return n.Lines(engine.Update{Report: &engine.Report{Branch: branch, Text: text}})
 	}

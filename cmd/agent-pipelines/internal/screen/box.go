@@ -36,9 +36,9 @@ func nodeBox(lines ...string) []string {
 	return append(out, "└"+rule)
 }
 
-// inRoom are lines whose frames are no wider than width, 0 or less for any: a text is broken by the terminal and stays
+// fitFrames are lines whose frames are no wider than width, 0 or less for any: a text is broken by the terminal and stays
 // whole, but a frame that is broken is none.
-func inRoom(lines []string, width int) []string {
+func fitFrames(lines []string, width int) []string {
 	if width <= 0 || width > boxWidth+1 {
 		return lines
 	}

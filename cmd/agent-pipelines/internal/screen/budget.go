@@ -41,7 +41,7 @@ func spent(at place) []string {
 	var lines []string
 	for _, c := range at.Plan.Ceilings(at.node.Path) {
 		if text := Spent(c.Cost, at.State.Charges[c.Scope]); text != "" {
-			lines = append(lines, as(scopeRole(at.Plan, c.Scope), "Budget: "+text)...)
+			lines = append(lines, withRole(scopeRole(at.Plan, c.Scope), "Budget: "+text)...)
 		}
 	}
 	return lines
@@ -54,8 +54,8 @@ func scopeRole(p *plan.Plan, scope string) string {
 	return orchestrator
 }
 
-// warned tells that a mark of policy.cost was passed.
-func warned(u engine.Update) []string {
+// budgetWarning tells that a mark of policy.cost was passed.
+func budgetWarning(u engine.Update) []string {
 	d, err := event.Decode[event.BudgetWarningData](*u.Event)
 	if err != nil {
 		return nil
@@ -64,11 +64,11 @@ func warned(u engine.Update) []string {
 	if d.MaxUSD > 0 {
 		line += "; the ceiling is " + Dollars(d.MaxUSD)
 	}
-	return as(scopeRole(u.Plan, d.Scope), line)
+	return withRole(scopeRole(u.Plan, d.Scope), line)
 }
 
-// prompted tells how long a prompt is that has a limit, and what was left out of it.
-func prompted(e event.Event) string {
+// promptSize tells how long a prompt is that has a limit, and what was left out of it.
+func promptSize(e event.Event) string {
 	if e.Type == event.ContextBuilt {
 		d, err := event.Decode[event.ContextBuiltData](e)
 		if err != nil {
@@ -81,4 +81,30 @@ func prompted(e event.Event) string {
 		return ""
 	}
 	return fmt.Sprintf("Prompt: %s cut to %s of %s tokens", Clean(d.Name), Count(int64(d.KeptTokens)), Count(int64(d.OriginalTokens)))
+}
+
+// Usage says in words what was consumed, "" if nothing is known: "1,204 tokens in, 350 out, $0.0213".
+func Usage(u event.Usage) string {
+	var parts []string
+	if n, known := sum(u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens); known {
+		parts = append(parts, Count(n)+" tokens in")
+	}
+	if u.OutputTokens != nil {
+		parts = append(parts, Count(*u.OutputTokens)+" out")
+	}
+	if u.CostUSD != nil {
+		parts = append(parts, Dollars(*u.CostUSD))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sum adds up what is known; everything that a model read counts as input.
+func sum(counts ...*int64) (total int64, known bool) {
+	for _, n := range counts {
+		if n != nil {
+			total += *n
+			known = true
+		}
+	}
+	return total, known
 }

@@ -19,8 +19,8 @@ const orchestrator = "ORCHESTRATOR"
 // maxPlanned is how many steps are named when they are planned.
 const maxPlanned = 20
 
-// as begins lines with the role of who speaks.
-func as(role string, lines ...string) []string {
+// withRole begins lines with the role of who speaks.
+func withRole(role string, lines ...string) []string {
 	for i := range lines {
 		lines[i] = "[" + role + "] " + lines[i]
 	}
@@ -30,9 +30,9 @@ func as(role string, lines ...string) []string {
 // role is how a node is called in lines about it: by the part that its stage plays, else by its id.
 func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.ID))) }
 
-// contracted tells of a node with a contract, in lines that begin with its role (REQUIREMENTS U135, U226). ok is false
+// contractLines tells of a node with a contract, in lines that begin with its role (REQUIREMENTS U135, U226). ok is false
 // for what is told of it as of any other node.
-func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool) {
+func (n *Renderer) contractLines(at place, e event.Event) (lines []string, ok bool) {
 	var before []string
 	if s := at.stage(e); branch(e) != "" && s != nil {
 		at.node = s
@@ -43,7 +43,7 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	case e.Type == event.SecretFound:
 		return nil, false
 	case e.Type == event.ContextBuilt, e.Type == event.ContextTrimmed:
-		return as(role(at.node), who(e)+prompted(e)), true
+		return withRole(role(at.node), branchPrefix(e)+promptSize(e)), true
 	case !at.node.HasContract():
 		return nil, false
 	}
@@ -55,25 +55,25 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	}
 	switch e.Type {
 	case event.NodeStart:
-		lines = []string{entered(at)}
+		lines = []string{visitBegin(at)}
 	case event.IterationStart:
-		lines = iterated(at, e)
+		lines = iterationBegin(at, e)
 	case event.IterationComplete:
 		if e.Key.Kind() == event.KeyAttempt { // of a step, whose attempt has no event of its own
-			lines = decoded(at, e, n.consumed)
+			lines = decoded(at, e, n.attemptUsage)
 		}
-		lines = append(lines, decoded(at, e, settled)...)
+		lines = append(lines, decoded(at, e, iterationSettled)...)
 	case event.Error:
-		lines = decoded(at, e, n.fell)
+		lines = decoded(at, e, n.attemptFailed)
 	case event.NodeComplete:
 		if at.block() {
 			before = blockEnd(at, e)
 		}
-		lines = decoded(at, e, outcomeOf)
+		lines = decoded(at, e, visitEnd)
 	case event.Retry:
-		lines = decoded(at, e, retriedAs)
+		lines = decoded(at, e, ladderRetried)
 	case event.StepsPlanned:
-		lines = decoded(at, e, planned)
+		lines = decoded(at, e, stepsPlanned)
 	case event.StepStart:
 		lines = decoded(at, e, stepBegin)
 	case event.StepComplete:
@@ -81,27 +81,27 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	case event.StepBlocked:
 		lines = decoded(at, e, stepBlocked)
 	case event.CheckResult:
-		lines = decoded(at, e, checked)
+		lines = decoded(at, e, checkResult)
 	case event.InputChecked:
-		lines = decoded(at, e, oddities)
+		lines = decoded(at, e, inputWarnings)
 	case event.AttemptComplete:
-		lines = decoded(at, e, n.consumed)
+		lines = decoded(at, e, n.attemptUsage)
 	default:
 		return nil, false
 	}
 	for i := range lines {
-		lines[i] = who(e) + lines[i]
+		lines[i] = branchPrefix(e) + lines[i]
 	}
-	lines = slices.Concat(before, as(role(at.node), lines...))
+	lines = slices.Concat(before, withRole(role(at.node), lines...))
 	if e.Type == event.NodeComplete {
-		lines = append(append(append(lines, decoded(at, e, returned)...), spent(at)...), "")
+		lines = append(append(append(lines, decoded(at, e, cycleReturned)...), spent(at)...), "")
 	}
 	return lines, true
 }
 
-// fell tells of an attempt that failed, and what is to be done about it. A stage that fails for good pauses the run, with
+// attemptFailed tells of an attempt that failed, and what is to be done about it. A stage that fails for good pauses the run, with
 // no error at its end that would say so. The same is said once, however often it is tried.
-func (n *Narrator) fell(_ place, e event.Event, d event.FailureData) []string {
+func (n *Renderer) attemptFailed(_ place, e event.Event, d event.FailureData) []string {
 	if lines := faultLines(e, d); lines != nil {
 		return lines
 	}
@@ -113,8 +113,8 @@ func (n *Narrator) fell(_ place, e event.Event, d event.FailureData) []string {
 	return lines
 }
 
-// entered is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
-func entered(at place) string {
+// visitBegin is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
+func visitBegin(at place) string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
 	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), ProviderOf(at.node))
 	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {
@@ -123,8 +123,8 @@ func entered(at place) string {
 	return line
 }
 
-// iterated begins an iteration, where there may be more than one.
-func iterated(at place, e event.Event) []string {
+// iterationBegin begins an iteration, where there may be more than one.
+func iterationBegin(at place, e event.Event) []string {
 	limit := at.node.Termination.Max()
 	switch {
 	case limit == 1, e.Cursor.Step != "" && e.Cursor.Iteration == 1:
@@ -136,9 +136,9 @@ func iterated(at place, e event.Event) []string {
 	}
 }
 
-// settled ends an iteration: with what the agent says, and with the outcome where it is none of the node yet.
-func settled(at place, e event.Event, d event.IterationCompleteData) []string {
-	lines := healed(d)
+// iterationSettled ends an iteration: with what the agent says, and with the outcome where it is none of the node yet.
+func iterationSettled(at place, e event.Event, d event.IterationCompleteData) []string {
+	lines := artifactRepaired(d)
 	if d.Summary != "" {
 		lines = append(lines, Clean(d.Summary))
 	}
@@ -148,10 +148,10 @@ func settled(at place, e event.Event, d event.IterationCompleteData) []string {
 	return lines
 }
 
-// outcomeOf is the last line of a visit.
-func outcomeOf(_ place, _ event.Event, d event.NodeCompleteData) []string {
+// visitEnd is the last line of a visit.
+func visitEnd(_ place, _ event.Event, d event.NodeCompleteData) []string {
 	reason := d.Reason
-	if d.Edge != "" || toldBefore(d) || d.Outcome == string(plan.OutcomeSuccess) { // which has a line of its own, or tells nothing
+	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // which has a line of its own, or tells nothing
 		reason = ""
 	}
 	return []string{verdict(cmp.Or(d.Outcome, d.Status), reason)}
@@ -172,8 +172,8 @@ func verdict(outcome, reason string) string {
 	return mark + " " + outcome + reason
 }
 
-// returned tells of a return over a counted edge: a cycle is a return, so the first one is cycle 1 (REQUIREMENTS K36).
-func returned(at place, e event.Event, d event.NodeCompleteData) []string {
+// cycleReturned tells of a return over a counted edge: a cycle is a return, so the first one is cycle 1 (REQUIREMENTS K36).
+func cycleReturned(at place, e event.Event, d event.NodeCompleteData) []string {
 	if d.Edge == "" {
 		return nil
 	}
@@ -185,11 +185,11 @@ func returned(at place, e event.Event, d event.NodeCompleteData) []string {
 	if d.Reason != "" {
 		line += ": " + Clean(d.Reason)
 	}
-	return as(to, line)
+	return withRole(to, line)
 }
 
-// retriedAs tells of a rung of the ladder. The event counts what is made with the first time, people count retries.
-func retriedAs(at place, e event.Event, d event.RetryData) []string {
+// ladderRetried tells of a rung of the ladder. The event counts what is made with the first time, people count retries.
+func ladderRetried(at place, e event.Event, d event.RetryData) []string {
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
 	switch d.Rung {
 	case event.RungStage:
@@ -220,8 +220,8 @@ func stepBlocked(at place, _ event.Event, d event.StepBlockedData) []string {
 	return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
 }
 
-// planned names the steps of a node.
-func planned(_ place, _ event.Event, d event.StepsPlannedData) []string {
+// stepsPlanned names the steps of a node.
+func stepsPlanned(_ place, _ event.Event, d event.StepsPlannedData) []string {
 	if d.Failure != nil {
 		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
 	}
@@ -246,8 +246,8 @@ func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
 	return []string{line}
 }
 
-// checked tells what was measured: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
-func checked(_ place, e event.Event, d event.CheckResultData) []string {
+// checkResult tells what was measured: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
+func checkResult(_ place, e event.Event, d event.CheckResultData) []string {
 	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
 	}
@@ -262,11 +262,11 @@ func checked(_ place, e event.Event, d event.CheckResultData) []string {
 	if reason != "" && !d.Passed {
 		line += ": " + Clean(reason)
 	}
-	return []string{line + " (" + measured(d) + ")"}
+	return []string{line + " (" + checkNumbers(d) + ")"}
 }
 
-// measured are the numbers of a check.
-func measured(d event.CheckResultData) string {
+// checkNumbers are the numbers of a check.
+func checkNumbers(d event.CheckResultData) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(d.Counts)) {
 		parts = append(parts, fmt.Sprintf("%s %d", Clean(name), d.Counts[name]))
@@ -277,8 +277,8 @@ func measured(d event.CheckResultData) string {
 	return strings.Join(append(parts, short(d.DurationMS)), ", ")
 }
 
-// consumed says what an attempt took, to who wants to know.
-func (n *Narrator) consumed(_ place, e event.Event, d event.AttemptCompleteData) []string {
+// attemptUsage says what an attempt took, to who wants to know.
+func (n *Renderer) attemptUsage(_ place, e event.Event, d event.AttemptCompleteData) []string {
 	if !n.Verbose {
 		return nil
 	}

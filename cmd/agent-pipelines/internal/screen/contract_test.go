@@ -46,7 +46,7 @@ func cycleStory() story {
 // U135: what is to be done about a failure is said once, however often the same is tried.
 func TestRemedy(t *testing.T) {
 	s := cycleStory()
-	n := &Narrator{}
+	n := &Renderer{}
 	for _, tt := range []struct {
 		name, remedy string
 		want         []string
@@ -159,7 +159,7 @@ func TestContract(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n := Narrator{}
+			n := Renderer{}
 			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
 				t.Error(diff)
 			}
@@ -171,7 +171,7 @@ func TestContract(t *testing.T) {
 func TestContractVerbose(t *testing.T) {
 	s := cycleStory()
 	in, out := int64(890), int64(20)
-	n := Narrator{Verbose: true}
+	n := Renderer{Verbose: true}
 	got := n.Lines(s.tell(event.AttemptComplete, "0", 1, event.AttemptCompleteData{DurationMS: 3210, Usage: &event.Usage{InputTokens: &in, OutputTokens: &out}}))
 	got = append(got, n.Lines(s.tell(event.AttemptComplete, "0", 1, event.AttemptCompleteData{DurationMS: 3}))...)
 	want := []string{"[EXECUTE] Attempt took 3.2s, 890 tokens in, 20 out", "[EXECUTE] Attempt took 3ms, usage unknown"}

@@ -32,18 +32,18 @@ func Details(e event.Event) string {
 		if e.Type == event.CheckResult {
 			data["check"] = data["id"]
 		}
-		parts = append(append(parts, numbered(data)...), chosen(data)...)
+		parts = append(append(parts, progressDetails(data)...), textDetails(data)...)
 	}
 	return Clean(strings.Join(parts, " "))
 }
 
-// shown are the keys of an event's data that stand in its line, in this order.
-var shown = []string{
+// detailKeys are the keys of an event's data that stand in its line, in this order.
+var detailKeys = []string{
 	"provider", "model", "point", "action", "step", "title", "check", "edge", "question", "kind", "tool", "status", "decision", "answer", "by", "error_type", "reason", "message", "text",
 }
 
-// numbered says how far steps and cycles are: "n=2/5", "cycle=1/3".
-func numbered(data map[string]any) []string {
+// progressDetails says how far steps and cycles are: "n=2/5", "cycle=1/3".
+func progressDetails(data map[string]any) []string {
 	var parts []string
 	for _, pair := range [][3]string{{"n", "n", "of"}, {"cycle", "count", "limit"}} {
 		n, one := data[pair[1]].(float64)
@@ -55,9 +55,9 @@ func numbered(data map[string]any) []string {
 	return parts
 }
 
-func chosen(data map[string]any) []string {
+func textDetails(data map[string]any) []string {
 	var parts []string
-	for _, key := range shown {
+	for _, key := range detailKeys {
 		text, ok := data[key].(string)
 		if !ok || text == "" {
 			continue

@@ -21,7 +21,7 @@ func (all *echoes) add(branch, text string) []string {
 		e = &echo{}
 		(*all)[branch] = e
 	}
-	return said(branch, e.add(text))
+	return withBranch(branch, e.add(text))
 }
 
 // end returns what is left of those whose work an event tells of: of one provider, else of all.
@@ -29,14 +29,14 @@ func (all echoes) end(branch string) []string {
 	var lines []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if branch == "" || id == branch {
-			lines = append(lines, said(id, all[id].end())...)
+			lines = append(lines, withBranch(id, all[id].end())...)
 		}
 	}
 	return lines
 }
 
-// said says of lines whose they are.
-func said(branch string, lines []string) []string {
+// withBranch says of lines whose they are.
+func withBranch(branch string, lines []string) []string {
 	if branch == "" {
 		return lines
 	}

@@ -40,7 +40,7 @@ func (g *GitHub) Show(u engine.Update) {
 		text.WriteString(g.end())
 	}
 	for _, line := range lines {
-		text.WriteString(harmless(line) + "\n")
+		text.WriteString(escapeCommand(line) + "\n")
 	}
 	if u.Event != nil && u.Event.Type == event.NodeComplete {
 		text.WriteString(g.end() + annotation(u))
@@ -95,8 +95,8 @@ func commandText(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-// harmless is a line that is no command.
-func harmless(line string) string {
+// escapeCommand is a line that is no command.
+func escapeCommand(line string) string {
 	line = strings.ReplaceAll(line, "##[", "## [")
 	if rest := strings.TrimLeft(line, " \t\r\v\f\u00a0\u0085"); strings.HasPrefix(rest, "::") {
 		return line[:len(line)-len(rest)] + ": " + rest[1:]
@@ -105,13 +105,13 @@ func harmless(line string) string {
 }
 
 // Say writes a line of the command itself.
-func (g *GitHub) Say(line string) { g.plain.Say(harmless(line)) }
+func (g *GitHub) Say(line string) { g.plain.Say(escapeCommand(line)) }
 
 // Write lets logs go the same way.
 func (g *GitHub) Write(b []byte) (int, error) {
 	lines := strings.SplitAfter(string(b), "\n")
 	for i := range lines {
-		lines[i] = harmless(lines[i])
+		lines[i] = escapeCommand(lines[i])
 	}
 	_, err := g.plain.Write([]byte(strings.Join(lines, "")))
 	return len(b), err

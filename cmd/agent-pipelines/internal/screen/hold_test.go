@@ -61,18 +61,18 @@ func TestHoldPlain(t *testing.T) {
 }
 
 func TestLateIsBounded(t *testing.T) {
-	var l late
+	var l heldText
 	for i := range 3 * maxLate / 10 {
 		l.add(fmt.Sprintf("%09d\n", i))
 	}
-	got := l.take()
+	got := l.flush()
 	if len(got) > 2*maxLate || !strings.HasPrefix(got, "  …\n") || !strings.HasSuffix(got, fmt.Sprintf("%09d\n", 3*maxLate/10-1)) {
 		t.Errorf("%d bytes, from %.30q", len(got), got)
 	}
 	if first := strings.Split(got, "\n")[1]; len(first) != 9 {
 		t.Errorf("the first line is cut: %q", first)
 	}
-	if l.take() != "" {
+	if l.flush() != "" {
 		t.Error("taken twice")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// personAsked tells of a question to a person, and of a run that waits for the answer how to give it; one that pauses
+// questionAsked tells of a question to a person, and of a run that waits for the answer how to give it; one that pauses
 // says so at its end.
-func personAsked(at place, e event.Event, d event.QuestionAskedData) []string {
+func questionAsked(at place, e event.Event, d event.QuestionAskedData) []string {
 	if d.Kind == event.QuestionEscalation && d.Code != "" {
 		return escalated(at, d)
 	}
@@ -16,8 +16,8 @@ func personAsked(at place, e event.Event, d event.QuestionAskedData) []string {
 	if d.Changed {
 		again = " (asked again: what was shown has changed)"
 	}
-	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
-	if waits(at, d.ID) {
+	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", branchPrefix(e), d.ID, Clean(d.Text), again)}
+	if keepsRunning(at, d.ID) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
 	return lines
@@ -25,21 +25,21 @@ func personAsked(at place, e event.Event, d event.QuestionAskedData) []string {
 
 // escalated tells that the run cannot go on without a person; one that pauses says at its end what they can do.
 func escalated(at place, d event.QuestionAskedData) []string {
-	lines := as(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
-	if waits(at, d.ID) {
+	lines := withRole(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
+	if keepsRunning(at, d.ID) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
 	return lines
 }
 
-// waits reports whether the run goes on running until the question is answered.
-func waits(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
+// keepsRunning reports whether the run goes on running until the question is answered.
+func keepsRunning(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
-func personAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []string {
+func questionAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []string {
 	if d.Expired {
-		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", who(e), d.ID)}
+		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", branchPrefix(e), d.ID)}
 	}
-	line := fmt.Sprintf("  ? %s%s: %s", who(e), d.ID, d.Answer)
+	line := fmt.Sprintf("  ? %s%s: %s", branchPrefix(e), d.ID, d.Answer)
 	if d.By != "" {
 		line += " by " + d.By
 	}
@@ -54,7 +54,7 @@ func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
 	if d.Answer == event.HookContinue && d.Failure == nil {
 		return nil
 	}
-	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", who(e), d.Action, d.Point, d.Answer)
+	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", branchPrefix(e), d.Action, d.Point, d.Answer)
 	if e.Type == event.HookTimeout {
 		line += " (timeout)"
 	}
@@ -75,5 +75,5 @@ func hookSkipped(_ place, e event.Event, d event.HookSkippedData) []string {
 	if !d.Warning {
 		return nil
 	}
-	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", who(e), d.Hook, d.Point, Clean(d.Reason))}
+	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", branchPrefix(e), d.Hook, d.Point, Clean(d.Reason))}
 }

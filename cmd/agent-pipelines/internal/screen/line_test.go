@@ -59,10 +59,10 @@ func TestAttention(t *testing.T) {
 		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := Caller{Attention: tt.how}
+			c := Notifier{Attention: tt.how}
 			var got []string
 			for _, s := range tt.way {
-				got = append(got, c.Hear(engine.Update{Session: "demo", State: s}))
+				got = append(got, c.Observe(engine.Update{Session: "demo", State: s}))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
@@ -78,7 +78,7 @@ func TestAttention(t *testing.T) {
 		{map[string]string{"TERM_PROGRAM": "WezTerm", "TMUX": "x"}, Attention{}},
 		{map[string]string{"VTE_VERSION": "7000", "AGENT_PIPELINES_BELL": "0"}, Attention{Off: true, Desktop: 777}},
 	} {
-		if got := AttentionOf(func(name string) string { return tt.env[name] }); got != tt.want {
+		if got := AttentionFromEnvironment(func(name string) string { return tt.env[name] }); got != tt.want {
 			t.Errorf("%v: %v", tt.env, got)
 		}
 	}

@@ -31,8 +31,8 @@ const (
 
 // Below is what a live view draws below the lines. It is used from one goroutine at a time.
 type Below interface {
-	// Take takes an update in.
-	Take(u engine.Update)
+	// Observe takes an update in.
+	Observe(u engine.Update)
 	// Lines are at most height lines of at most width columns, as of a time; none while there is nothing to show.
 	Lines(now time.Time, width, height int) []Line
 }
@@ -43,21 +43,21 @@ type Live struct {
 	out      io.Writer
 	size     func() (width, height int)
 	color    bool
-	narrator Narrator
+	narrator Renderer
 	done     chan struct{}
 	ticker   sync.WaitGroup
 
-	mu      sync.Mutex
-	below   Below
-	call    Caller
-	drawn   []int     // columns of the lines that are on the screen now
-	frame   string    // these lines
-	width   int       // of the terminal when they were drawn
-	at      time.Time // when that was
-	partial []byte    // a log line whose end has not come yet
-	held    bool
-	late    late // what is to be written when it is not held any more
-	closed  bool
+	mu       sync.Mutex
+	below    Below
+	call     Notifier
+	drawn    []int     // columns of the lines that are on the screen now
+	frame    string    // these lines
+	width    int       // of the terminal when they were drawn
+	at       time.Time // when that was
+	partial  []byte    // a log line whose end has not come yet
+	held     bool
+	heldText heldText // what is to be written when it is not held any more
+	closed   bool
 }
 
 // LiveOptions say how a live view looks.
@@ -77,8 +77,8 @@ type LiveOptions struct {
 // NewLive starts a live view on a terminal.
 func NewLive(out io.Writer, o LiveOptions) *Live {
 	l := &Live{
-		out: out, size: o.Size, color: o.Color, narrator: Narrator{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
-		call: Caller{Attention: o.Attention},
+		out: out, size: o.Size, color: o.Color, narrator: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
+		call: Notifier{Attention: o.Attention},
 	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a terminal that is gone is nobody's loss
 	l.ticker.Go(l.tick)
@@ -102,10 +102,10 @@ func (l *Live) tick() {
 func (l *Live) Show(u engine.Update) {
 	now := time.Now()
 	width, _ := l.extent()
-	lines := inRoom(l.narrator.Lines(u), width)
+	lines := fitFrames(l.narrator.Lines(u), width)
 	l.mu.Lock()
-	l.below.Take(u)
-	if text := l.call.Hear(u); text != "" && !l.closed {
+	l.below.Observe(u)
+	if text := l.call.Observe(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
 	}
 	soon := now.Sub(l.at) < redrawEvery
@@ -133,7 +133,7 @@ func (l *Live) Release() {
 		return
 	}
 	l.held = false
-	text := l.late.take()
+	text := l.heldText.flush()
 	io.WriteString(l.out, hideCursor) //nolint:errcheck // as above
 	l.mu.Unlock()
 	l.draw(text, time.Now())
@@ -169,7 +169,7 @@ func (l *Live) Close() {
 	l.ticker.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.erase() + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.Quiet()
+	last := l.erase() + strings.ReplaceAll(l.heldText.flush(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.ResetTitle()
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 
@@ -182,7 +182,7 @@ func (l *Live) draw(text string, now time.Time) {
 		return
 	}
 	if l.held {
-		l.late.add(text)
+		l.heldText.add(text)
 		return
 	}
 	l.at = now
@@ -248,4 +248,32 @@ func join(lines []string) string {
 		return ""
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// maxLate bounds what is kept back, in bytes: a person may be away for a night.
+const maxLate = 1 << 20
+
+// heldText is text that is to be written later. Of too much the oldest lines are left out.
+type heldText struct {
+	text []byte
+	lost bool
+}
+
+func (l *heldText) add(text string) {
+	l.text = append(l.text, text...)
+	if len(l.text) < 2*maxLate {
+		return
+	}
+	from := len(l.text) - maxLate
+	from += bytes.IndexByte(l.text[from:], '\n') + 1
+	l.text, l.lost = append([]byte(nil), l.text[from:]...), true
+}
+
+func (l *heldText) flush() string {
+	text := string(l.text)
+	if l.lost {
+		text = "  …\n" + text
+	}
+	*l = heldText{}
+	return text
 }

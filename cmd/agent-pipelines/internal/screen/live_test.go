@@ -22,7 +22,7 @@ type ticking struct {
 	taken int
 }
 
-func (c *ticking) Take(engine.Update) { c.taken++ }
+func (c *ticking) Observe(engine.Update) { c.taken++ }
 
 func (c *ticking) Lines(now time.Time, width, height int) []Line {
 	if c.taken == 0 || height < 2 {

@@ -12,14 +12,14 @@ import (
 type Plain struct {
 	mu       sync.Mutex // guards:
 	out      io.Writer
-	narrator Narrator
+	narrator Renderer
 	held     bool
-	late     late
+	late     heldText
 }
 
 // NewPlain returns a view that writes to out. With verbose it says more.
 func NewPlain(out io.Writer, verbose bool) *Plain {
-	return &Plain{out: out, narrator: Narrator{Verbose: verbose}}
+	return &Plain{out: out, narrator: Renderer{Verbose: verbose}}
 }
 
 // Show writes what an update brings.
@@ -62,7 +62,7 @@ func (p *Plain) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = false
-	_ = p.write(p.late.take())
+	_ = p.write(p.late.flush())
 }
 
 // Close writes what is kept back.

@@ -13,8 +13,8 @@ import (
 // maxTool is how much of a call's subject a line shows, in bytes.
 const maxTool = 200
 
-// toolUsed says which tool an agent uses, and on what; a call that is not made, why (seed 002, Watching Execution).
-func toolUsed(_ place, e event.Event, d event.ToolCallData) []string {
+// toolCalled says which tool an agent uses, and on what; a call that is not made, why (seed 002, Watching Execution).
+func toolCalled(_ place, e event.Event, d event.ToolCallData) []string {
 	line := "    [tool:" + d.Tool + "]"
 	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {
 		line += " " + about

@@ -12,7 +12,7 @@ import (
 
 // U189: what --verbose says of the tools that an agent uses.
 func TestToolLines(t *testing.T) {
-	n := &Narrator{Verbose: true}
+	n := &Renderer{Verbose: true}
 	for _, tt := range []struct {
 		name string
 		data any
@@ -37,12 +37,12 @@ func TestToolLines(t *testing.T) {
 			if _, ok := tt.data.(event.ToolResultData); ok {
 				kind = event.ToolResult
 			}
-			if diff := cmp.Diff(tt.want, n.more(place{}, event.New(kind, nil, "", tt.data))); diff != "" {
+			if diff := cmp.Diff(tt.want, n.verboseLines(place{}, event.New(kind, nil, "", tt.data))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if line := n.more(place{}, event.New(event.ToolCall, nil, "", event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)}))[0]; len(line) > 300 {
+	if line := n.verboseLines(place{}, event.New(event.ToolCall, nil, "", event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)}))[0]; len(line) > 300 {
 		t.Errorf("a line of %d bytes", len(line))
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// waiting tells of a timer that begins.
-func waiting(_ place, e event.Event, d event.TimerSetData) []string {
+// timerSet tells of a timer that begins.
+func timerSet(_ place, e event.Event, d event.TimerSetData) []string {
 	if d.Purpose == state.PurposeGuardrail {
 		return nil
 	}
-	return []string{wait(who(e), d.Purpose, e.Time, e.Time.Add(d.After))}
+	return []string{wait(branchPrefix(e), d.Purpose, e.Time, e.Time.Add(d.After))}
 }
 
-// stillWaiting tells of the timers that a resumed session goes on to wait for: a usage limit may last
+// pendingTimers tells of the timers that a resumed session goes on to wait for: a usage limit may last
 // for hours, which nobody who resumes must mistake for a run that hangs.
-func stillWaiting(at place, e event.Event) []string {
+func pendingTimers(at place, e event.Event) []string {
 	type armed struct {
 		state.Timer
 		who string

@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 
 // Who resumes a session that waits for a usage limit is told so, and until when.
 func TestNarratorResumesAWait(t *testing.T) {
-	n, s := Narrator{}, pipelineStory()
+	n, s := Renderer{}, pipelineStory()
 	update := s.tell(event.SessionResumed, "", 0, struct{}{})
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	update.Event.Time = now

@@ -17,8 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// figures counts what happens in one process. It is used from one goroutine.
-type figures struct {
+// meters counts what happens in one process. It is used from one goroutine.
+type meters struct {
 	provider *sdkmetric.MeterProvider
 	pipeline string
 	open     map[string]string // kinds of the questions that wait, by id
@@ -47,19 +47,19 @@ const (
 // bounds are those of the histograms, in seconds: what agents do takes from a moment to hours.
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
 
-func newFigures(ctx context.Context, s Settings, about *resource.Resource) (*figures, error) {
-	exporter, err := figureExporter(ctx, s)
+func newMeters(ctx context.Context, s Settings, about *resource.Resource) (*meters, error) {
+	exporter, err := metricExporter(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	f := &figures{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(again{exporter})), sdkmetric.WithResource(about))}
+	f := &meters{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(quietExporter{exporter})), sdkmetric.WithResource(about))}
 	if err := f.instruments(f.provider.Meter(scope)); err != nil {
 		return nil, errors.Join(err, f.provider.Shutdown(ctx))
 	}
 	return f, nil
 }
 
-func figureExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error) {
+func metricExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error) {
 	if s.Metrics == GRPC {
 		var options []otlpmetricgrpc.Option
 		if s.MetricsPlain {
@@ -74,11 +74,11 @@ func figureExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error)
 	return otlpmetrichttp.New(ctx, options...)
 }
 
-// again is an exporter that says nothing of what the end cuts off: that sends all figures once more.
-type again struct{ sdkmetric.Exporter }
+// quietExporter is an exporter that says nothing of what the end cuts off: that sends all figures once more.
+type quietExporter struct{ sdkmetric.Exporter }
 
 // Export implements [sdkmetric.Exporter].
-func (a again) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+func (a quietExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
 	err := a.Exporter.Export(ctx, all)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil
@@ -86,7 +86,7 @@ func (a again) Export(ctx context.Context, all *metricdata.ResourceMetrics) erro
 	return err
 }
 
-func (f *figures) instruments(m metric.Meter) error {
+func (f *meters) instruments(m metric.Meter) error {
 	var errs []error
 	counter := func(name, unit, about string) metric.Int64Counter {
 		c, err := m.Int64Counter("agent_pipelines."+name, metric.WithUnit(unit), metric.WithDescription(about))
@@ -114,54 +114,54 @@ func (f *figures) instruments(m metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// name takes up what the run is called. Nothing else is to be called of an update before.
-func (f *figures) name(u engine.Update) {
+// setPipeline takes up what the run is called. Nothing else is to be called of an update before.
+func (f *meters) setPipeline(u engine.Update) {
 	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
-		f.pipeline = trace.NameOf(u.State, u.Plan)
+		f.pipeline = trace.RunName(u.State, u.Plan)
 	}
 }
 
-// before takes an event up that was there before this process: it is not counted, but a question may be open.
-func (f *figures) before(e event.Event) {
+// restore takes an event up that was there before this process: it is not counted, but a question may be open.
+func (f *meters) restore(e event.Event) {
 	if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
 		f.question(e)
 	}
 }
 
-// begin counts the questions that are open when what happens in this process begins.
-func (f *figures) begin() {
+// start counts the questions that are open when what happens in this process begins.
+func (f *meters) start() {
 	f.live = true
 	for _, kind := range f.open {
-		f.waits(1, kind)
+		f.addOpen(1, kind)
 	}
 }
 
-// rest takes the questions that are open out of the count: nobody waits in a process that has ended.
-func (f *figures) rest() {
+// stop takes the questions that are open out of the count: nobody waits in a process that has ended.
+func (f *meters) stop() {
 	for _, kind := range f.open {
-		f.waits(-1, kind)
+		f.addOpen(-1, kind)
 	}
 	clear(f.open)
 }
 
-// take counts what an event says.
-func (f *figures) take(u engine.Update) {
-	e, of := *u.Event, f.of(u)
+// count counts what an event says.
+func (f *meters) count(u engine.Update) {
+	e, of := *u.Event, f.attributes(u)
 	switch e.Type {
 	case event.IterationComplete:
-		if !passes(u) {
+		if !isStepsIteration(u) {
 			f.iterations.Add(context.Background(), 1, of)
 		}
 		if e.Key.Kind() == event.KeyAttempt {
-			f.use(e, of)
+			f.addUsage(e, of)
 		}
 	case event.AttemptComplete, event.StrategyAnswer:
-		f.use(e, of)
+		f.addUsage(e, of)
 	case event.Error:
 		d, _ := event.Decode[event.FailureData](e)
 		f.errors.Add(context.Background(), 1, of, metric.WithAttributes(keyError.String(d.ErrorType)))
 		if e.Key.Kind() == event.KeyAttempt {
-			f.use(e, of)
+			f.addUsage(e, of)
 		}
 	case event.QuestionAsked, event.QuestionAnswered:
 		f.question(e)
@@ -172,14 +172,14 @@ func (f *figures) take(u engine.Update) {
 	}
 }
 
-// passes says whether an iteration only passes over the steps of its node, whose own are counted.
-func passes(u engine.Update) bool {
+// isStepsIteration says whether an iteration only passes over the steps of its node, whose own are counted.
+func isStepsIteration(u engine.Update) bool {
 	_, at, _, ok := u.Event.Key.Parse()
 	return ok && at.Step == "" && u.State != nil && u.State.Nodes[at.Outer()].Order != nil
 }
 
-// of says what an event is of.
-func (f *figures) of(u engine.Update) metric.MeasurementOption {
+// attributes says what an event is of.
+func (f *meters) attributes(u engine.Update) metric.MeasurementOption {
 	path := ""
 	if _, at, _, ok := u.Event.Key.Parse(); ok {
 		path = at.Node
@@ -195,8 +195,8 @@ func (f *figures) of(u engine.Update) metric.MeasurementOption {
 	return metric.WithAttributes(all...)
 }
 
-// use counts what was consumed, as far as that was said.
-func (f *figures) use(e event.Event, of metric.MeasurementOption) {
+// addUsage counts what was consumed, as far as that was said.
+func (f *meters) addUsage(e event.Event, of metric.MeasurementOption) {
 	d, err := event.Decode[struct {
 		Usage *event.Usage `json:"usage"`
 	}](e)
@@ -213,8 +213,8 @@ func (f *figures) use(e event.Event, of metric.MeasurementOption) {
 	}
 }
 
-// span counts what has ended. An attempt that was cut off is none that ended: it is made again.
-func (f *figures) span(made trace.Span) {
+// addSpan counts what has ended. An attempt that was cut off is none that ended: it is made again.
+func (f *meters) addSpan(made trace.Span) {
 	about := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
 	for _, a := range made.Attributes {
 		switch a.Key {
@@ -238,23 +238,23 @@ func (f *figures) span(made trace.Span) {
 }
 
 // question takes up which questions are open. One that is asked again is the same.
-func (f *figures) question(e event.Event) {
+func (f *meters) question(e event.Event) {
 	if e.Type == event.QuestionAnswered {
 		d, _ := event.Decode[event.QuestionAnsweredData](e)
 		if kind, known := f.open[d.ID]; known {
 			delete(f.open, d.ID)
-			f.waits(-1, kind)
+			f.addOpen(-1, kind)
 		}
 		return
 	}
 	d, _ := event.Decode[event.QuestionAskedData](e)
 	if _, known := f.open[d.ID]; !known {
 		f.open[d.ID] = d.Kind
-		f.waits(1, d.Kind)
+		f.addOpen(1, d.Kind)
 	}
 }
 
-func (f *figures) waits(by int64, kind string) {
+func (f *meters) addOpen(by int64, kind string) {
 	if f.live {
 		f.waiting.Add(context.Background(), by, metric.WithAttributes(keyPipeline.String(f.pipeline), keyKind.String(kind)))
 	}

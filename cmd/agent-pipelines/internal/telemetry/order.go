@@ -30,14 +30,14 @@ func (s *Session) next(ctx context.Context, u engine.Update) {
 		return
 	}
 	s.held[seq] = u
-	s.follow()
+	s.applyHeld()
 	if len(s.held) > heldLimit {
-		s.pass()
+		s.skipGap()
 	}
 }
 
-// follow takes up what follows the last event.
-func (s *Session) follow() {
+// applyHeld takes up what follows the last event.
+func (s *Session) applyHeld() {
 	for {
 		next, ok := s.held[s.last+1]
 		if !ok {
@@ -45,16 +45,16 @@ func (s *Session) follow() {
 		}
 		delete(s.held, s.last+1)
 		s.goLive()
-		s.take(next)
+		s.apply(next)
 	}
 }
 
-// pass goes on behind a hole. What comes after it does not count as arrived: whoever reads the journal makes other spans.
-func (s *Session) pass() {
+// skipGap goes on behind a hole. What comes after it does not count as arrived: whoever reads the journal makes other spans.
+func (s *Session) skipGap() {
 	s.warn(errHole)
 	s.spans.gap()
 	s.last = slices.Min(slices.Collect(maps.Keys(s.held))) - 1
-	s.follow()
+	s.applyHeld()
 }
 
 // errReached ends the reading of what was before.
@@ -69,7 +69,7 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 			if before.Event.Seq >= u.Event.Seq {
 				return errReached
 			}
-			s.take(before)
+			s.apply(before)
 			return ctx.Err()
 		})
 		switch {
@@ -84,23 +84,23 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 
 // goLive is called before what happens in this process is taken up.
 func (s *Session) goLive() {
-	if !s.live && s.figures != nil {
-		s.figures.begin()
+	if !s.live && s.meters != nil {
+		s.meters.start()
 	}
 	s.live = true
 }
 
-func (s *Session) take(u engine.Update) {
+func (s *Session) apply(u engine.Update) {
 	s.last = u.Event.Seq
-	if s.figures != nil {
-		s.figures.name(u)
+	if s.meters != nil {
+		s.meters.setPipeline(u)
 		if s.live {
-			s.figures.take(u)
+			s.meters.count(u)
 		} else {
-			s.figures.before(*u.Event)
+			s.meters.restore(*u.Event)
 		}
 	}
-	s.builder.Take(*u.Event, u.State, u.Plan)
+	s.builder.Apply(*u.Event, u.State, u.Plan)
 }
 
 // ended sends a span, unless an earlier kernel has.
@@ -108,8 +108,8 @@ func (s *Session) ended(ctx context.Context, made trace.Span) {
 	if made.Trace != event.RunTraceID(s.run) {
 		return
 	}
-	if s.live && s.figures != nil {
-		s.figures.span(made)
+	if s.live && s.meters != nil {
+		s.meters.addSpan(made)
 	}
 	if s.spans == nil {
 		return

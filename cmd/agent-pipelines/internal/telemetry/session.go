@@ -36,12 +36,12 @@ type Options struct {
 // Session sends what happens in one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
 type Session struct {
 	options Options
-	spans   *spans   // nil: none are sent
-	figures *figures // nil: none are sent
-	arrived *arrived
-	builder *trace.Builder
+	spans   *spans  // nil: none are sent
+	meters  *meters // nil: none are sent
+	arrived *sentCount
+	builder *trace.SpanBuilder
 	warn    func(error)
-	giveUp  context.CancelFunc // ends what hangs
+	cancel  context.CancelFunc // ends what hangs
 
 	mu      sync.Mutex // guards:
 	queue   []engine.Update
@@ -64,8 +64,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if !o.On() {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
-	s := &Session{options: o, arrived: &arrived{}, wake: make(chan struct{}, 1), held: map[int64]engine.Update{}}
-	ctx, s.giveUp = context.WithCancel(context.WithoutCancel(ctx)) // a run that was interrupted is sent, too
+	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), held: map[int64]engine.Update{}}
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // a run that was interrupted is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
 		once.Do(func() {
@@ -73,17 +73,17 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 			o.Warn("Telemetry does not arrive: " + reason + ". The session is not affected.")
 		})
 	}
-	if err := s.connect(ctx, &unread{warn: o.Warn}); err != nil {
-		s.giveUp()
+	if err := s.connect(ctx, &configWarnings{warn: o.Warn}); err != nil {
+		s.cancel()
 		return nil, errors.Join(err, s.shut(ctx))
 	}
-	s.builder = trace.NewBuilder(func(made trace.Span) { s.ended(ctx, made) })
+	s.builder = trace.NewSpanBuilder(func(made trace.Span) { s.ended(ctx, made) })
 	s.worker.Go(func() { s.work(ctx) })
 	return s, nil
 }
 
 // connect makes what sends, until ctx ends.
-func (s *Session) connect(ctx context.Context, left *unread) error {
+func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if !left.resource(err) {
 			s.warn(err)
@@ -100,7 +100,7 @@ func (s *Session) connect(ctx context.Context, left *unread) error {
 		}
 	}
 	if s.options.Metrics != "" {
-		if s.figures, err = newFigures(ctx, s.options.Settings, about); err != nil {
+		if s.meters, err = newMeters(ctx, s.options.Settings, about); err != nil {
 			return fmt.Errorf("set up what sends metrics: %w", err)
 		}
 	}
@@ -130,14 +130,14 @@ func (s *Session) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), FlushLimit)
 	defer cancel()
-	context.AfterFunc(ctx, s.giveUp)
+	context.AfterFunc(ctx, s.cancel)
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	s.signal()
 	s.worker.Wait()
-	if s.figures != nil {
-		s.figures.rest()
+	if s.meters != nil {
+		s.meters.stop()
 	}
 	switch err := s.shut(ctx); {
 	case ctx.Err() != nil:
@@ -154,8 +154,8 @@ func (s *Session) shut(ctx context.Context) error {
 	if s.spans != nil {
 		sending.Go(func() { ofSpans = s.spans.queue.Shutdown(ctx) })
 	}
-	if s.figures != nil {
-		sending.Go(func() { ofFigures = s.figures.provider.Shutdown(ctx) })
+	if s.meters != nil {
+		sending.Go(func() { ofFigures = s.meters.provider.Shutdown(ctx) })
 	}
 	sending.Wait()
 	return errors.Join(ofSpans, ofFigures)
@@ -182,7 +182,7 @@ func (s *Session) work(ctx context.Context) {
 			continue
 		}
 		for len(s.held) > 0 && ctx.Err() == nil {
-			s.pass()
+			s.skipGap()
 		}
 		return
 	}

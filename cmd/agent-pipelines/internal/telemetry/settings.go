@@ -51,7 +51,7 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 	}
 	var warnings []string
 	signal := func(exporter, endpoint, protocol string) Protocol {
-		p, err := protocolOf(getenv, exporter, endpoint, protocol)
+		p, err := parseProtocol(getenv, exporter, endpoint, protocol)
 		if err != nil {
 			warnings = append(warnings, err.Error())
 		}
@@ -77,8 +77,8 @@ func unnamed(getenv func(string) string, signal string) bool {
 	return true
 }
 
-// protocolOf is the protocol of one signal, "" where nobody asks for it.
-func protocolOf(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
+// parseProtocol is the protocol of one signal, "" where nobody asks for it.
+func parseProtocol(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
 	switch said := getenv(exporter); {
 	case said == "none", said == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":
 		return "", nil

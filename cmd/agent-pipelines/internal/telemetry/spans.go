@@ -25,27 +25,27 @@ const scope = "github.com/dodo-digital/agent-pipelines"
 
 // spans sends spans. It is used from one goroutine, but for flags.
 type spans struct {
-	queue  sdktrace.SpanProcessor
-	tracer oteltrace.Tracer
-	caller oteltrace.SpanContext // of whoever started the command
-	sent   *sent
+	queue    sdktrace.SpanProcessor
+	tracer   oteltrace.Tracer
+	parent   oteltrace.SpanContext // of whoever started the command
+	exporter *countingExporter
 
 	mu      sync.Mutex // guards:
 	sampled map[event.TraceID]bool
 }
 
 // newSpans makes what sends spans, until ctx ends: then nothing is waited for any more.
-func newSpans(ctx context.Context, s Settings, about *resource.Resource, a *arrived) (*spans, error) {
+func newSpans(ctx context.Context, s Settings, about *resource.Resource, a *sentCount) (*spans, error) {
 	exporter, err := spanExporter(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	size := queueSize()
-	out := &spans{caller: callerOf(s.Parent), sampled: map[event.TraceID]bool{}, sent: &sent{
+	out := &spans{parent: parseParent(s.Parent), sampled: map[event.TraceID]bool{}, exporter: &countingExporter{
 		SpanExporter: exporter, arrived: a, room: make(chan struct{}, size), until: func(end func()) (stop func() bool) { return context.AfterFunc(ctx, end) },
 	}}
-	out.queue = sdktrace.NewBatchSpanProcessor(out.sent, sdktrace.WithMaxQueueSize(size))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(out.queue), sdktrace.WithResource(about), sdktrace.WithIDGenerator(named{}))
+	out.queue = sdktrace.NewBatchSpanProcessor(out.exporter, sdktrace.WithMaxQueueSize(size))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(out.queue), sdktrace.WithResource(about), sdktrace.WithIDGenerator(journalIDs{}))
 	out.tracer = provider.Tracer(scope)
 	return out, nil
 }
@@ -73,8 +73,8 @@ func queueSize() int {
 	return sdktrace.DefaultMaxQueueSize
 }
 
-// callerOf reads a traceparent, which may be nobody's.
-func callerOf(parent string) oteltrace.SpanContext {
+// parseParent reads a traceparent, which may be nobody's.
+func parseParent(parent string) oteltrace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": parent}
 	return oteltrace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
@@ -89,7 +89,7 @@ func (s *spans) send(ctx context.Context, made trace.Span) {
 	if made.Error != "" {
 		span.SetStatus(codes.Error, made.Error)
 	}
-	if span.SpanContext().IsSampled() && !s.sent.enter(ctx) {
+	if span.SpanContext().IsSampled() && !s.exporter.enter(ctx) {
 		s.gap()
 		return
 	}
@@ -99,7 +99,7 @@ func (s *spans) send(ctx context.Context, made trace.Span) {
 // gap says that a span is missing: what comes after it does not count as arrived.
 func (s *spans) gap() {
 	if s != nil {
-		s.sent.failed.Store(true)
+		s.exporter.failed.Store(true)
 	}
 }
 
@@ -128,8 +128,8 @@ func (s *spans) links(made trace.Span) []oteltrace.Link {
 			TraceID: oteltrace.TraceID(made.Trace), SpanID: oteltrace.SpanID(made.Before), TraceFlags: s.flags(made.Trace),
 		})})
 	}
-	if made.Top && s.caller.IsValid() {
-		all = append(all, oteltrace.Link{SpanContext: s.caller})
+	if made.Top && s.parent.IsValid() {
+		all = append(all, oteltrace.Link{SpanContext: s.parent})
 	}
 	return all
 }
@@ -152,32 +152,32 @@ func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
 // nameKey is the key of the span that is to be sent in the context of its making.
 type nameKey struct{}
 
-// named gives spans the ids that they have by the journal.
-type named struct{}
+// journalIDs gives spans the ids that they have by the journal.
+type journalIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
-func (named) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
+func (journalIDs) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
 	made, _ := ctx.Value(nameKey{}).(trace.Span)
 	return oteltrace.TraceID(made.Trace), oteltrace.SpanID(made.ID)
 }
 
 // NewSpanID implements [sdktrace.IDGenerator].
-func (named) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanID {
+func (journalIDs) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanID {
 	made, _ := ctx.Value(nameKey{}).(trace.Span)
 	return oteltrace.SpanID(made.ID)
 }
 
-// sent is an exporter that tells what has arrived. It is safe for concurrent use.
-type sent struct {
+// countingExporter is an exporter that tells what has arrived. It is safe for concurrent use.
+type countingExporter struct {
 	sdktrace.SpanExporter
-	arrived *arrived
+	arrived *sentCount
 	failed  atomic.Bool                         // something has not, and what comes after it does not count
 	room    chan struct{}                       // has an element for each span that waits: the SDK's queue is never full
 	until   func(end func()) (stop func() bool) // calls end when nothing is waited for any more
 }
 
 // enter takes a place in the queue, and says whether there was one.
-func (s *sent) enter(ctx context.Context) bool {
+func (s *countingExporter) enter(ctx context.Context) bool {
 	select {
 	case s.room <- struct{}{}:
 		return true
@@ -195,7 +195,7 @@ func (s *sent) enter(ctx context.Context) bool {
 }
 
 // ExportSpans implements [sdktrace.SpanExporter].
-func (s *sent) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+func (s *countingExporter) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.until(func() { cancel(errLate) })()

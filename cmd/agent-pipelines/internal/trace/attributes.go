@@ -59,24 +59,24 @@ const (
 	keyCall       = attribute.Key("gen_ai.tool.call.id")
 )
 
-// text is the attribute, or none for "".
-func text(key attribute.Key, value string) []attribute.KeyValue {
+// textAttribute is the attribute, or none for "".
+func textAttribute(key attribute.Key, value string) []attribute.KeyValue {
 	if value == "" {
 		return nil
 	}
 	return []attribute.KeyValue{key.String(value)}
 }
 
-// number is the attribute, or none for 0.
-func number(key attribute.Key, value int) []attribute.KeyValue {
+// numberAttribute is the attribute, or none for 0.
+func numberAttribute(key attribute.Key, value int) []attribute.KeyValue {
 	if value == 0 {
 		return nil
 	}
 	return []attribute.KeyValue{key.Int(value)}
 }
 
-// used are the attributes of what was consumed, as far as that is known.
-func used(u *event.Usage) []attribute.KeyValue {
+// usageAttributes are the attributes of what was consumed, as far as that is known.
+func usageAttributes(u *event.Usage) []attribute.KeyValue {
 	if u == nil {
 		return nil
 	}

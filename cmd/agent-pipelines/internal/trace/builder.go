@@ -13,43 +13,43 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Builder makes spans from the events of one session, from its first one on. It is used from one goroutine at a time.
-type Builder struct {
+// SpanBuilder makes spans from the events of one session, from its first one on. It is used from one goroutine at a time.
+type SpanBuilder struct {
 	ended func(Span)
 
-	plan  *plan.Plan
-	state *state.State
-	run   string // its id, "" before a run that has one
-	epoch int
-	seen  time.Time // of the last event
+	plan   *plan.Plan
+	state  *state.State
+	run    string // its id, "" before a run that has one
+	epoch  int
+	latest time.Time // of the last event
 	// resumed is the epoch in which the session went on after it rested, 0 for the first.
 	resumed int
-	resting bool  // what ends does so because the session comes to rest
-	top     *open // nil while the session rests
-	spans   map[event.Key]*open
-	paths   map[string]*open           // the nodes', by path
+	resting bool      // what ends does so because the session comes to rest
+	top     *openSpan // nil while the session rests
+	spans   map[event.Key]*openSpan
+	paths   map[string]*openSpan       // the nodes', by path
 	before  map[event.Key]event.SpanID // the last span of what is no work of one kernel and may go on after a rest
 	used    map[event.SpanID]bool      // ids
 }
 
-// NewBuilder makes spans and hands each to ended when it has ended: one inside another before that.
-func NewBuilder(ended func(Span)) *Builder {
-	b := &Builder{ended: ended, plan: &plan.Plan{}}
+// NewSpanBuilder makes spans and hands each to ended when it has ended: one inside another before that.
+func NewSpanBuilder(ended func(Span)) *SpanBuilder {
+	b := &SpanBuilder{ended: ended, plan: &plan.Plan{}}
 	b.reset("")
 	return b
 }
 
-func (b *Builder) reset(run string) {
-	b.run, b.epoch, b.resumed, b.seen = run, 0, 0, time.Time{}
-	b.top, b.spans, b.paths = nil, map[event.Key]*open{}, map[string]*open{}
+func (b *SpanBuilder) reset(run string) {
+	b.run, b.epoch, b.resumed, b.latest = run, 0, 0, time.Time{}
+	b.top, b.spans, b.paths = nil, map[event.Key]*openSpan{}, map[string]*openSpan{}
 	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
 }
 
-// Take takes the next event up, with the session's plan and, for what changes it, its state after the event. What an
+// Apply takes the next event up, with the session's plan and, for what changes it, its state after the event. What an
 // overtaken kernel wrote does not count.
-func (b *Builder) Take(e event.Event, st *state.State, p *plan.Plan) {
+func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	if e.RunID != "" && e.RunID != b.run {
-		b.rest(b.seen, "")
+		b.rest(b.latest, "")
 		b.reset(e.RunID)
 	}
 	if b.run == "" || e.Epoch != 0 && e.Epoch < b.epoch {
@@ -66,16 +66,16 @@ func (b *Builder) Take(e event.Event, st *state.State, p *plan.Plan) {
 		b.state = st
 	}
 	if e.Type == event.SessionImported { // from here on nothing of what was before is sure
-		b.rest(b.seen, interrupted)
+		b.rest(b.latest, interrupted)
 	}
 	running := b.state != nil && b.state.Status == state.Running
 	if b.top == nil && running {
 		b.begin(e)
 	}
 	if b.top != nil {
-		b.take(e)
-		b.seen = e.Time
-		b.top.touch(e.Time)
+		b.applyEvent(e)
+		b.latest = e.Time
+		b.top.extend(e.Time)
 	}
 	if b.top != nil && b.state != nil && !running && b.state.Status != state.Pending {
 		b.rest(e.Time, interrupted)
@@ -83,12 +83,12 @@ func (b *Builder) Take(e event.Event, st *state.State, p *plan.Plan) {
 }
 
 // begin opens the span of the run, or that of its going on after it rested.
-func (b *Builder) begin(e event.Event) {
+func (b *SpanBuilder) begin(e event.Event) {
 	if len(b.used) > 0 {
 		b.resumed = max(e.Epoch, 2)
 	}
-	name := NameOf(b.state, b.plan)
-	o := &open{last: e.Time, Span: Span{
+	name := RunName(b.state, b.plan)
+	o := &openSpan{last: e.Time, Span: Span{
 		Trace: event.RunTraceID(b.run), ID: event.KeySpanID(b.run, "", b.resumed), Name: "run " + name, Top: true, Start: e.Time,
 	}}
 	if b.resumed > 0 {
@@ -96,14 +96,14 @@ func (b *Builder) begin(e event.Event) {
 		o.Parent = event.KeySpanID(b.run, "", 0)
 		o.Before = b.before[""]
 	}
-	o.add(keySession.String(e.Session), keyRunID.String(b.run), keyMode.String(b.state.Mode), keyEpoch.Int(max(e.Epoch, 1)))
-	o.add(keyPipeline.String(name), keyOperation.String("invoke_workflow"), keyWorkflow.String(name))
+	o.addAttributes(keySession.String(e.Session), keyRunID.String(b.run), keyMode.String(b.state.Mode), keyEpoch.Int(max(e.Epoch, 1)))
+	o.addAttributes(keyPipeline.String(name), keyOperation.String("invoke_workflow"), keyWorkflow.String(name))
 	b.used[o.ID] = true
 	b.top, b.spans[""] = o, o
 }
 
-// NameOf is what a run is called: its pipeline, or of a loop its one stage. The plan may be nil.
-func NameOf(st *state.State, p *plan.Plan) string {
+// RunName is what a run is called: its pipeline, or of a loop its one stage. The plan may be nil.
+func RunName(st *state.State, p *plan.Plan) string {
 	stage := ""
 	if p != nil && len(p.Nodes) > 0 {
 		stage = p.Nodes[0].ID
@@ -118,12 +118,12 @@ const (
 )
 
 // rest ends all that is open. Work that was under way ended in the given error.
-func (b *Builder) rest(at time.Time, why string) {
+func (b *SpanBuilder) rest(at time.Time, why string) {
 	if b.top == nil {
 		return
 	}
 	if b.state != nil {
-		b.top.add(keyStatus.String(string(b.state.Status)))
+		b.top.addAttributes(keyStatus.String(string(b.state.Status)))
 		switch f := b.state.Failure; {
 		case b.state.Status == state.Failed && f != nil:
 			b.top.Error = cmp.Or(f.ErrorType, "failed")
@@ -137,22 +137,22 @@ func (b *Builder) rest(at time.Time, why string) {
 }
 
 // crashed ends the work of a kernel that was there before the one that writes now.
-func (b *Builder) crashed() {
+func (b *SpanBuilder) crashed() {
 	for _, o := range b.inOrder() {
 		if b.spans[o.key] == o && o.epoch > 0 {
-			b.end(o, b.seen, cutOff, cutOff)
+			b.end(o, b.latest, cutOff, cutOff)
 		}
 	}
 }
 
 // inOrder are the open spans in the order of their keys: which one ends first must not depend on chance.
-func (b *Builder) inOrder() []*open {
+func (b *SpanBuilder) inOrder() []*openSpan {
 	keys := make([]event.Key, 0, len(b.spans))
 	for key := range b.spans {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	all := make([]*open, 0, len(keys))
+	all := make([]*openSpan, 0, len(keys))
 	for _, key := range keys {
 		all = append(all, b.spans[key])
 	}
@@ -160,11 +160,11 @@ func (b *Builder) inOrder() []*open {
 }
 
 // start opens the span of a key within another.
-func (b *Builder) start(key event.Key, around *open, name string, at time.Time, attributes ...attribute.KeyValue) *open {
+func (b *SpanBuilder) start(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
 	if at.Before(around.Start) {
 		at = around.Start
 	}
-	o := &open{key: key, around: around, last: at, Span: Span{
+	o := &openSpan{key: key, parent: around, last: at, Span: Span{
 		Trace: around.Trace, ID: b.id(key, b.resumed), Parent: around.ID, Name: name, Start: at,
 		Attributes: attributes, Before: b.before[key],
 	}}
@@ -172,14 +172,14 @@ func (b *Builder) start(key event.Key, around *open, name string, at time.Time, 
 	return o
 }
 
-func (b *Builder) enter(o *open) {
-	o.around.within = append(o.around.within, o)
-	o.around.touch(o.Start)
+func (b *SpanBuilder) enter(o *openSpan) {
+	o.parent.children = append(o.parent.children, o)
+	o.parent.extend(o.Start)
 	b.spans[o.key] = o
 }
 
 // id is the id of a key's span. The same may be done twice in an epoch, seldom; then the second span has one of its own.
-func (b *Builder) id(key event.Key, epoch int) event.SpanID {
+func (b *SpanBuilder) id(key event.Key, epoch int) event.SpanID {
 	id := event.KeySpanID(b.run, key, epoch)
 	for n := 2; b.used[id]; n++ {
 		id = event.KeySpanID(b.run, key+event.Key("~"+strconv.Itoa(n)), epoch)
@@ -189,14 +189,14 @@ func (b *Builder) id(key event.Key, epoch int) event.SpanID {
 }
 
 // work opens the span of an effect, which is of one kernel.
-func (b *Builder) work(key event.Key, around *open, name string, at time.Time, attributes ...attribute.KeyValue) *open {
+func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
 	if was := b.spans[key]; was != nil {
 		b.end(was, at, interrupted, interrupted)
 	}
 	if at.Before(around.Start) {
 		at = around.Start
 	}
-	o := &open{key: key, around: around, last: at, epoch: max(b.epoch, 1), Span: Span{
+	o := &openSpan{key: key, parent: around, last: at, epoch: max(b.epoch, 1), Span: Span{
 		Trace: around.Trace, ID: b.id(key, b.epoch), Parent: around.ID, Name: name, Start: at, Attributes: attributes,
 	}}
 	b.enter(o)
@@ -204,9 +204,9 @@ func (b *Builder) work(key event.Key, around *open, name string, at time.Time, a
 }
 
 // end ends a span in an error, or in none, and before it what is open within it; work among that in the error why.
-func (b *Builder) end(o *open, at time.Time, failed, why string) {
-	for len(o.within) > 0 {
-		in := o.within[0]
+func (b *SpanBuilder) end(o *openSpan, at time.Time, failed, why string) {
+	for len(o.children) > 0 {
+		in := o.children[0]
 		inAt, inFailed := at, ""
 		switch {
 		case in.done:
@@ -224,16 +224,16 @@ func (b *Builder) end(o *open, at time.Time, failed, why string) {
 		o.Error = failed
 	}
 	if o.Error != "" {
-		o.add(keyError.String(o.Error))
+		o.addAttributes(keyError.String(o.Error))
 	}
 	delete(b.spans, o.key)
 	o.Rested = b.resting && o.epoch == 0
 	if o.Rested || o.epoch == 0 && o.Error != "" { // what failed is made again where the session goes on
 		b.before[o.key] = o.ID
 	}
-	if o.around != nil {
-		o.around.within = slices.DeleteFunc(o.around.within, func(in *open) bool { return in == o })
-		o.around.touch(o.End)
+	if o.parent != nil {
+		o.parent.children = slices.DeleteFunc(o.parent.children, func(in *openSpan) bool { return in == o })
+		o.parent.extend(o.End)
 	}
 	b.ended(o.Span)
 }

@@ -16,7 +16,7 @@ import (
 
 // story feeds a builder, an event a second, and keeps what ends.
 type story struct {
-	builder *trace.Builder
+	builder *trace.SpanBuilder
 	state   state.State
 	plan    plan.Plan
 	seq     int64
@@ -31,7 +31,7 @@ func newStory() *story {
 			"0": {Visit: 1, Run: 1, Loop: state.Loop{Phase: state.PhaseAttempt}},
 		}},
 	}
-	s.builder = trace.NewBuilder(func(made trace.Span) { s.ended = append(s.ended, made) })
+	s.builder = trace.NewSpanBuilder(func(made trace.Span) { s.ended = append(s.ended, made) })
 	return s
 }
 
@@ -47,7 +47,7 @@ func (s *story) add(t event.Type, kind event.KeyKind, iteration, n int, data any
 	e := event.New(t, at.Cursor(), key, data)
 	e.Seq, e.Epoch, e.RunID, e.Session, e.Time, e.Attempt = s.seq, s.epoch, "PL-1", "s", begin.Add(time.Duration(s.seq)*time.Second), n
 	st := s.state
-	s.builder.Take(e, &st, &s.plan)
+	s.builder.Apply(e, &st, &s.plan)
 }
 
 // told is what ended: a line each, "name [start-end] error < name of the one around it".
@@ -200,7 +200,7 @@ func TestNameOf(t *testing.T) {
 		{state.State{}, loop, "tick"},
 		{state.State{}, nil, "stage"},
 	} {
-		if got := trace.NameOf(&tt.state, tt.plan); got != tt.want {
+		if got := trace.RunName(&tt.state, tt.plan); got != tt.want {
 			t.Errorf("%q is not %q", got, tt.want)
 		}
 	}

@@ -53,12 +53,12 @@ type Event struct {
 	Attributes []attribute.KeyValue
 }
 
-// open is a span that has not ended.
-type open struct {
+// openSpan is a span that has not ended.
+type openSpan struct {
 	Span
 	key      event.Key
-	around   *open
-	within   []*open // that are open, in the order in which they began
+	parent   *openSpan
+	children []*openSpan // that are open, in the order in which they began
 	last     time.Time
 	epoch    int    // of the kernel whose work it is; 0: it outlives kernels
 	done     bool   // an iteration whose work is over: only what follows from it is still to come
@@ -67,21 +67,21 @@ type open struct {
 	model    string
 }
 
-// touch lets the span and those around it reach to a time.
-func (o *open) touch(at time.Time) {
-	for ; o != nil; o = o.around {
+// extend lets the span and those around it reach to a time.
+func (o *openSpan) extend(at time.Time) {
+	for ; o != nil; o = o.parent {
 		if at.After(o.last) {
 			o.last = at
 		}
 	}
 }
 
-func (o *open) add(attributes ...attribute.KeyValue) {
+func (o *openSpan) addAttributes(attributes ...attribute.KeyValue) {
 	o.Attributes = append(o.Attributes, attributes...)
 }
 
-// told adds an event.
-func (o *open) told(name string, at time.Time, attributes ...attribute.KeyValue) {
+// addEvent adds an event.
+func (o *openSpan) addEvent(name string, at time.Time, attributes ...attribute.KeyValue) {
 	o.Events = append(o.Events, Event{Name: name, At: at, Attributes: attributes})
-	o.touch(at)
+	o.extend(at)
 }

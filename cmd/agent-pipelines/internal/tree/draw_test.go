@@ -59,7 +59,7 @@ func load(t testing.TB) recorded {
 // feed gives a model the events up to the n-th of a type, all for n = 0.
 func (r recorded) feed(m *tree.Model, until event.Type, n int) {
 	for _, u := range r {
-		m.Take(u)
+		m.Observe(u)
 		if u.Event.Type == until {
 			if n--; n == 0 {
 				return
@@ -85,10 +85,10 @@ func TestDraw(t *testing.T) {
 	}{
 		{"begun", event.SessionStart, 1, nil},
 		{"steps", event.StepStart, 2, func(m *tree.Model) {
-			m.Take(report(event.Location{Node: "1", Visit: 1, Run: 1, Step: "b", Iteration: 2}, "Edit", "editing\x1b[2J main.go", 400))
+			m.Observe(report(event.Location{Node: "1", Visit: 1, Run: 1, Step: "b", Iteration: 2}, "Edit", "editing\x1b[2J main.go", 400))
 		}},
 		{"block", event.IterationStart, 6, func(m *tree.Model) {
-			m.Take(report(event.Location{Node: "2.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}, "", "thinking of 地基 and of much else that does not fit into any line", 30))
+			m.Observe(report(event.Location{Node: "2.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}, "", "thinking of 地基 and of much else that does not fit into any line", 30))
 		}},
 		{"failing", event.TimerSet, 1, nil},
 		{"retried", event.Retry, 1, nil},
@@ -164,7 +164,7 @@ func TestDrawFits(t *testing.T) {
 	r := load(t)
 	var m tree.Model
 	for _, u := range r {
-		m.Take(u)
+		m.Observe(u)
 		for _, size := range [][2]int{{10, 3}, {20, 5}, {80, 10}, {200, 60}} {
 			for selected := -1; selected < 14; selected += 5 {
 				lines := tree.Draw(&m, tree.Look{Width: size[0], Height: size[1], Now: m.Seen(), Select: true, Selected: selected, Head: true})
@@ -252,7 +252,7 @@ func TestFold(t *testing.T) {
 	}
 	many.Nodes["1"] = node
 	e := event.New(event.Progress, nil, "", struct{}{})
-	m.Take(engine.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
+	m.Observe(engine.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
 	var text []string
 	for _, line := range tree.Draw(&m, tree.Look{Width: 80, Height: 8, Now: m.Seen()}) {
 		text = append(text, strings.TrimSpace(line.Text(false)))

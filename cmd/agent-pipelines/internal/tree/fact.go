@@ -62,7 +62,7 @@ func (m *Model) pipelineFacts(n *plan.Node, ns state.Node, now time.Time) []Fact
 		run = fmt.Sprintf("run %d/%d", ns.Runs, n.Runs)
 	}
 	return facts(
-		Fact{run, rankIteration}, Fact{"pipeline " + screen.Clean(n.Ref), rankProvider}, Fact{clock(ns, m.markOf(ns.Status), now), rankTime},
+		Fact{run, rankIteration}, Fact{"pipeline " + screen.Clean(n.Ref), rankProvider}, Fact{clock(ns, m.statusMark(ns.Status), now), rankTime},
 		Fact{visit(ns), rankAttempt}, Fact{m.usage(n.Path), rankUsage},
 	)
 }
@@ -123,7 +123,7 @@ func visit(ns state.Node) string {
 
 // usage is what a node used: "1,554 tokens, $0.0213".
 func (m *Model) usage(path string) string {
-	u := m.used[path]
+	u := m.usageOf[path]
 	for at, w := range m.work {
 		if at.path == path {
 			u = u.Plus(w.usage)
@@ -146,8 +146,8 @@ func spent(u event.Usage) string {
 	return text + screen.Dollars(*u.CostUSD)
 }
 
-// doing is what is being done at a spot.
-func (m *Model) doing(at spot, l state.Loop, mark Mark) string {
+// activity is what is being done at a spot.
+func (m *Model) activity(at position, l state.Loop, mark Mark) string {
 	if mark != Running {
 		return ""
 	}
@@ -166,11 +166,11 @@ func (m *Model) doing(at spot, l state.Loop, mark Mark) string {
 	if message == w.progress.Tool {
 		message = ""
 	}
-	return cmp.Or(screen.Joined(screen.Clean(w.progress.Tool), screen.Clean(message)), w.said)
+	return cmp.Or(screen.Joined(screen.Clean(w.progress.Tool), screen.Clean(message)), w.activity)
 }
 
 // until is " until 15:04:05" where a timer is set for a spot.
-func (m *Model) until(at spot) string {
+func (m *Model) until(at position) string {
 	var due time.Time
 	for key, t := range m.state.Timers {
 		_, of, _, ok := key.Parse()
@@ -187,8 +187,8 @@ func (m *Model) until(at spot) string {
 	return " until " + due.Local().Format("15:04:05")
 }
 
-// reasonOf is why a node failed or was skipped.
-func reasonOf(mark Mark, ns state.Node) string {
+// failureReason is why a node failed or was skipped.
+func failureReason(mark Mark, ns state.Node) string {
 	switch {
 	case mark == Failed && ns.Failure != nil:
 		return screen.Clean(ns.Failure.Message)

@@ -11,7 +11,7 @@ import (
 
 // head is the line about the session.
 func (m *Model) head(look Look) screen.Line {
-	word, style := m.Standing()
+	word, style := m.Status()
 	since := m.since(look.Now)
 	kept := []Fact{{word, rankState}, {since, rankTime}, {m.cycle.text, rankIteration}, {m.runs(), rankIteration}, {screen.Usage(m.total()), rankUsage}, {m.ceiling(), rankUsage}}
 	kept = facts(kept...)
@@ -37,8 +37,8 @@ func (m *Model) head(look Look) screen.Line {
 	return line.Cut(look.Width)
 }
 
-// Standing is how the session stands, in a word or two.
-func (m *Model) Standing() (string, screen.Style) {
+// Status is how the session stands, in a word or two.
+func (m *Model) Status() (string, screen.Style) {
 	switch s := m.state.Status; {
 	case m.Waits():
 		return "waiting for you", screen.Urgent

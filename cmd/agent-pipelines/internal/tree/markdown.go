@@ -18,7 +18,7 @@ func Markdown(m *Model, now time.Time) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	word, _ := m.Standing()
+	word, _ := m.Status()
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n| | | |\n|---|---|---|\n", escaped(m.session), escaped(word))
 	for _, r := range rows {

@@ -20,20 +20,20 @@ type Model struct {
 	plan    *plan.Plan
 	state   *state.State
 	seen    time.Time              // of the newest event
-	used    map[string]event.Usage // by the path of the node
-	work    map[spot]work
+	usageOf map[string]event.Usage // by the path of the node
+	work    map[position]work
 	cycle   cycle
 	crashed bool
 }
 
-// spot is where an agent works: a node, one of its steps, or a provider of a parallel block.
-type spot struct{ path, branch, step string }
+// position is where an agent works: a node, one of its steps, or a provider of a parallel block.
+type position struct{ path, branch, step string }
 
 // work is what is known of an agent beside the state.
 type work struct {
 	progress sdk.Progress
 	usage    *event.Usage // of the attempt under way, as far as it was reported
-	said     string       // the tool that it used last, or what it said of its work
+	activity string       // the tool that it used last, or what it said of its work
 }
 
 // cycle is the newest return over a counted edge, until its source ends another way.
@@ -42,10 +42,10 @@ type cycle struct {
 	text string // "cycle 1/3", "" for none
 }
 
-// Take takes an update in.
-func (m *Model) Take(u engine.Update) {
+// Observe takes an update in.
+func (m *Model) Observe(u engine.Update) {
 	if u.Report != nil {
-		m.report(u.Report)
+		m.addReport(u.Report)
 		return
 	}
 	if u.Event == nil || u.State == nil || u.Plan == nil {
@@ -53,14 +53,14 @@ func (m *Model) Take(u engine.Update) {
 	}
 	e := *u.Event
 	if m.work == nil || e.Type == event.SessionStart {
-		m.used, m.work, m.cycle = map[string]event.Usage{}, map[spot]work{}, cycle{}
+		m.usageOf, m.work, m.cycle = map[string]event.Usage{}, map[position]work{}, cycle{}
 	}
 	m.session, m.plan, m.state, m.seen, m.crashed = u.Session, u.Plan, u.State, e.Time, false
 	if e.Cursor == nil {
 		return
 	}
-	m.spend(e)
-	m.follow(e)
+	m.addUsage(e)
+	m.addWork(e)
 }
 
 // Crash says that nobody holds the session though its state says that it runs. The next event takes that back.
@@ -77,18 +77,18 @@ func (m *Model) Waits() bool {
 	return m.state != nil && !m.state.Status.Final() && len(m.state.UnansweredQuestions()) > 0
 }
 
-func (m *Model) report(r *engine.Report) {
+func (m *Model) addReport(r *engine.Report) {
 	if m.work == nil {
 		return
 	}
-	at := spot{r.At.Outer(), r.At.Branch, r.At.Step}
+	at := position{r.At.Outer(), r.At.Branch, r.At.Step}
 	w := m.work[at]
 	w.progress, w.usage = r.Progress, (*event.Usage)(r.Usage)
 	m.work[at] = w
 }
 
-// spend counts what an attempt, or a judge, used for its node and all that embed it.
-func (m *Model) spend(e event.Event) {
+// addUsage counts what an attempt, or a judge, used for its node and all that embed it.
+func (m *Model) addUsage(e event.Event) {
 	switch e.Type {
 	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
 	default:
@@ -104,32 +104,32 @@ func (m *Model) spend(e event.Event) {
 		return
 	}
 	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-		m.used[path] = m.used[path].Plus(d.Usage)
+		m.usageOf[path] = m.usageOf[path].Plus(d.Usage)
 	}
 }
 
-// follow takes note of what agents do.
-func (m *Model) follow(e event.Event) {
-	at := spot{e.Cursor.NodePath, e.Cursor.Provider, e.Cursor.Step}
+// addWork takes note of what agents do.
+func (m *Model) addWork(e event.Event) {
+	at := position{e.Cursor.NodePath, e.Cursor.Provider, e.Cursor.Step}
 	switch e.Type {
 	case event.IterationStart, event.Retry, event.AttemptComplete, event.Error:
 		m.work[at] = work{}
 	case event.IterationComplete:
 		d, _ := event.Decode[event.IterationCompleteData](e) // what cannot be read is not shown
-		m.work[at] = work{said: screen.Clean(d.Summary)}
+		m.work[at] = work{activity: screen.Clean(d.Summary)}
 	case event.ToolCall:
 		d, err := event.Decode[event.ToolCallData](e)
 		if w := m.work[at]; err == nil {
-			w.said = screen.Joined(screen.Clean(d.Tool), screen.Clean(cmp.Or(d.Command, strings.Join(d.Paths, ", "))))
+			w.activity = screen.Joined(screen.Clean(d.Tool), screen.Clean(cmp.Or(d.Command, strings.Join(d.Paths, ", "))))
 			m.work[at] = w
 		}
 	case event.NodeComplete:
-		m.leave(e)
+		m.endVisit(e)
 	}
 }
 
-// leave takes note of the end of a node.
-func (m *Model) leave(e event.Event) {
+// endVisit takes note of the end of a node.
+func (m *Model) endVisit(e event.Event) {
 	for at := range m.work {
 		if at.path == e.Cursor.NodePath {
 			delete(m.work, at)

@@ -56,30 +56,30 @@ func (m *Model) Rows(now time.Time) []Row {
 	if m.plan == nil {
 		return nil
 	}
-	asks := m.asks()
+	asks := m.questions()
 	var rows []Row
 	for n := range m.plan.All() {
 		ns, entered := m.state.Nodes[n.Path]
-		at := spot{path: n.Path}
+		at := position{path: n.Path}
 		r := Row{Depth: strings.Count(n.Path, "."), Path: n.Path, Name: screen.Clean(n.ID), Asks: asks[at]}
 		r.Mark = m.mark(n, ns, entered, len(r.Asks) > 0)
 		switch n.Kind {
 		case plan.KindParallel:
-			r.Facts, r.Doing = m.blockFacts(n, ns), reasonOf(r.Mark, ns)
+			r.Facts, r.Doing = m.blockFacts(n, ns), failureReason(r.Mark, ns)
 			rows = append(append(rows, r), m.branches(n, ns, asks, now)...)
 		case plan.KindPipeline:
-			r.Facts, r.Doing = m.pipelineFacts(n, ns, now), reasonOf(r.Mark, ns)
+			r.Facts, r.Doing = m.pipelineFacts(n, ns, now), failureReason(r.Mark, ns)
 			rows = append(rows, r)
 		default:
-			r.Facts, r.Doing = m.stageFacts(n, ns, r.Mark, now), m.doing(at, ns.Loop, r.Mark)
-			if reason := reasonOf(r.Mark, ns); reason != "" {
+			r.Facts, r.Doing = m.stageFacts(n, ns, r.Mark, now), m.activity(at, ns.Loop, r.Mark)
+			if reason := failureReason(r.Mark, ns); reason != "" {
 				r.Doing = reason
 			}
 			rows = append(append(rows, r), m.steps(n, ns, asks, now)...)
 		}
 		delete(asks, at)
 	}
-	rows = append(m.rest(asks), rows...)
+	rows = append(m.sessionRow(asks), rows...)
 	for i := range rows {
 		if rows[i].Mark == Waiting {
 			rows[i].Facts = append([]Fact{{"waiting for you", rankState}}, rows[i].Facts...)
@@ -88,8 +88,8 @@ func (m *Model) Rows(now time.Time) []Row {
 	return rows
 }
 
-// rest is a row for questions that are about none of the rows.
-func (m *Model) rest(asks map[spot][]Ask) []Row {
+// sessionRow is a row for questions that are about none of the rows.
+func (m *Model) sessionRow(asks map[position][]Ask) []Row {
 	var all []Ask
 	for _, of := range asks {
 		all = append(all, of...)
@@ -111,10 +111,10 @@ func (m *Model) mark(n *plan.Node, ns state.Node, entered, asks bool) Mark {
 	case !entered:
 		return Pending
 	}
-	return m.markOf(ns.Status)
+	return m.statusMark(ns.Status)
 }
 
-func (m *Model) markOf(s state.NodeStatus) Mark {
+func (m *Model) statusMark(s state.NodeStatus) Mark {
 	switch s {
 	case state.NodeComplete:
 		return Done
@@ -123,14 +123,14 @@ func (m *Model) markOf(s state.NodeStatus) Mark {
 	case state.NodeSkipped:
 		return Skipped
 	case state.NodeRunning:
-		return m.underWay()
+		return m.runningMark()
 	default:
 		return Pending
 	}
 }
 
-// underWay is the condition of what has begun and not ended.
-func (m *Model) underWay() Mark {
+// runningMark is the condition of what has begun and not ended.
+func (m *Model) runningMark() Mark {
 	switch {
 	case m.state.Status == state.Failed:
 		return Failed
@@ -141,17 +141,17 @@ func (m *Model) underWay() Mark {
 	}
 }
 
-// asks are the questions that a person has not answered, by what they are about.
-func (m *Model) asks() map[spot][]Ask {
-	all := map[spot][]Ask{}
+// questions are the questions that a person has not answered, by what they are about.
+func (m *Model) questions() map[position][]Ask {
+	all := map[position][]Ask{}
 	if m.state.Status.Final() {
 		return all
 	}
 	for _, id := range m.state.UnansweredQuestions() {
 		q := m.state.Questions[id]
-		at := spot{path: q.Node}
+		at := position{path: q.Node}
 		if _, place, _, ok := q.Key.Parse(); ok {
-			at = spot{place.Outer(), place.Branch, ""}
+			at = position{place.Outer(), place.Branch, ""}
 			if n := m.plan.Find(at.path); place.Step != "" && n != nil && sideBySide(n) {
 				at.step = place.Step
 			}

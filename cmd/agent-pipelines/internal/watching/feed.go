@@ -26,14 +26,14 @@ type Engine interface {
 	Answer(ctx context.Context, o engine.AnswerOptions) error
 }
 
-// maxStory is how many lines are kept of what is told of a spot.
-const maxStory = 500
+// maxLines is how many lines are kept of what is told of a spot.
+const maxLines = 500
 
-// lookEvery is how often it is looked whether somebody works again on a session that nobody holds.
-const lookEvery = time.Second
+// pollEvery is how often it is looked whether somebody works again on a session that nobody holds.
+const pollEvery = time.Second
 
-// spot is what a story is about: the session, a node, or one of its providers or steps.
-type spot struct{ path, branch, step string }
+// position is what a story is about: the session, a node, or one of its providers or steps.
+type position struct{ path, branch, step string }
 
 // feed follows a session and keeps what is to be shown. It is safe for concurrent use.
 type feed struct {
@@ -42,24 +42,24 @@ type feed struct {
 	first   chan struct{} // closed with the first event, or when there is none
 	began   sync.Once
 
-	mu       sync.Mutex // guards:
-	model    tree.Model
-	narrator screen.Narrator
-	story    map[spot][]string
-	output   map[spot]string // path of the newest one, in the session's directory
-	last     int64           // number of the last event
-	status   *engine.Status  // when nobody held the session; nil while somebody does
-	dir      string          // of the session, absolute; "" before the first event
-	call     screen.Caller
-	calls    string // what is to be written to the terminal
-	live     time.Time
-	err      error
+	mu        sync.Mutex // guards:
+	model     tree.Model
+	narrator  screen.Renderer
+	lines     map[position][]string
+	output    map[position]string // path of the newest one, in the session's directory
+	last      int64               // number of the last event
+	status    *engine.Status      // when nobody held the session; nil while somebody does
+	dir       string              // of the session, absolute; "" before the first event
+	notifier  screen.Notifier
+	sequences string // what is to be written to the terminal
+	started   time.Time
+	err       error
 }
 
 func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
 	return &feed{
-		engine: eng, session: session, first: make(chan struct{}), narrator: screen.Narrator{Verbose: true},
-		story: map[spot][]string{}, output: map[spot]string{}, call: screen.Caller{Attention: how}, live: now,
+		engine: eng, session: session, first: make(chan struct{}), narrator: screen.Renderer{Verbose: true},
+		lines: map[position][]string{}, output: map[position]string{}, notifier: screen.Notifier{Attention: how}, started: now,
 	}
 }
 
@@ -75,14 +75,14 @@ func (f *feed) run(ctx context.Context) {
 
 func (f *feed) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := f.engine.Follow(ctx, f.session, -1, f.take); err != nil {
+		if err := f.engine.Follow(ctx, f.session, -1, f.observe); err != nil {
 			return err
 		}
 		s, err := f.engine.Status(f.session)
 		if err != nil {
 			return err
 		}
-		f.settle(s)
+		f.setStatus(s)
 		f.began.Do(func() { close(f.first) })
 		if !s.Held {
 			f.await(ctx, filepath.Join(s.Dir, "events.jsonl"))
@@ -94,7 +94,7 @@ func (f *feed) follow(ctx context.Context) error {
 // await returns when the journal has changed, or ctx ends.
 func (f *feed) await(ctx context.Context, journal string) {
 	before := size(journal)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for size(journal) == before {
 		select {
@@ -114,8 +114,8 @@ func size(name string) int64 {
 	return info.Size()
 }
 
-// settle takes note of how a session stands that nobody holds.
-func (f *feed) settle(s *engine.Status) {
+// setStatus takes note of how a session stands that nobody holds.
+func (f *feed) setStatus(s *engine.Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dir = s.Dir
@@ -128,67 +128,67 @@ func (f *feed) settle(s *engine.Status) {
 	}
 }
 
-// take takes an update in. Those that it had already are passed over.
-func (f *feed) take(u engine.Update) error {
+// observe takes an update in. Those that it had already are passed over.
+func (f *feed) observe(u engine.Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if u.Event.Seq <= f.last {
 		return nil
 	}
 	f.last, f.status, f.dir = u.Event.Seq, nil, u.Dir
-	f.model.Take(u)
-	f.tell(u)
-	if u.Event.Time.After(f.live) {
-		f.calls += f.call.Hear(u)
+	f.model.Observe(u)
+	f.addLines(u)
+	if u.Event.Time.After(f.started) {
+		f.sequences += f.notifier.Observe(u)
 	}
 	f.began.Do(func() { close(f.first) })
 	return nil
 }
 
-// tell keeps the lines about an event: for its node and those that embed it, and for the provider or step that it is of.
-func (f *feed) tell(u engine.Update) {
+// addLines keeps the lines about an event: for its node and those that embed it, and for the provider or step that it is of.
+func (f *feed) addLines(u engine.Update) {
 	e := *u.Event
-	at := []spot{{}}
+	at := []position{{}}
 	if c := e.Cursor; c != nil {
 		at = at[:0]
 		if c.Provider != "" || c.Step != "" {
-			at = append(at, spot{c.NodePath, c.Provider, c.Step})
+			at = append(at, position{c.NodePath, c.Provider, c.Step})
 		}
 		for path := c.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-			at = append(at, spot{path: path})
+			at = append(at, position{path: path})
 		}
 	}
 	clock := e.Time.Local().Format("15:04:05 ")
 	for _, line := range f.narrator.Lines(u) {
-		if !worth(line) {
+		if !isShown(line) {
 			continue
 		}
 		for _, s := range at {
-			f.keep(s, clock+strings.TrimLeft(line, " "))
+			f.addLine(s, clock+strings.TrimLeft(line, " "))
 		}
 	}
 	if e.Type == event.IterationComplete || e.Type == event.AttemptComplete {
-		f.made(e, at)
+		f.setOutput(e, at)
 	}
 }
 
-// worth reports whether a line says something here: frames and details that only somebody wants who looks for a fault do
+// isShown reports whether a line says something here: frames and details that only somebody wants who looks for a fault do
 // not.
-func worth(line string) bool {
+func isShown(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && !strings.ContainsAny(line[:min(len(line), 3)], "┌│└╔║╚╠") && !strings.HasPrefix(line, "·")
 }
 
-// keep adds a line to a story, of which the beginning is dropped when it grows long.
-func (f *feed) keep(at spot, line string) {
-	f.story[at] = append(f.story[at], line)
-	if all := f.story[at]; len(all) > 2*maxStory {
-		f.story[at] = slices.Clone(all[len(all)-maxStory:])
+// addLine adds a line to a story, of which the beginning is dropped when it grows long.
+func (f *feed) addLine(at position, line string) {
+	f.lines[at] = append(f.lines[at], line)
+	if all := f.lines[at]; len(all) > 2*maxLines {
+		f.lines[at] = slices.Clone(all[len(all)-maxLines:])
 	}
 }
 
-// made takes note of the output of an iteration.
-func (f *feed) made(e event.Event, at []spot) {
+// setOutput takes note of the output of an iteration.
+func (f *feed) setOutput(e event.Event, at []position) {
 	d, err := event.Decode[struct {
 		Output *event.Ref `json:"output"`
 	}](e)
@@ -207,28 +207,28 @@ func (f *feed) failed() error {
 	return f.err
 }
 
-// took are control sequences for the terminal that nobody has written yet.
-func (f *feed) took() string {
+// takeSequences are control sequences for the terminal that nobody has written yet.
+func (f *feed) takeSequences() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	calls := f.calls
-	f.calls = ""
+	calls := f.sequences
+	f.sequences = ""
 	return calls
 }
 
-// quiet takes back what the terminal's title says.
-func (f *feed) quiet(to io.Writer) {
+// resetTitle takes back what the terminal's title says.
+func (f *feed) resetTitle(to io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	io.WriteString(to, f.call.Quiet()) //nolint:errcheck // a terminal that is gone is nobody's loss
+	io.WriteString(to, f.notifier.ResetTitle()) //nolint:errcheck // a terminal that is gone is nobody's loss
 }
 
 // maxOutput is how much of the end of an output is shown, in bytes.
 const maxOutput = 64 << 10
 
-// outputOf is the absolute path of the newest output of a row, "" if there is none.
-func (f *feed) outputOf(r tree.Row) string {
-	path := f.output[spot{r.Path, r.Branch, r.Step}]
+// outputFile is the absolute path of the newest output of a row, "" if there is none.
+func (f *feed) outputFile(r tree.Row) string {
+	path := f.output[position{r.Path, r.Branch, r.Step}]
 	if path == "" || f.dir == "" {
 		return ""
 	}

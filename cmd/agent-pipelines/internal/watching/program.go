@@ -37,8 +37,8 @@ type program struct {
 	width  int
 	height int
 
-	at     spot // selected
-	chosen bool // by the person; else what is most urgent is
+	at     position // selected
+	chosen bool     // by the person; else what is most urgent is
 	up     int
 	help   bool
 	note   string
@@ -94,7 +94,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if p.feed.failed() != nil {
 			return p, tea.Quit
 		}
-		if calls := p.feed.took(); calls != "" {
+		if calls := p.feed.takeSequences(); calls != "" {
 			return p.read(), tea.Batch(next(), tea.Raw(calls))
 		}
 		return p.read(), next()
@@ -289,7 +289,7 @@ func (p program) reject() program {
 // index is the position of the selected row, -1 if there is none.
 func (p program) index(rows []tree.Row) int {
 	if p.chosen {
-		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return spot{r.Path, r.Branch, r.Step} == p.at }); i >= 0 {
+		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return position{r.Path, r.Branch, r.Step} == p.at }); i >= 0 {
 			return i
 		}
 	}
@@ -305,6 +305,6 @@ func (p program) move(by int) program {
 		return p
 	}
 	r := rows[min(max(p.index(rows)+by, 0), len(rows)-1)]
-	p.at, p.chosen, p.up = spot{r.Path, r.Branch, r.Step}, true, 0
+	p.at, p.chosen, p.up = position{r.Path, r.Branch, r.Step}, true, 0
 	return p
 }

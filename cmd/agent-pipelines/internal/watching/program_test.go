@@ -75,7 +75,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	f := newFeed(r, "demo", screen.Attention{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	enough := errors.New("enough")
 	err = eng.Follow(t.Context(), "demo", -1, func(u engine.Update) error {
-		if err := f.take(u); err != nil {
+		if err := f.observe(u); err != nil {
 			return err
 		}
 		if u.Event.Type == until {
@@ -94,7 +94,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	}
 	f.dir = s.Dir
 	if until == "" {
-		f.settle(s)
+		f.setStatus(s)
 	}
 	now := f.model.Seen().Add(5 * time.Second)
 	p := program{Options: Options{Engine: r, Session: "demo", By: "ann"}, ctx: t.Context(), feed: f, now: now, width: 80, height: 24, away: &atomic.Bool{}}
@@ -129,7 +129,7 @@ var localTime = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d `)
 
 func render(p program) string {
 	var b strings.Builder
-	for _, line := range screenful(p.view()) {
+	for _, line := range drawView(p.view()) {
 		fmt.Fprintln(&b, strings.TrimRight(line.Text(false), " "))
 	}
 	return localTime.ReplaceAllString(b.String(), "hh:mm:ss ")
@@ -242,14 +242,14 @@ func TestRejectForGood(t *testing.T) {
 // What is told is bounded, and what came already is not told twice.
 func TestFeed(t *testing.T) {
 	p, r := watched(t, "", 0)
-	before := len(p.feed.story[spot{path: "4"}])
-	if err := r.Follow(t.Context(), "demo", -1, p.feed.take); err != nil || len(p.feed.story[spot{path: "4"}]) != before || before == 0 {
-		t.Errorf("%d lines, then %d; %v", before, len(p.feed.story[spot{path: "4"}]), err)
+	before := len(p.feed.lines[position{path: "4"}])
+	if err := r.Follow(t.Context(), "demo", -1, p.feed.observe); err != nil || len(p.feed.lines[position{path: "4"}]) != before || before == 0 {
+		t.Errorf("%d lines, then %d; %v", before, len(p.feed.lines[position{path: "4"}]), err)
 	}
-	for range 5 * maxStory {
-		p.feed.keep(spot{}, "x")
+	for range 5 * maxLines {
+		p.feed.addLine(position{}, "x")
 	}
-	if n := len(p.feed.story[spot{}]); n > 2*maxStory {
+	if n := len(p.feed.lines[position{}]); n > 2*maxLines {
 		t.Errorf("%d lines are kept", n)
 	}
 	if hint := p.feed.hint(); !strings.Contains(hint, "agent-pipelines resume demo") {
@@ -300,7 +300,7 @@ func FuzzKeys(f *testing.F) {
 				p = model.(program)
 			}
 		}
-		lines := screenful(p.view())
+		lines := drawView(p.view())
 		if width > 0 && len(lines) != int(height) {
 			t.Fatalf("%d lines of %d", len(lines), height)
 		}

@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options) error {
 	now, away := time.Now(), &atomic.Bool{}
 	f := newFeed(o.Engine, o.Session, o.Attention, now)
 	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away}, options(ctx, o)...)}
-	beside.Go(func() { heed(ctx, cancel, away) })
+	beside.Go(func() { watchSignals(ctx, cancel, away) })
 	beside.Go(func() {
 		defer t.restore()
 		f.run(ctx)
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 		return err // before anything is drawn
 	}
 	end, err := t.run()
-	f.quiet(o.Out)
+	f.resetTitle(o.Out)
 	last, ok := end.(program)
 	switch {
 	case ctx.Err() != nil:
@@ -71,8 +71,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// heed ends the watching by a signal. While another program has the terminal, Ctrl-C is for that.
-func heed(ctx context.Context, cancel context.CancelCauseFunc, away *atomic.Bool) {
+// watchSignals ends the watching by a signal. While another program has the terminal, Ctrl-C is for that.
+func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, away *atomic.Bool) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)

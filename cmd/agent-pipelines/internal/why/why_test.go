@@ -19,7 +19,7 @@ import (
 // journal makes events, one a second.
 type journal struct {
 	timeline *timeline.Timeline
-	chain    *why.Chain
+	chain    *why.Causes
 	now      time.Time
 	epoch    int
 }
@@ -30,7 +30,7 @@ func begin(names map[string]string) *journal {
 		p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: id})
 	}
 	line := timeline.New(p)
-	j := &journal{timeline: line, chain: why.New(line), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
+	j := &journal{timeline: line, chain: why.NewCauses(line), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
 	j.add(event.SessionStart, event.Location{}, event.SessionStartData{Mode: "pipeline", Pipeline: "ship"})
 	j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: 7})
 	return j
@@ -54,9 +54,9 @@ func (j *journal) add(t event.Type, at event.Location, data any) {
 // texts are the links, the newest first.
 func (j *journal) texts() []string {
 	var texts []string
-	links, _ := j.chain.Links()
+	links, _ := j.chain.List()
 	for _, l := range links {
-		texts = append(texts, string(l.What)+": "+l.Text)
+		texts = append(texts, string(l.Kind)+": "+l.Text)
 	}
 	return texts
 }
@@ -159,11 +159,11 @@ func TestBounded(t *testing.T) {
 		j.add(event.NodeStart, event.Location{Node: "0", Visit: i + 1}, event.NodeStartData{Name: "a"})
 		j.add(event.NodeComplete, event.Location{Node: "0", Visit: i + 1}, event.NodeCompleteData{Outcome: "fail", To: "0", Edge: "a:fail->a", Cycle: i + 1, Limit: visits, Reason: "red"})
 	}
-	links, left := j.chain.Links()
+	links, left := j.chain.List()
 	if len(links) > 2001 || len(links)+left != visits+2 {
 		t.Errorf("%d links and %d left out of %d", len(links), left, visits+2)
 	}
-	if last := links[len(links)-1]; last.What != why.Began {
+	if last := links[len(links)-1]; last.Kind != why.Began {
 		t.Errorf("the oldest is %+v", last)
 	}
 	if !strings.Contains(links[0].Text, "return 5000 of 5000") {
@@ -193,7 +193,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.status.Session = "s"
-			a := why.Of(&tt.status, begin(nil).chain)
+			a := why.Explain(&tt.status, begin(nil).chain)
 			if a.Text != tt.text {
 				t.Errorf("got %q, want %q", a.Text, tt.text)
 			}

@@ -59,9 +59,9 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 
 func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 	agents := redact.New(os.Environ()).ForAgent()
-	var sides [2]*compare.Side
+	var sides [2]*compare.Snapshot
 	for i, session := range []string{v.First, v.Second} {
-		s := &compare.Side{
+		s := &compare.Snapshot{
 			Clean:    agents.Text,
 			Artifact: func(i engine.ArtifactInfo) (*engine.ArtifactContent, error) { return e.ReadArtifact(session, i) },
 		}
@@ -77,7 +77,7 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 		}
 		sides[i] = s
 	}
-	c := compare.Of(sides[0], sides[1])
+	c := compare.Diff(sides[0], sides[1])
 	if !v.Exact {
 		return &c, nil
 	}
@@ -97,7 +97,7 @@ func readWithin(dir, path string, most int64) (text string, whole bool, err erro
 }
 
 // compareFiles compares all events and files of two sessions.
-func compareFiles(root string, sides [2]*compare.Side, clean func(string) string) ([]compare.Exact, error) {
+func compareFiles(root string, sides [2]*compare.Snapshot, clean func(string) string) ([]compare.Exact, error) {
 	var outcomes [2]crashtest.Outcome
 	var errs [2]error
 	for i, s := range sides {

@@ -29,7 +29,7 @@ func writeDiff(to io.Writer, c *compare.Comparison) error {
 	}
 	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
 	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
-	if p := c.Parted; p != nil {
+	if p := c.Divergence; p != nil {
 		fmt.Fprintf(to, "\nTheir ways parted at visit %d:\n", p.Visit)
 		writeValues(to, p.Values, c)
 	}

@@ -95,10 +95,10 @@ func (v *Report) write(text []byte) (file string, err error) {
 // sessionReport returns the page of a session. It reads the journal once.
 func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
-	var chain *why.Chain
+	var chain *why.Causes
 	var collector *report.Collector
 	s, err := e.Inspect(session, func(t *timeline.Timeline) func(timeline.Entry) {
-		chain, collector = why.New(t), report.NewCollector(t, secrets.Text)
+		chain, collector = why.NewCauses(t), report.NewCollector(t, secrets.Text)
 		return func(e timeline.Entry) {
 			chain.Observe(e)
 			collector.Observe(e)
@@ -108,7 +108,7 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 		return nil, err
 	}
 	facts := report.Facts{
-		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+		Status: s.Status, Why: why.Explain(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
 	}
 	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.ForAgent().Text)
 	if root, err := os.OpenRoot(s.Status.Dir); err == nil {

@@ -44,7 +44,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		err := watching.Run(ctx, watching.Options{
 			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
-			Attention: screen.AttentionOf(a.Getenv),
+			Attention: screen.AttentionFromEnvironment(a.Getenv),
 		})
 		var end *watching.Signal
 		if err != nil && !errors.As(err, &end) {

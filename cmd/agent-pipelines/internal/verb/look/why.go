@@ -56,20 +56,20 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 }
 
 // ExplainSession returns the explanation of a session's status. It reads the journal once.
-func ExplainSession(e *engine.Engine, session string) (why.Answer, error) {
-	var chain *why.Chain
+func ExplainSession(e *engine.Engine, session string) (why.Explanation, error) {
+	var chain *why.Causes
 	s, err := e.Inspect(session, func(t *timeline.Timeline) func(timeline.Entry) {
-		chain = why.New(t)
+		chain = why.NewCauses(t)
 		return chain.Observe
 	})
 	if err != nil {
-		return why.Answer{}, err
+		return why.Explanation{}, err
 	}
-	return why.Of(s.Status, chain), nil
+	return why.Explain(s.Status, chain), nil
 }
 
 // writeWhy writes an explanation as text; now is the current time.
-func writeWhy(to io.Writer, a why.Answer, now time.Time) {
+func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
 	since := ""
 	if a.Since != nil && !a.Since.IsZero() {
 		since = fmt.Sprintf(" [since %s, %s ago]", a.Since.Local().Format(time.DateTime), screen.Age(now.Sub(*a.Since)))
@@ -104,7 +104,7 @@ func writeWhy(to io.Writer, a why.Answer, now time.Time) {
 const linkIndent = len("  2006-01-02 15:04:05  ")
 
 // writeLink writes a cause with its time; for a repeated cause, the last time.
-func writeLink(to io.Writer, l why.Link) {
+func writeLink(to io.Writer, l why.Cause) {
 	at := l.At
 	if l.Until != nil {
 		at = *l.Until

@@ -36,7 +36,7 @@ type runFunc func(ctx context.Context, e *engine.Engine, wait bool, observe func
 //
 // The output during the run never waits for a reader; the result does, after everything else has ended.
 func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...string) error {
-	out := screen.NewRelay(a.Stderr)
+	out := screen.NewBoundedWriter(a.Stderr)
 	defer out.Close()
 	v := newView(a, out)
 	defer v.Close()
@@ -99,13 +99,13 @@ func resumeCommand(r *engine.Result) string {
 
 // flushingWriter is a relay that flushes each write, for at most the limit.
 type flushingWriter struct {
-	*screen.Relay
+	*screen.BoundedWriter
 	limit time.Duration
 }
 
 // Write implements [io.Writer].
 func (f flushingWriter) Write(b []byte) (int, error) {
-	n, err := f.Relay.Write(b)
+	n, err := f.BoundedWriter.Write(b)
 	f.Flush(f.limit)
 	return n, err
 }
@@ -170,7 +170,7 @@ func newView(a *cli.App, out io.Writer) view {
 		return screen.NewPlain(out, a.Verbose)
 	}
 	return screen.NewLive(out, screen.LiveOptions{
-		Below: &tree.Model{}, Color: a.Colored(), Verbose: a.Verbose, Attention: screen.AttentionOf(a.Getenv),
+		Below: &tree.Model{}, Color: a.Colored(), Verbose: a.Verbose, Attention: screen.AttentionFromEnvironment(a.Getenv),
 		Size: func() (width, height int) {
 			width, height, err := term.GetSize(fd)
 			if err != nil {

@@ -26,7 +26,7 @@ import (
 type prompter struct {
 	app    *cli.App
 	engine *engine.Engine
-	out    *screen.Relay
+	out    *screen.BoundedWriter
 	view   view
 	watch  *cli.SignalWatcher
 	keys   *keyboard.Reader
@@ -53,7 +53,7 @@ var (
 )
 
 // newPrompter starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
-func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.Relay, v view, w *cli.SignalWatcher, wait bool) *prompter {
+func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.BoundedWriter, v view, w *cli.SignalWatcher, wait bool) *prompter {
 	in := userKeyboard(a)
 	if in == nil || a.Quiet || a.Unattended && !wait {
 		return nil

@@ -30,7 +30,7 @@ func newStepSummary(a *cli.App) *stepSummary {
 // observe adds an update to the summary.
 func (s *stepSummary) observe(u engine.Update) {
 	if s != nil {
-		s.model.Take(u)
+		s.model.Observe(u)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// around is the span around that of a key, which is opened where it is not open.
-func (b *Builder) around(key event.Key, at time.Time) *open {
+// iterationSpan is the span around that of a key, which is opened where it is not open.
+func (b *SpanBuilder) iterationSpan(key event.Key, at time.Time) *openSpan {
 	_, place, _, ok := key.Parse()
 	outer := key.Parent()
 	switch {
@@ -24,7 +24,7 @@ func (b *Builder) around(key event.Key, at time.Time) *open {
 }
 
 // nearest is the innermost open span around that of a key; it opens none.
-func (b *Builder) nearest(key event.Key) *open {
+func (b *SpanBuilder) nearest(key event.Key) *openSpan {
 	for outer := key; outer != ""; outer = outer.Parent() {
 		if o := b.spans[outer]; o != nil {
 			return o
@@ -34,14 +34,14 @@ func (b *Builder) nearest(key event.Key) *open {
 }
 
 // node is the span of a visit of a node.
-func (b *Builder) node(place event.Location, at time.Time) *open {
+func (b *SpanBuilder) node(place event.Location, at time.Time) *openSpan {
 	place = event.Location{Node: place.Outer(), Visit: place.Visit, Run: place.Run}
 	key := place.Key(event.KeyNode, 1)
 	if o := b.spans[key]; o != nil {
 		return o
 	}
 	if was := b.paths[place.Node]; was != nil && b.spans[was.key] == was { // entered anew
-		was.add(keyOutcome.String("restarted"))
+		was.addAttributes(keyOutcome.String("restarted"))
 		b.end(was, at, "", interrupted)
 	}
 	id, kind := place.Node, ""
@@ -49,13 +49,13 @@ func (b *Builder) node(place event.Location, at time.Time) *open {
 		id, kind = n.ID, string(n.Kind)
 	}
 	o := b.start(key, b.embedder(place.Node), "node "+id, at, keyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run))
-	o.add(text(keyKind, kind)...)
+	o.addAttributes(textAttribute(keyKind, kind)...)
 	b.paths[place.Node] = o
 	return o
 }
 
 // embedder is the span of the node that embeds the one at a path, or else that of the run.
-func (b *Builder) embedder(path string) *open {
+func (b *SpanBuilder) embedder(path string) *openSpan {
 	for {
 		i := strings.LastIndexByte(path, '.')
 		if i < 0 {
@@ -69,7 +69,7 @@ func (b *Builder) embedder(path string) *open {
 }
 
 // part is the span of what has iterations of its own: a provider of a parallel block, a step, or else a node.
-func (b *Builder) part(place event.Location, at time.Time) *open {
+func (b *SpanBuilder) part(place event.Location, at time.Time) *openSpan {
 	node := b.node(place, at)
 	place.Iteration = 0
 	if place.Branch != "" {
@@ -86,13 +86,13 @@ func (b *Builder) part(place event.Location, at time.Time) *open {
 }
 
 // iteration is the span of an iteration. The one before it has no more to come.
-func (b *Builder) iteration(place event.Location, at time.Time) *open {
+func (b *SpanBuilder) iteration(place event.Location, at time.Time) *openSpan {
 	key := place.Key(event.KeyIteration, 1)
 	if o := b.spans[key]; o != nil {
 		return o
 	}
 	part := b.part(place, at)
-	for _, in := range append([]*open(nil), part.within...) {
+	for _, in := range append([]*openSpan(nil), part.children...) {
 		if in.key.Kind() == event.KeyIteration && in.done {
 			b.end(in, in.last, "", interrupted)
 		}
@@ -100,15 +100,15 @@ func (b *Builder) iteration(place event.Location, at time.Time) *open {
 	o := b.start(key, part, "iteration", at, keyIteration.Int(place.Iteration))
 	if n := b.plan.Find(place.Node); n != nil {
 		o.node = n.ID
-		o.add(keyNode.String(n.ID), keyPath.String(place.Node))
+		o.addAttributes(keyNode.String(n.ID), keyPath.String(place.Node))
 	}
-	o.add(text(keyBranch, place.Branch)...)
-	o.add(text(keyStep, place.Step)...)
+	o.addAttributes(textAttribute(keyBranch, place.Branch)...)
+	o.addAttributes(textAttribute(keyStep, place.Step)...)
 	return o
 }
 
-// entered is the place of a node whose visit an event of no key is about.
-func (b *Builder) entered(e event.Event) (event.Location, bool) {
+// visitLocation is the place of a node whose visit an event of no key is about.
+func (b *SpanBuilder) visitLocation(e event.Event) (event.Location, bool) {
 	if e.Cursor == nil || b.state == nil {
 		return event.Location{}, false
 	}
@@ -121,7 +121,7 @@ func (b *Builder) entered(e event.Event) (event.Location, bool) {
 
 // attempting says whether an attempt is under way at a place by the state: an iteration that is checked before it, or
 // that passes over the steps of its node, begins without one.
-func (b *Builder) attempting(at event.Location) bool {
+func (b *SpanBuilder) attempting(at event.Location) bool {
 	n := b.state.Nodes[at.Outer()]
 	loop := n.Loop
 	switch {

@@ -10,20 +10,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// words say in a sentence whether two sessions did the same.
-func (c *Comparison) words() string {
+// sentence say in a sentence whether two sessions did the same.
+func (c *Comparison) sentence() string {
 	if c.Same {
-		return "did the same" + c.so() + ": " + c.both()
+		return "did the same" + c.conclusion() + ": " + c.both()
 	}
-	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != ofPlan && kind != ofInputs })
+	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != kindPlan && kind != kindInputs })
 	if !made {
-		return "came to the same" + c.so() + ", though " + strings.Join(c.given(), ", and ") + ": " + c.both()
+		return "came to the same" + c.conclusion() + ", though " + strings.Join(c.describeInputs(), ", and ") + ": " + c.both()
 	}
 	var parts []string
 	if c.end(0) != c.end(1) {
-		parts = append(parts, c.ends())
+		parts = append(parts, c.describeEnds())
 	}
-	parts = append(parts, c.given()...)
+	parts = append(parts, c.describeInputs()...)
 	if names := c.differing(); len(names) > 0 {
 		verb := " came to something else"
 		if len(names) > 3 {
@@ -31,18 +31,18 @@ func (c *Comparison) words() string {
 		} else {
 			parts = append(parts, strings.Join(names, ", ")+verb)
 		}
-	} else if c.Parted != nil {
+	} else if c.Divergence != nil {
 		parts = append(parts, "they went different ways")
 	}
-	parts = append(parts, c.said()...)
+	parts = append(parts, c.describeDifferences()...)
 	if n := len(c.Exact); n > 0 {
 		parts = append(parts, screen.Plural(n, "exact difference"))
 	}
-	return "did not do the same" + c.so() + ": " + strings.Join(parts, "; ")
+	return "did not do the same" + c.conclusion() + ": " + strings.Join(parts, "; ")
 }
 
-// so says that one of them is not done.
-func (c *Comparison) so() string {
+// conclusion says that one of them is not done.
+func (c *Comparison) conclusion() string {
 	if c.Sessions[0].Running || c.Sessions[1].Running {
 		return " so far"
 	}
@@ -59,23 +59,23 @@ func (c *Comparison) both() string {
 }
 
 func both(s *Session) string {
-	text := ended(s)
+	text := describeEnd(s)
 	if of, is := strings.CutPrefix(text, "is "); is {
 		return "both are " + of
 	}
 	return "both " + text
 }
 
-// ends is how each of them ended.
-func (c *Comparison) ends() string {
+// describeEnds is how each of them ended.
+func (c *Comparison) describeEnds() string {
 	a, b := &c.Sessions[0], &c.Sessions[1]
 	if status(a) == status(b) && a.Stage == b.Stage && a.Status != "" {
 		return both(a) + ", for different reasons"
 	}
-	return fmt.Sprintf("'%s' %s and '%s' %s", a.Session, ended(a), b.Session, ended(b))
+	return fmt.Sprintf("'%s' %s and '%s' %s", a.Session, describeEnd(a), b.Session, describeEnd(b))
 }
 
-func ended(s *Session) string {
+func describeEnd(s *Session) string {
 	text := "is " + status(s)
 	switch s.Status {
 	case "":
@@ -97,8 +97,8 @@ func status(s *Session) string {
 	return cmp.Or(string(s.Status), "never began")
 }
 
-// given says how what the sessions had to do differs.
-func (c *Comparison) given() []string {
+// describeInputs says how what the sessions had to do differs.
+func (c *Comparison) describeInputs() []string {
 	var parts []string
 	if a, b := c.Sessions[0].Pipeline, c.Sessions[1].Pipeline; a != b && a != "" && b != "" {
 		parts = append(parts, fmt.Sprintf("they ran different pipelines (%s and %s)", a, b))
@@ -111,8 +111,8 @@ func (c *Comparison) given() []string {
 	return parts
 }
 
-// said counts the texts that differ.
-func (c *Comparison) said() []string {
+// describeDifferences counts the texts that differ.
+func (c *Comparison) describeDifferences() []string {
 	outputs, artifacts := 0, 0
 	for i := range c.Texts {
 		if t := &c.Texts[i]; t.What == "output" {

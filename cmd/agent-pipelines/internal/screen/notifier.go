@@ -27,8 +27,8 @@ type Attention struct {
 	Desktop int
 }
 
-// AttentionOf reads the environment: AGENT_PIPELINES_BELL=0 turns all of it off.
-func AttentionOf(getenv func(string) string) Attention {
+// AttentionFromEnvironment reads the environment: AGENT_PIPELINES_BELL=0 turns all of it off.
+func AttentionFromEnvironment(getenv func(string) string) Attention {
 	a := Attention{Off: getenv("AGENT_PIPELINES_BELL") == "0"}
 	switch {
 	case getenv("TMUX") != "" || getenv("STY") != "": // which pass on a bell, and no notification
@@ -52,16 +52,16 @@ func (a Attention) notification(text string) string {
 	}
 }
 
-// Caller calls for attention while a session is followed. It is used from one goroutine at a time.
-type Caller struct {
+// Notifier calls for attention while a session is followed. It is used from one goroutine at a time.
+type Notifier struct {
 	Attention
 	waiting bool // for a person, as the terminal's title says
 	running bool
 }
 
-// Hear is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
+// Observe is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
 // person, and says so in the title while it does; and when a long run has ended.
-func (c *Caller) Hear(u engine.Update) string {
+func (c *Notifier) Observe(u engine.Update) string {
 	if u.State == nil || c.Off {
 		return ""
 	}
@@ -75,23 +75,23 @@ func (c *Caller) Hear(u engine.Update) string {
 		}
 	}
 	runs := u.State.Status == state.Running
-	if c.running && !runs && worthACall(u.State) {
-		text += bell + c.notification(Ended(u.Session, u.State))
+	if c.running && !runs && isWorthNotifying(u.State) {
+		text += bell + c.notification(DescribeEnd(u.Session, u.State))
 	}
 	c.running = runs
 	return text
 }
 
-// Ended says how a session that does not run any more stands.
-func Ended(session string, s *state.State) string {
+// DescribeEnd says how a session that does not run any more stands.
+func DescribeEnd(session string, s *state.State) string {
 	if s.Status == state.Paused && len(s.UnansweredQuestions()) > 0 {
 		return fmt.Sprintf("session '%s' waits for you", Clean(session))
 	}
 	return fmt.Sprintf("session '%s' %s", Clean(session), s.Status)
 }
 
-// worthACall reports whether somebody may have gone away in the meantime, and it was not a person who ended it.
-func worthACall(s *state.State) bool {
+// isWorthNotifying reports whether somebody may have gone away in the meantime, and it was not a person who ended it.
+func isWorthNotifying(s *state.State) bool {
 	if s.EndedAt == nil || s.Status == state.Paused && (s.PauseKind == state.PauseSignal || s.PauseKind == state.PauseUser) {
 		return false
 	}
@@ -102,8 +102,8 @@ func worthACall(s *state.State) bool {
 	return s.EndedAt.Sub(from) >= longRun
 }
 
-// Quiet takes back the title.
-func (c *Caller) Quiet() string {
+// ResetTitle takes back the title.
+func (c *Notifier) ResetTitle() string {
 	if !c.waiting {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 // View draws what is known at this moment.
 func (p program) View() tea.View {
 	var texts []string
-	for _, line := range screenful(p.view()) {
+	for _, line := range drawView(p.view()) {
 		texts = append(texts, line.Text(p.Color))
 	}
 	v := tea.NewView(strings.Join(texts, "\n"))
@@ -40,14 +40,14 @@ func (p program) view() view {
 		}
 	}
 	if v.selected < 0 || v.selected >= len(rows) {
-		v.body = p.feed.story[spot{}]
+		v.body = p.feed.lines[position{}]
 		return v
 	}
 	r := rows[v.selected]
 	v.title = r.Name
-	v.body = append(v.body, p.feed.story[spot{r.Path, r.Branch, r.Step}]...)
+	v.body = append(v.body, p.feed.lines[position{r.Path, r.Branch, r.Step}]...)
 	questions := p.feed.model.State().Questions
-	path := p.feed.outputOf(r)
+	path := p.feed.outputFile(r)
 	again := slices.ContainsFunc(r.Asks, func(a tree.Ask) bool { return slices.Equal(screen.Lines(questions[a.ID].Preview), p.shown.lines) })
 	if path != "" && path == p.shown.path && !again {
 		v.body = append(v.body, "")
@@ -56,13 +56,13 @@ func (p program) view() view {
 		}
 	}
 	for _, a := range r.Asks {
-		v.body = append(append(v.body, ""), asked(questions[a.ID])...)
+		v.body = append(append(v.body, ""), questionLines(questions[a.ID])...)
 	}
 	return v
 }
 
-// asked are the lines of a question with the beginning of what it is about.
-func asked(q state.Question) []string {
+// questionLines are the lines of a question with the beginning of what it is about.
+func questionLines(q state.Question) []string {
 	var lines []string
 	for line := range strings.Lines(q.Text) {
 		lines = append(lines, screen.Clean(line))
@@ -86,22 +86,22 @@ func (f *feed) hint() string {
 	case st == nil:
 		return "This session never began. q leaves."
 	case f.model.Waits():
-		return "It waits for you: a approves, r rejects." + resume(s)
+		return "It waits for you: a approves, r rejects." + resumeHint(s)
 	case s == nil:
 		return ""
 	case s.Crashed:
-		return "Its process is gone; the work that was finished is kept." + resume(s)
+		return "Its process is gone; the work that was finished is kept." + resumeHint(s)
 	case st.Status == state.Paused:
-		return "It is paused." + resume(s)
+		return "It is paused." + resumeHint(s)
 	case st.Status == state.Failed:
-		return "It has failed." + resume(s)
+		return "It has failed." + resumeHint(s)
 	default:
 		return "It has ended: " + string(st.Status) + ". q leaves."
 	}
 }
 
-// resume is how to go on, "" where a process does, or there is nothing to go on with.
-func resume(s *engine.Status) string {
+// resumeHint is how to go on, "" where a process does, or there is nothing to go on with.
+func resumeHint(s *engine.Status) string {
 	switch {
 	case s == nil:
 		return ""
@@ -120,7 +120,7 @@ func (p program) read() program {
 	rows := p.feed.model.Rows(p.now)
 	path := ""
 	if i := p.index(rows); i >= 0 && i < len(rows) {
-		path = p.feed.outputOf(rows[i])
+		path = p.feed.outputFile(rows[i])
 	}
 	p.feed.mu.Unlock()
 	if path != p.shown.path {
@@ -164,7 +164,7 @@ func (p program) files() []string {
 	if i := p.index(rows); i >= 0 && i < len(rows) {
 		row = rows[i]
 	}
-	output := p.feed.outputOf(row)
+	output := p.feed.outputFile(row)
 	p.feed.mu.Unlock()
 	if len(row.Asks) > 0 {
 		if s, err := p.Engine.Status(p.Session); err == nil {

@@ -17,7 +17,7 @@ import (
 func TestRelayLeavesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
-		r := NewRelay(out)
+		r := NewBoundedWriter(out)
 		line := strings.Repeat("x", 1023) + "\n"
 		fmt.Fprint(r, line)
 		synctest.Wait() // it is stuck in the first one
@@ -53,7 +53,7 @@ func TestRelayLeavesOut(t *testing.T) {
 func TestRelayWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
-		r := NewRelay(out)
+		r := NewBoundedWriter(out)
 		var want, got bytes.Buffer
 		var reading sync.WaitGroup
 		reading.Go(func() {
@@ -87,7 +87,7 @@ func TestRelayWaits(t *testing.T) {
 func TestRelayFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
-		r := NewRelay(out)
+		r := NewBoundedWriter(out)
 		began := time.Now()
 		fmt.Fprint(r, "one\n")
 		r.Flush(2 * time.Second)
@@ -112,7 +112,7 @@ func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errors.New("
 // Nothing is kept for a reader that is gone, and nobody waits for it.
 func TestRelayToNobody(t *testing.T) {
 	var to broken
-	r := NewRelay(&to)
+	r := NewBoundedWriter(&to)
 	for range 3 {
 		if n, err := fmt.Fprintln(r, "line"); n != 5 || err != nil {
 			t.Errorf("%d, %v", n, err)

@@ -46,8 +46,8 @@ func failure(d event.FailureData) string {
 
 // tally counts reasons that are the same but for their numbers.
 type tally struct {
-	said  []*reason // the one that was said last stands last
-	other int       // how many were dropped
+	reasons []*reason // the one that was said last stands last
+	dropped int       // how many were dropped
 }
 
 // maxReasons is how many different reasons a tally keeps.
@@ -73,29 +73,29 @@ func (t *tally) add(text string, iteration int) {
 		return r
 	}, text)
 	r := &reason{shape: shape, first: iteration}
-	for i, other := range t.said {
+	for i, other := range t.reasons {
 		if other.shape == shape {
 			r = other
-			t.said = append(t.said[:i], t.said[i+1:]...)
+			t.reasons = append(t.reasons[:i], t.reasons[i+1:]...)
 			break
 		}
 	}
 	r.text, r.last = text, iteration
 	r.times++
-	t.said = append(t.said, r)
-	if len(t.said) > maxReasons {
-		t.other += t.said[0].times
-		t.said = t.said[1:]
+	t.reasons = append(t.reasons, r)
+	if len(t.reasons) > maxReasons {
+		t.dropped += t.reasons[0].times
+		t.reasons = t.reasons[1:]
 	}
 }
 
 // text lists the reasons, what was said last first; "" for none.
 func (t *tally) text() string {
 	var parts []string
-	for i := len(t.said) - 1; i >= 0; i-- {
-		r := t.said[i]
+	for i := len(t.reasons) - 1; i >= 0; i-- {
+		r := t.reasons[i]
 		part := `"` + r.text + `"`
-		if len(t.said) > 1 || t.other > 0 {
+		if len(t.reasons) > 1 || t.dropped > 0 {
 			part += fmt.Sprintf(" (%s)", r.when())
 		} else if r.times > 1 && r.first != r.last {
 			part += " the last time"
@@ -103,8 +103,8 @@ func (t *tally) text() string {
 		parts = append(parts, part)
 	}
 	text := strings.Join(parts, ", ")
-	if t.other > 0 {
-		text += fmt.Sprintf(", and %d times something else", t.other)
+	if t.dropped > 0 {
+		text += fmt.Sprintf(", and %d times something else", t.dropped)
 	}
 	return text
 }

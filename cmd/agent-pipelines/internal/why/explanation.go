@@ -13,8 +13,8 @@ import (
 	words "github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Answer says why a session is where it is.
-type Answer struct {
+// Explanation says why a session is where it is.
+type Explanation struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id,omitempty"`
 	Status  state.Status `json:"status"`
@@ -28,8 +28,8 @@ type Answer struct {
 	// Next are the commands that go on from here, the likeliest first.
 	Next []Command `json:"next"`
 	// Chain is what led here, the newest first; LeftOut counts the older links that are not in it.
-	Chain   []Link `json:"chain"`
-	LeftOut int    `json:"left_out,omitempty"`
+	Chain   []Cause `json:"chain"`
+	LeftOut int     `json:"left_out,omitempty"`
 	// Damage says what of the session's files could not be read.
 	Damage string `json:"damage,omitempty"`
 }
@@ -40,10 +40,10 @@ type Command struct {
 	Does string `json:"does"`
 }
 
-// Of says why a session stands as its status says, from the chain of its events.
-func Of(s *engine.Status, c *Chain) Answer {
-	a := Answer{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Next: []Command{}}
-	a.Chain, a.LeftOut = c.Links()
+// Explain says why a session stands as its status says, from the chain of its events.
+func Explain(s *engine.Status, c *Causes) Explanation {
+	a := Explanation{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Next: []Command{}}
+	a.Chain, a.LeftOut = c.List()
 	switch {
 	case s.Status == "" || s.Status == state.Pending:
 		a.Text = "never began"
@@ -63,18 +63,18 @@ func Of(s *engine.Status, c *Chain) Answer {
 	if a.Since == nil {
 		a.Since = s.EndedAt
 	}
-	a.next(s)
+	a.addCommands(s)
 	return a
 }
 
-func (a *Answer) crashed(s *engine.Status, c *Chain) {
-	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and said nothing at its end", atWork(s), c.pid)
+func (a *Explanation) crashed(s *engine.Status, c *Causes) {
+	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and said nothing at its end", describePosition(s), c.pid)
 	a.Since = &s.LastEventAt
 	a.More = append(a.More, "What was finished is kept; a resume makes again what was cut off.")
 }
 
-// atWork is where a session is: " at stage build, iteration 3 of 5, attempt 2".
-func atWork(s *engine.Status) string {
+// describePosition is where a session is: " at stage build, iteration 3 of 5, attempt 2".
+func describePosition(s *engine.Status) string {
 	if s.Stage == "" {
 		return ""
 	}
@@ -92,32 +92,32 @@ func atWork(s *engine.Status) string {
 	return text
 }
 
-func (a *Answer) running(s *engine.Status, c *Chain) {
-	if q := open(s); q != nil {
-		a.Text, a.Since, a.Code = "is running, and waits for a person: "+asks(*q), &q.AskedAt, q.Code
+func (a *Explanation) running(s *engine.Status, c *Causes) {
+	if q := openQuestion(s); q != nil {
+		a.Text, a.Since, a.Code = "is running, and waits for a person: "+describeQuestion(*q), &q.AskedAt, q.Code
 		return
 	}
-	a.Text = "is running" + atWork(s)
+	a.Text = "is running" + describePosition(s)
 	if s.PID > 0 {
 		a.Text += fmt.Sprintf(" (PID %d)", s.PID)
 	}
-	if until, what, ok := c.Waiting(); ok {
+	if until, what, ok := c.Timer(); ok {
 		a.Text += fmt.Sprintf("; it waits until %s %s", until.Local().Format(time.TimeOnly), what)
 	}
 	a.Since = &s.LastEventAt
 	for i := range a.Chain {
-		switch l := a.Chain[i]; l.What {
-		case Told:
+		switch l := a.Chain[i]; l.Kind {
+		case Requested:
 			a.More = append(a.More, "It has been asked for something that it does at the next boundary: "+l.Text+".")
-		case WentOn, Ended, Returned, Entered, Tried, Resumed, Began:
+		case Continued, Ended, Returned, Entered, Tried, Resumed, Began:
 			a.More = append(a.More, "What led to that: "+l.Text+".")
 			return
 		}
 	}
 }
 
-// open is the oldest question that nobody answered, nil for none.
-func open(s *engine.Status) *engine.Question {
+// openQuestion is the oldest question that nobody answered, nil for none.
+func openQuestion(s *engine.Status) *engine.Question {
 	for i := range s.Questions {
 		if s.Questions[i].Answer == nil {
 			return &s.Questions[i]
@@ -126,8 +126,8 @@ func open(s *engine.Status) *engine.Question {
 	return nil
 }
 
-// asks is a question in words.
-func asks(q engine.Question) string {
+// describeQuestion is a question in words.
+func describeQuestion(q engine.Question) string {
 	about := ""
 	if q.Stage != "" {
 		about = " about stage " + q.Stage
@@ -142,21 +142,21 @@ func asks(q engine.Question) string {
 	return text
 }
 
-func (a *Answer) paused(s *engine.Status, c *Chain) {
+func (a *Explanation) paused(s *engine.Status, c *Causes) {
 	a.Code = s.PauseCode
-	if q := open(s); q != nil {
-		a.Text, a.Since = "is paused and waits for a person: "+asks(*q), &q.AskedAt
+	if q := openQuestion(s); q != nil {
+		a.Text, a.Since = "is paused and waits for a person: "+describeQuestion(*q), &q.AskedAt
 		if q.Code != "" {
 			a.Code = q.Code
 		}
 		if q.Remedy != "" {
 			a.More = append(a.More, "To be done: "+sentence(q.Remedy))
 		}
-		a.tried(c)
+		a.addAttempts(c)
 		return
 	}
 	if d := c.answer; d != nil {
-		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume takes that up", atWork(s), d.ID, by(d.By), d.Answer)
+		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume takes that up", describePosition(s), d.ID, by(d.By), d.Answer)
 		return
 	}
 	who := ""
@@ -165,12 +165,12 @@ func (a *Answer) paused(s *engine.Status, c *Chain) {
 			who = d.By
 		}
 	}
-	a.Text = "is paused" + atWork(s) + ", " + pauseReason(string(s.PauseKind), who, s.Reason)
+	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), who, s.Reason)
 }
 
-// tried says what was tried before a person was needed.
-func (a *Answer) tried(c *Chain) {
-	attempts, stages := c.Tries()
+// addAttempts says what was tried before a person was needed.
+func (a *Explanation) addAttempts(c *Causes) {
+	attempts, stages := c.FailedAttempts()
 	switch {
 	case attempts > 0 && stages > 0:
 		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage began anew %s.", screen.Plural(attempts, "attempt"), times(stages)))
@@ -193,15 +193,15 @@ func sentence(text string) string {
 	return strings.TrimRight(brief(text), ". ") + "."
 }
 
-func (a *Answer) failed(s *engine.Status, c *Chain) {
+func (a *Explanation) failed(s *engine.Status, c *Causes) {
 	f := s.Failure
 	if f == nil {
-		a.Text = "failed" + atWork(s) + because(s.Reason)
+		a.Text = "failed" + describePosition(s) + because(s.Reason)
 		return
 	}
 	a.Code = f.Code
-	a.Text = "failed" + place(f, s) + ": " + failure(*f)
-	a.tried(c)
+	a.Text = "failed" + describeFailurePlace(f, s) + ": " + failure(*f)
+	a.addAttempts(c)
 	if f.Cause != "" && f.Cause != f.Message {
 		a.More = append(a.More, "The cause: "+sentence(f.Cause))
 	}
@@ -210,8 +210,8 @@ func (a *Answer) failed(s *engine.Status, c *Chain) {
 	}
 }
 
-// place is where a failure happened.
-func place(f *event.FailureData, s *engine.Status) string {
+// describeFailurePlace is where a failure happened.
+func describeFailurePlace(f *event.FailureData, s *engine.Status) string {
 	var parts []string
 	if at := f.Stage; at != "" {
 		parts = append(parts, "stage "+at)
@@ -233,9 +233,9 @@ func place(f *event.FailureData, s *engine.Status) string {
 	return " at " + strings.Join(parts, ", ")
 }
 
-func (a *Answer) completed(s *engine.Status, c *Chain) {
+func (a *Explanation) completed(s *engine.Status, c *Causes) {
 	switch {
-	case s.Reason == maximum:
+	case s.Reason == reasonMaximum:
 		a.Text = "is complete, because no iteration was left: nothing said that the work is done"
 	case c.ending != "":
 		a.Text = "is complete: " + c.ending
@@ -247,7 +247,7 @@ func (a *Answer) completed(s *engine.Status, c *Chain) {
 	}
 }
 
-func (a *Answer) aborted(s *engine.Status, c *Chain) {
+func (a *Explanation) aborted(s *engine.Status, c *Causes) {
 	a.Text = "was aborted" + because(s.Reason)
 	if c.stopped != nil && c.stopped.Type == event.SessionAborted {
 		if d, err := event.Decode[event.SessionAbortedData](c.stopped.Event); err == nil {
@@ -256,35 +256,35 @@ func (a *Answer) aborted(s *engine.Status, c *Chain) {
 	}
 }
 
-// Next are the commands that go on from where a session is, the likeliest first.
-func Next(s *engine.Status) []Command {
-	a := Answer{Next: []Command{}, Code: s.PauseCode}
-	switch q := open(s); {
+// NextCommands are the commands that go on from where a session is, the likeliest first.
+func NextCommands(s *engine.Status) []Command {
+	a := Explanation{Next: []Command{}, Code: s.PauseCode}
+	switch q := openQuestion(s); {
 	case s.Status == state.Failed && s.Failure != nil:
 		a.Code = s.Failure.Code
 	case q != nil && q.Code != "":
 		a.Code = q.Code
 	}
-	a.next(s)
+	a.addCommands(s)
 	return a.Next
 }
 
-// next are the commands that go on from where a session is.
-func (a *Answer) next(s *engine.Status) {
+// addCommands are the commands that go on from where a session is.
+func (a *Explanation) addCommands(s *engine.Status) {
 	add := func(line, does string) {
 		if line != "" {
 			a.Next = append(a.Next, Command{line, does})
 		}
 	}
 	verb := func(words string) string { return "agent-pipelines " + words + " " + s.Session }
-	if q := open(s); q != nil {
-		a.answers(*q, add)
+	if q := openQuestion(s); q != nil {
+		a.addAnswers(*q, add)
 	}
 	if s.RepairCommand != "" {
 		add(s.RepairCommand+" --dry-run", "shows what is known of it")
 		add(s.RepairCommand, "makes it usable again")
 	}
-	if s.ResumeCommand != "" && open(s) == nil {
+	if s.ResumeCommand != "" && openQuestion(s) == nil {
 		add(s.ResumeCommand, "goes on")
 		if stepFailed(s) {
 			add(s.ResumeCommand+" --skip-failed-step", "goes on without the steps that failed")
@@ -311,8 +311,8 @@ func stepFailed(s *engine.Status) bool {
 	return s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
 }
 
-// answers are the commands that answer a question.
-func (a *Answer) answers(q engine.Question, add func(line, does string)) {
+// addAnswers are the commands that answer a question.
+func (a *Explanation) addAnswers(q engine.Question, add func(line, does string)) {
 	rejects := "rejects it, which ends the session"
 	if q.Kind == event.QuestionTool {
 		rejects = "rejects the call"

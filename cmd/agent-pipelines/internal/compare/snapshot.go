@@ -18,8 +18,8 @@ const (
 	maxAgents  = 10   // of a node
 )
 
-// Side is one of the two sessions. It is used from one goroutine.
-type Side struct {
+// Snapshot is one of the two sessions. It is used from one goroutine.
+type Snapshot struct {
 	// Survey is what the kernel knows of it.
 	Survey *engine.Inspection
 	// Read reads at most so many bytes of a file of the session, and says whether that is all.
@@ -29,17 +29,17 @@ type Side struct {
 	// Clean takes the secrets out of what agents said.
 	Clean func(string) string
 
-	labels map[string]string // of nodes, by path
-	lanes  map[lane]*outputs
-	order  []lane
-	kept   int
-	left   int // outputs that are not kept
-	agents map[string][]string
-	own    *strings.Replacer // takes the session's own names out of a text
+	labels  map[string]string // of nodes, by path
+	loops   map[loop]*outputs
+	order   []loop
+	kept    int
+	dropped int // outputs that are not kept
+	agents  map[string][]string
+	own     *strings.Replacer // takes the session's own names out of a text
 }
 
-// lane is where outputs follow each other: a visit of a node, by provider and step.
-type lane struct {
+// loop is where outputs follow each other: a visit of a node, by provider and step.
+type loop struct {
 	node           string // label
 	visit, run     int
 	provider, step string
@@ -54,18 +54,18 @@ type outputs struct {
 
 // Begin is called with the empty timeline of the session and returns the callback for its entries. A second call begins
 // again.
-func (s *Side) Begin(t *timeline.Timeline) func(timeline.Entry) {
-	s.labels = labelsOf(t.Plan())
+func (s *Snapshot) Begin(t *timeline.Timeline) func(timeline.Entry) {
+	s.labels = nodeLabels(t.Plan())
 	s.reset()
 	return s.observe
 }
 
-func (s *Side) reset() {
-	s.lanes, s.order, s.kept, s.left, s.agents = map[lane]*outputs{}, nil, 0, 0, map[string][]string{}
+func (s *Snapshot) reset() {
+	s.loops, s.order, s.kept, s.dropped, s.agents = map[loop]*outputs{}, nil, 0, 0, map[string][]string{}
 }
 
-// labelsOf are what the nodes of a plan are called, by path: the id, in a block or a nested pipeline behind that of the outer.
-func labelsOf(p *plan.Plan) map[string]string {
+// nodeLabels are what the nodes of a plan are called, by path: the id, in a block or a nested pipeline behind that of the outer.
+func nodeLabels(p *plan.Plan) map[string]string {
 	labels := map[string]string{}
 	name := func(n *plan.Node) {
 		label := n.ID
@@ -88,10 +88,10 @@ func labelsOf(p *plan.Plan) map[string]string {
 	return labels
 }
 
-func (s *Side) label(e timeline.Entry) string { return cmp.Or(s.labels[e.Location.Node], e.Name) }
+func (s *Snapshot) label(e timeline.Entry) string { return cmp.Or(s.labels[e.Location.Node], e.Name) }
 
 // observe adds the next entry.
-func (s *Side) observe(e timeline.Entry) {
+func (s *Snapshot) observe(e timeline.Entry) {
 	if e.IsNewRun {
 		s.reset()
 	}
@@ -104,32 +104,32 @@ func (s *Side) observe(e timeline.Entry) {
 }
 
 // addAgent adds an agent that works on the node with the label.
-func (s *Side) addAgent(label, agent string) {
+func (s *Snapshot) addAgent(label, agent string) {
 	if all := s.agents[label]; agent != "" && len(all) < maxAgents && !slices.Contains(all, agent) {
 		s.agents[label] = append(all, agent)
 	}
 }
 
 // addOutput adds the output of an iteration.
-func (s *Side) addOutput(e timeline.Entry, ref event.Ref) {
+func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 	at := e.Location
-	l := lane{s.label(e), at.Visit, at.Run, at.Branch, at.Step}
-	o := s.lanes[l]
+	l := loop{s.label(e), at.Visit, at.Run, at.Branch, at.Step}
+	o := s.loops[l]
 	if o == nil {
 		o = &outputs{first: map[int]event.Ref{}}
-		s.lanes[l], s.order = o, append(s.order, l)
+		s.loops[l], s.order = o, append(s.order, l)
 	}
 	o.last, o.ref = at.Iteration, ref
 	if s.kept >= maxOutputs {
-		s.left++
+		s.dropped++
 		return
 	}
 	s.kept++
 	o.first[at.Iteration] = ref
 }
 
-// settled is called when the survey is there.
-func (s *Side) settled() {
+// prepare is called when the survey is there.
+func (s *Snapshot) prepare() {
 	st := s.Survey.Status
 	pairs := []string{
 		st.Dir, "<session>", "pipeline-runs/" + st.Session + "/", "pipeline-runs/<session>/", "progress-" + st.Session + ".", "progress-<session>.",
@@ -140,14 +140,14 @@ func (s *Side) settled() {
 	s.own = strings.NewReplacer(pairs...)
 }
 
-// plain is a text without the session's own names and without secrets.
-func (s *Side) plain(text string) string { return s.Clean(s.own.Replace(text)) }
+// normalize is a text without the session's own names and without secrets.
+func (s *Snapshot) normalize(text string) string { return s.Clean(s.own.Replace(text)) }
 
 // session is what is told of the session as a whole.
-func (s *Side) session() Session {
+func (s *Snapshot) session() Session {
 	st, m := s.Survey.Status, s.Survey.Metrics
 	one := Session{
-		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Held, Reason: s.plain(st.Reason),
+		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Held, Reason: s.normalize(st.Reason),
 		Pipeline: s.Survey.Plan.Pipeline.Name, StartedAt: st.StartedAt, Dir: st.Dir,
 	}
 	if st.Status != "completed" {
@@ -161,35 +161,35 @@ func (s *Side) session() Session {
 	}
 	if m != nil {
 		one.Pipeline = cmp.Or(m.Pipeline, one.Pipeline)
-		one.Iterations, one.Took = m.Iterations, tookOf(m.Work, m.DurationMS)
+		one.Iterations, one.Took = m.Iterations, newTook(m.Work, m.DurationMS)
 	}
 	return one
 }
 
-func tookOf(w engine.Work, ms int64) Took {
+func newTook(w engine.Work, ms int64) Took {
 	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 
 // facts are what came of each node, by label, and the labels in the order of the plan.
-func (s *Side) facts() (all map[string]*Facts, order []string) {
+func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 	all = map[string]*Facts{}
 	stages := s.Survey.Status.Stages
 	for i := range stages {
 		r := &stages[i]
 		label := s.labels[r.Path]
-		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.plain(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
+		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.normalize(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
 		if m := s.metrics(r.Path); m != nil {
-			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, tookOf(m.Work, m.DurationMS)
+			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, newTook(m.Work, m.DurationMS)
 		}
 		if r.Kind == plan.KindParallel {
-			f.Agents = s.within(label)
+			f.Agents = s.blockAgents(label)
 		}
 		all[label], order = f, append(order, label)
 	}
 	return all, order
 }
 
-func (s *Side) metrics(path string) *engine.StageMetrics {
+func (s *Snapshot) metrics(path string) *engine.StageMetrics {
 	if s.Survey.Metrics == nil {
 		return nil
 	}
@@ -201,8 +201,8 @@ func (s *Side) metrics(path string) *engine.StageMetrics {
 	return nil
 }
 
-// within are those who worked on the stages of a block, in the order of their names: they work at the same time.
-func (s *Side) within(block string) []string {
+// blockAgents are those who worked on the stages of a block, in the order of their names: they work at the same time.
+func (s *Snapshot) blockAgents(block string) []string {
 	var all []string
 	for label, agents := range s.agents {
 		if strings.HasPrefix(label, block+"/") {
@@ -214,8 +214,8 @@ func (s *Side) within(block string) []string {
 	return all[:min(len(all), maxAgents)]
 }
 
-// visit is a visit of a node in words.
-func (s *Side) visit(v engine.Visit) string {
+// describeVisit is a visit of a node in words.
+func (s *Snapshot) describeVisit(v engine.Visit) string {
 	text := cmp.Or(s.labels[v.Path], v.Stage)
 	if v.Visit > 1 {
 		text += fmt.Sprintf(" (visit %d)", v.Visit)

@@ -9,16 +9,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// take does to the spans what an event says. Informative events never open or end one: they may come in another order
+// applyEvent does to the spans what an event says. Informative events never open or end one: they may come in another order
 // than that of the journal.
-func (b *Builder) take(e event.Event) {
+func (b *SpanBuilder) applyEvent(e event.Event) {
 	switch e.Type {
 	case event.NodeStart:
-		if place, ok := b.entered(e); ok {
+		if place, ok := b.visitLocation(e); ok {
 			b.node(place, e.Time)
 		}
 	case event.NodeComplete:
-		b.left(e)
+		b.visitEnded(e)
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
 		b.branchEnded(e)
 	case event.StepComplete:
@@ -38,9 +38,9 @@ func (b *Builder) take(e event.Event) {
 	case event.Decision:
 		b.decided(e)
 	case event.StrategyQuestion:
-		b.asksProvider(e)
+		b.questionAsked(e)
 	case event.StrategyAnswer:
-		b.providerAnswered(e)
+		b.questionAnswered(e)
 	case event.HookStart:
 		b.hook(e)
 	case event.HookComplete, event.HookTimeout:
@@ -52,12 +52,12 @@ func (b *Builder) take(e event.Event) {
 	case event.ToolResult:
 		b.toolEnded(e)
 	case event.QuestionAsked:
-		b.asksPerson(e)
+		b.userAsked(e)
 	case event.QuestionAnswered:
-		b.personAnswered(e)
+		b.userAnswered(e)
 	case event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid, event.AttemptSuperseded, event.LateDelivery,
 		event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control:
-		b.nearest(e.Key).told(string(e.Type), e.Time)
+		b.nearest(e.Key).addEvent(string(e.Type), e.Time)
 	default: // nothing that a span tells of
 	}
 }
@@ -68,18 +68,18 @@ func data[T any](e event.Event) T {
 	return d
 }
 
-// left ends a visit. One that was passed over has a span of no length.
-func (b *Builder) left(e event.Event) {
-	place, ok := b.entered(e)
+// visitEnded ends a visit. One that was passed over has a span of no length.
+func (b *SpanBuilder) visitEnded(e event.Event) {
+	place, ok := b.visitLocation(e)
 	if !ok {
 		return
 	}
 	d := data[event.NodeCompleteData](e)
 	o := b.node(place, e.Time)
-	o.add(text(keyOutcome, d.Outcome)...)
-	o.add(text(keyTo, b.named(d.To))...)
-	o.add(text(keyEdge, d.Edge)...)
-	o.add(number(keyCycle, d.Cycle)...)
+	o.addAttributes(textAttribute(keyOutcome, d.Outcome)...)
+	o.addAttributes(textAttribute(keyTo, b.nodeName(d.To))...)
+	o.addAttributes(textAttribute(keyEdge, d.Edge)...)
+	o.addAttributes(numberAttribute(keyCycle, d.Cycle)...)
 	failed := ""
 	if d.Status == "failed" {
 		failed = errorType(d.Failure, "failed")
@@ -87,8 +87,8 @@ func (b *Builder) left(e event.Event) {
 	b.end(o, e.Time, failed, interrupted)
 }
 
-// named is the id of the node at a path, or the word itself.
-func (b *Builder) named(to string) string {
+// nodeName is the id of the node at a path, or the word itself.
+func (b *SpanBuilder) nodeName(to string) string {
 	if n := b.plan.Find(to); n != nil {
 		return n.ID
 	}
@@ -102,8 +102,8 @@ func errorType(f *event.FailureData, other string) string {
 	return cmp.Or(f.ErrorType, other)
 }
 
-func (b *Builder) branchEnded(e event.Event) {
-	place, ok := b.entered(e)
+func (b *SpanBuilder) branchEnded(e event.Event) {
+	place, ok := b.visitLocation(e)
 	if !ok {
 		return
 	}
@@ -120,15 +120,15 @@ func (b *Builder) branchEnded(e event.Event) {
 	b.end(o, e.Time, failed, interrupted)
 }
 
-func (b *Builder) stepEnded(e event.Event) {
-	place, ok := b.entered(e)
+func (b *SpanBuilder) stepEnded(e event.Event) {
+	place, ok := b.visitLocation(e)
 	if !ok {
 		return
 	}
 	d := data[event.StepCompleteData](e)
 	place.Step = d.Step
 	o := b.part(place, e.Time)
-	o.add(text(keyStatus, d.Status)...)
+	o.addAttributes(textAttribute(keyStatus, d.Status)...)
 	failed := ""
 	if d.Status == "failed" {
 		failed = errorType(d.Failure, "failed")
@@ -136,7 +136,7 @@ func (b *Builder) stepEnded(e event.Event) {
 	b.end(o, e.Time, failed, interrupted)
 }
 
-func (b *Builder) iterationBegan(e event.Event) {
+func (b *SpanBuilder) iterationBegan(e event.Event) {
 	_, place, _, ok := e.Key.Parse()
 	if !ok {
 		return
@@ -150,79 +150,79 @@ func (b *Builder) iterationBegan(e event.Event) {
 }
 
 // retried tells of an attempt that is made again, on the iteration.
-func (b *Builder) retried(e event.Event) {
+func (b *SpanBuilder) retried(e event.Event) {
 	if e.Type == event.Retry {
-		b.around(e.Key, e.Time).told("retry", e.Time, keyRung.String(data[event.RetryData](e).Rung), keyAttempt.Int(e.Attempt))
+		b.iterationSpan(e.Key, e.Time).addEvent("retry", e.Time, keyRung.String(data[event.RetryData](e).Rung), keyAttempt.Int(e.Attempt))
 	}
 }
 
 // attempt opens the span of an attempt, and that of the call within it.
-func (b *Builder) attempt(e event.Event) {
-	iteration := b.around(e.Key, e.Time)
+func (b *SpanBuilder) attempt(e event.Event) {
+	iteration := b.iterationSpan(e.Key, e.Time)
 	o := b.work(e.Key, iteration, "attempt", e.Time, keyAttempt.Int(e.Attempt), keyEpoch.Int(b.epoch))
-	o.add(text(keyNode, iteration.node)...)
-	o.add(text(keyAgent, iteration.provider)...)
-	o.add(text(keyModel, iteration.model)...)
+	o.addAttributes(textAttribute(keyNode, iteration.node)...)
+	o.addAttributes(textAttribute(keyAgent, iteration.provider)...)
+	o.addAttributes(textAttribute(keyModel, iteration.model)...)
 	b.invoke(e.Key.CallKey(), o, iteration.provider, iteration.model, e.Time)
 }
 
 // invoke opens the span of a provider's call.
-func (b *Builder) invoke(key event.Key, around *open, provider, model string, at time.Time) {
+func (b *SpanBuilder) invoke(key event.Key, around *openSpan, provider, model string, at time.Time) {
 	o := b.work(key, around, strings.TrimSpace("invoke_agent "+provider), at, keyOperation.String("invoke_agent"))
 	o.Call = true
-	o.add(text(keyProvider, provider)...)
-	o.add(text(keyAgent, provider)...)
-	o.add(text(keyModel, model)...)
+	o.addAttributes(textAttribute(keyProvider, provider)...)
+	o.addAttributes(textAttribute(keyAgent, provider)...)
+	o.addAttributes(textAttribute(keyModel, model)...)
 }
 
 // attemptEnded ends an attempt. That of an iteration under a contract has ended already when the iteration does.
-func (b *Builder) attemptEnded(e event.Event, failed string) {
+func (b *SpanBuilder) attemptEnded(e event.Event, failed string) {
 	o := b.spans[e.Key]
 	if o == nil || e.Key.Kind() != event.KeyAttempt {
 		return
 	}
 	d := data[event.AttemptCompleteData](e) // the members of the others have the same names
 	if c := b.spans[e.Key.CallKey()]; c != nil {
-		c.add(used(d.Usage)...)
-		c.add(text(keyModelUsed, d.Model)...)
-		c.add(text(keyVersion, d.AgentVersion)...)
+		c.addAttributes(usageAttributes(d.Usage)...)
+		c.addAttributes(textAttribute(keyModelUsed, d.Model)...)
+		c.addAttributes(textAttribute(keyVersion, d.AgentVersion)...)
 		b.end(c, e.Time, failed, failed)
 	}
 	b.end(o, e.Time, failed, failed)
 }
 
-func (b *Builder) failed(e event.Event) {
+func (b *SpanBuilder) failed(e event.Event) {
 	d := data[event.FailureData](e)
 	o := b.spans[e.Key]
 	switch {
 	case e.Key.Kind() == event.KeyAttempt && o != nil:
 		b.attemptEnded(e, errorType(&d, "failed"))
 	default: // of no attempt that began
-		b.nearest(e.Key).told("error", e.Time, keyError.String(errorType(&d, "failed")))
+		b.nearest(e.Key).addEvent("error", e.Time, keyError.String(errorType(&d, "failed")))
 	}
 }
 
 // iterationEnded says what an iteration came to. Its span stays for its hooks and its decision.
-func (b *Builder) iterationEnded(e event.Event) {
+func (b *SpanBuilder) iterationEnded(e event.Event) {
 	_, place, _, ok := e.Key.Parse()
 	if !ok {
 		return
 	}
 	d := data[event.IterationCompleteData](e)
 	o := b.iteration(place, e.Time)
-	o.add(text(keyDecision, d.Decision)...)
-	o.add(text(keyOutcome, d.Outcome)...)
-	o.touch(e.Time)
+	o.addAttributes(textAttribute(keyDecision, d.Decision)...)
+	o.addAttributes(textAttribute(keyOutcome, d.Outcome)...)
+	o.extend(e.Time)
 	o.done = true
 }
 
 // decided makes the span of a strategy's call, which no event begins: it is asked when the iteration has no more to do.
 // What the kernel decides itself is an event.
-func (b *Builder) decided(e event.Event) {
+func (b *SpanBuilder) decided(e event.Event) {
 	d := data[event.DecisionData](e)
-	around := b.around(e.Key, e.Time)
+	around := b.iterationSpan(e.Key, e.Time)
 	if d.Strategy == plan.TypeFixed || d.Strategy == plan.TypeChecks {
-		around.told("decision", e.Time, keyStrategy.String(d.Strategy), keyDecision.String(d.Action))
+		around.addEvent("decision", e.Time, keyStrategy.String(d.Strategy), keyDecision.String(d.Action))
 		return
 	}
 	o := b.work(e.Key, around, "decide "+d.Strategy, around.last, keyStrategy.String(d.Strategy), keyDecision.String(d.Action))
@@ -234,18 +234,18 @@ func (b *Builder) decided(e event.Event) {
 	b.end(o, e.Time, failed, failed)
 }
 
-func (b *Builder) asksProvider(e event.Event) {
+func (b *SpanBuilder) questionAsked(e event.Event) {
 	d := data[event.StrategyQuestionData](e)
-	b.invoke(e.Key, b.around(e.Key, e.Time), d.Provider, d.Model, e.Time)
+	b.invoke(e.Key, b.iterationSpan(e.Key, e.Time), d.Provider, d.Model, e.Time)
 }
 
-func (b *Builder) providerAnswered(e event.Event) {
+func (b *SpanBuilder) questionAnswered(e event.Event) {
 	o := b.spans[e.Key]
 	if o == nil {
 		return
 	}
 	d := data[event.StrategyAnswerData](e)
-	o.add(used(d.Usage)...)
+	o.addAttributes(usageAttributes(d.Usage)...)
 	failed := ""
 	if d.Error != "" {
 		failed = cmp.Or(d.ErrorType, "failed")
@@ -253,19 +253,19 @@ func (b *Builder) providerAnswered(e event.Event) {
 	b.end(o, e.Time, failed, failed)
 }
 
-func (b *Builder) hook(e event.Event) {
+func (b *SpanBuilder) hook(e event.Event) {
 	d := data[event.HookStartData](e)
-	o := b.work(e.Key, b.around(e.Key, e.Time), "hook "+d.Action, e.Time, keyHook.String(d.Point), keyAction.String(d.Action))
+	o := b.work(e.Key, b.iterationSpan(e.Key, e.Time), "hook "+d.Action, e.Time, keyHook.String(d.Point), keyAction.String(d.Action))
 	o.Call = d.Action != plan.ActionPause && d.Action != plan.ActionConfirm
 }
 
-func (b *Builder) hookEnded(e event.Event) {
+func (b *SpanBuilder) hookEnded(e event.Event) {
 	o := b.spans[e.Key]
 	if o == nil {
 		return
 	}
 	d := data[event.HookCompleteData](e)
-	o.add(text(keyAnswer, d.Answer)...)
+	o.addAttributes(textAttribute(keyAnswer, d.Answer)...)
 	failed := ""
 	if d.Failure != nil {
 		failed = errorType(d.Failure, "hook_failed")
@@ -274,13 +274,13 @@ func (b *Builder) hookEnded(e event.Event) {
 }
 
 // check makes the span of a check that was made.
-func (b *Builder) check(e event.Event) {
+func (b *SpanBuilder) check(e event.Event) {
 	d := data[event.CheckResultData](e)
 	if d.Skipped {
 		return
 	}
 	began := e.Time.Add(-time.Duration(d.DurationMS) * time.Millisecond)
-	o := b.work(e.Key, b.around(e.Key, began), "check "+d.Type, began, keyCheck.String(d.ID), keyPassed.Bool(d.Passed))
+	o := b.work(e.Key, b.iterationSpan(e.Key, began), "check "+d.Type, began, keyCheck.String(d.ID), keyPassed.Bool(d.Passed))
 	o.Call = true
 	failed := ""
 	if d.Failure != nil {
@@ -292,7 +292,7 @@ func (b *Builder) check(e event.Event) {
 func toolKey(key event.Key, id string) event.Key { return key + event.Key("/tool/"+id) }
 
 // tool opens the span of a tool call, within the call of its provider.
-func (b *Builder) tool(e event.Event) {
+func (b *SpanBuilder) tool(e event.Event) {
 	around := b.spans[e.Key.CallKey()]
 	if around == nil {
 		return
@@ -300,13 +300,13 @@ func (b *Builder) tool(e event.Event) {
 	d := data[event.ToolCallData](e)
 	o := b.work(toolKey(e.Key, d.CallID), around, "execute_tool "+d.Tool, e.Time,
 		keyOperation.String("execute_tool"), keyTool.String(d.Tool), keyCall.String(d.CallID), keyObserved.Bool(d.Observed))
-	o.add(text(keyVerdict, d.Verdict)...)
+	o.addAttributes(textAttribute(keyVerdict, d.Verdict)...)
 	if d.Verdict == "deny" || d.Verdict == "skip" { // nothing is made of it
 		b.end(o, e.Time, "", "")
 	}
 }
 
-func (b *Builder) toolEnded(e event.Event) {
+func (b *SpanBuilder) toolEnded(e event.Event) {
 	d := data[event.ToolResultData](e)
 	o := b.spans[toolKey(e.Key, d.CallID)]
 	if o == nil {
@@ -321,8 +321,8 @@ func (b *Builder) toolEnded(e event.Event) {
 
 func waitKey(id string) event.Key { return event.Key("wait/" + id) }
 
-// asksPerson opens the span of the time in which a person is waited for. A session that rests waits in no span.
-func (b *Builder) asksPerson(e event.Event) {
+// userAsked opens the span of the time in which a person is waited for. A session that rests waits in no span.
+func (b *SpanBuilder) userAsked(e event.Event) {
 	d := data[event.QuestionAskedData](e)
 	around := b.nearest(e.Key)
 	if c := b.spans[e.Key.CallKey()]; c != nil { // of a tool call
@@ -332,13 +332,13 @@ func (b *Builder) asksPerson(e event.Event) {
 	o.epoch = 0 // a question outlives the kernel that asked it
 }
 
-func (b *Builder) personAnswered(e event.Event) {
+func (b *SpanBuilder) userAnswered(e event.Event) {
 	d := data[event.QuestionAnsweredData](e)
 	o := b.spans[waitKey(d.ID)]
 	if o == nil {
-		b.top.told("answer", e.Time, keyQuestion.String(d.ID), keyAnswer.String(d.Answer))
+		b.top.addEvent("answer", e.Time, keyQuestion.String(d.ID), keyAnswer.String(d.Answer))
 		return
 	}
-	o.add(text(keyAnswer, d.Answer)...)
+	o.addAttributes(textAttribute(keyAnswer, d.Answer)...)
 	b.end(o, e.Time, "", "")
 }

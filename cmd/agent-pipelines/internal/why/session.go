@@ -10,62 +10,62 @@ import (
 )
 
 // Observe adds the next entry. Data that cannot be decoded says nothing.
-func (c *Chain) Observe(e timeline.Entry) {
+func (c *Causes) Observe(e timeline.Entry) {
 	if e.IsNewRun {
 		c.reset()
 	}
-	c.session(e)
-	c.node(e)
-	c.work(e)
-	c.people(e)
-	c.seen = e
+	c.addSession(e)
+	c.addNode(e)
+	c.addWork(e)
+	c.addUser(e)
+	c.latest = e
 }
 
-// session tells of the run as a whole.
-func (c *Chain) session(e timeline.Entry) {
+// addSession tells of the run as a whole.
+func (c *Causes) addSession(e timeline.Entry) {
 	switch e.Type {
 	case event.SessionStart:
-		take(e, c.begins)
+		decoded(e, c.sessionStarted)
 	case event.KernelStart:
-		take(e, c.takes)
+		decoded(e, c.kernelStarted)
 	case event.SessionResumed:
-		take(e, c.resumes)
+		decoded(e, c.sessionResumed)
 	case event.SessionImported:
-		take(e, func(e timeline.Entry, d event.SessionImportedData) {
+		decoded(e, func(e timeline.Entry, d event.SessionImportedData) {
 			c.close()
-			c.add(e, Link{What: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
+			c.add(e, Cause{Kind: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
 		})
 	case event.SessionPaused:
-		take(e, c.pauses)
+		decoded(e, c.sessionPaused)
 	case event.SessionComplete:
-		take(e, c.completes)
+		decoded(e, c.sessionCompleted)
 	case event.SessionAborted:
-		take(e, func(e timeline.Entry, d event.SessionAbortedData) {
-			c.rest(e)
-			c.add(e, Link{What: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
+		decoded(e, func(e timeline.Entry, d event.SessionAbortedData) {
+			c.endRun(e)
+			c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
 		})
 	case event.RunStart:
-		take(e, func(e timeline.Entry, d event.RunStartData) {
+		decoded(e, func(e timeline.Entry, d event.RunStartData) {
 			c.close()
-			c.add(e, Link{What: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
+			c.add(e, Cause{Kind: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
 		})
 	}
 }
 
-// take reads the data of an event.
-func take[T any](e timeline.Entry, do func(timeline.Entry, T)) {
+// decoded reads the data of an event.
+func decoded[T any](e timeline.Entry, do func(timeline.Entry, T)) {
 	if d, err := event.Decode[T](e.Event); err == nil {
 		do(e, d)
 	}
 }
 
-// rest takes up that the run rests.
-func (c *Chain) rest(e timeline.Entry) {
+// endRun takes up that the run rests.
+func (c *Causes) endRun(e timeline.Entry) {
 	c.close()
-	c.alive, c.timer, c.stopped = false, nil, &e
+	c.isRunning, c.timer, c.stopped = false, nil, &e
 }
 
-func (c *Chain) begins(e timeline.Entry, d event.SessionStartData) {
+func (c *Causes) sessionStarted(e timeline.Entry, d event.SessionStartData) {
 	what := "pipeline " + d.Pipeline
 	if d.Mode == "loop" {
 		what = "stage " + d.Stage + " as a loop"
@@ -85,27 +85,27 @@ func (c *Chain) begins(e timeline.Entry, d event.SessionStartData) {
 			text += ", without " + strings.Join(f.Skip, ", ")
 		}
 	}
-	c.add(e, Link{What: Began, Text: text})
+	c.add(e, Cause{Kind: Began, Text: text})
 }
 
-// takes tells that a process took the session up whose last one said nothing at its end. Who takes up one that rests, to record an
+// kernelStarted tells that a process took the session up whose last one said nothing at its end. Who takes up one that rests, to record an
 // answer, works on it only once it is resumed.
-func (c *Chain) takes(e timeline.Entry, d event.KernelStartData) {
-	if c.alive {
+func (c *Causes) kernelStarted(e timeline.Entry, d event.KernelStartData) {
+	if c.isRunning {
 		c.close()
-		l := c.add(e, Link{What: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.seen.Type)})
-		l.At = c.seen.Time
+		l := c.add(e, Cause{Kind: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.latest.Type)})
+		l.At = c.latest.Time
 	}
-	c.alive, c.timer, c.pid = c.stopped == nil, nil, d.PID
-	for _, v := range c.visits {
-		v.tries = 0
+	c.isRunning, c.timer, c.pid = c.stopped == nil, nil, d.PID
+	for _, v := range c.loops {
+		v.failedAttempts = 0
 	}
 }
 
-func (c *Chain) resumes(e timeline.Entry, d event.SessionResumedData) {
+func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 	c.answer = nil
 	c.close()
-	c.alive, c.stopped = true, nil
+	c.isRunning, c.stopped = true, nil
 	text := "it was resumed" + by(d.By)
 	for _, with := range []struct {
 		said bool
@@ -118,16 +118,16 @@ func (c *Chain) resumes(e timeline.Entry, d event.SessionResumedData) {
 	if d.Context != "" {
 		text += ", with words for the agents: " + quote(d.Context)
 	}
-	c.add(e, Link{What: Resumed, Text: text})
+	c.add(e, Cause{Kind: Resumed, Text: text})
 }
 
-func (c *Chain) pauses(e timeline.Entry, d event.SessionPausedData) {
-	c.rest(e)
+func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
+	c.endRun(e)
 	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
-	if _, told := c.asked[d.Question]; told {
+	if _, told := c.questions[d.Question]; told {
 		text = "the run paused until question " + d.Question + " is answered"
 	}
-	c.add(e, Link{What: Paused, Code: d.Code, Text: text})
+	c.add(e, Cause{Kind: Paused, Code: d.Code, Text: text})
 }
 
 // pauseReason says why a run waits.
@@ -150,50 +150,50 @@ func pauseReason(kind, who, reason string) string {
 	}
 }
 
-func (c *Chain) completes(e timeline.Entry, d event.SessionCompleteData) {
-	c.rest(e)
+func (c *Causes) sessionCompleted(e timeline.Entry, d event.SessionCompleteData) {
+	c.endRun(e)
 	text := "the run was complete"
 	switch {
 	case d.ExitAfter != "":
 		text += ": it was to end after " + d.ExitAfter
 	case d.Reason == "all_loops_complete":
 		text += ": all its stages had ended"
-	case d.Reason == maximum:
+	case d.Reason == reasonMaximum:
 		text += ", because no iteration was left; nothing said that the work is done"
 	case d.Reason != "":
 		text += because(d.Reason)
 	}
-	c.add(e, Link{What: Completed, Text: text})
+	c.add(e, Cause{Kind: Completed, Text: text})
 }
 
-// maximum is the reason of a stage that had all its iterations.
-const maximum = "max_iterations"
+// reasonMaximum is the reason of a stage that had all its iterations.
+const reasonMaximum = "max_iterations"
 
-// node tells of nodes that begin and end.
-func (c *Chain) node(e timeline.Entry) {
+// addNode tells of nodes that begin and end.
+func (c *Causes) addNode(e timeline.Entry) {
 	switch e.Type {
 	case event.NodeStart:
-		c.enters(e)
+		c.nodeStarted(e)
 	case event.NodeComplete:
-		take(e, c.leaves)
+		decoded(e, c.nodeCompleted)
 	case event.InputChecked:
-		take(e, func(e timeline.Entry, d event.InputCheckedData) {
+		decoded(e, func(e timeline.Entry, d event.InputCheckedData) {
 			if d.Failure != nil {
-				at := c.lane(e)
-				c.add(e, Link{What: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.words() + " could not begin: " + failure(*d.Failure)})
+				at := c.place(e)
+				c.add(e, Cause{Kind: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.describe() + " could not begin: " + failure(*d.Failure)})
 			}
 		})
 	case event.NodeRunStart:
-		take(e, func(e timeline.Entry, d event.RunStartData) {
+		decoded(e, func(e timeline.Entry, d event.RunStartData) {
 			if d.Max > 1 {
 				c.close()
-				c.add(e, Link{What: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
+				c.add(e, Cause{Kind: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
 			}
 		})
 	case event.ParallelProviderFailed:
-		take(e, func(e timeline.Entry, d event.ProviderCompleteData) {
-			text := d.Provider + " failed in " + c.lane(e).name
-			l := Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider}
+		decoded(e, func(e timeline.Entry, d event.ProviderCompleteData) {
+			text := d.Provider + " failed in " + c.place(e).name
+			l := Cause{Kind: Ended, Stage: c.place(e).name, Provider: d.Provider}
 			if d.Failure != nil {
 				text += ": " + failure(*d.Failure)
 				l.Code = d.Failure.Code
@@ -202,69 +202,69 @@ func (c *Chain) node(e timeline.Entry) {
 			c.add(e, l)
 		})
 	case event.ParallelProviderComplete:
-		take(e, func(e timeline.Entry, d event.ProviderCompleteData) {
-			c.add(e, Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider, Text: d.Provider + " was done in " + c.lane(e).name})
+		decoded(e, func(e timeline.Entry, d event.ProviderCompleteData) {
+			c.add(e, Cause{Kind: Ended, Stage: c.place(e).name, Provider: d.Provider, Text: d.Provider + " was done in " + c.place(e).name})
 		})
 	}
 }
 
-// enters takes up a new visit. The link before it says so where a node led here.
-func (c *Chain) enters(e timeline.Entry) {
+// nodeStarted takes up a new visit. The link before it says so where a node led here.
+func (c *Causes) nodeStarted(e timeline.Entry) {
 	if e.Cursor == nil {
 		return
 	}
 	path := e.Cursor.NodePath
 	c.close()
-	for id := range c.visits {
-		if id == (lane{Location: event.Location{Node: path}}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
-			delete(c.visits, id)
+	for id := range c.loops {
+		if id == (place{Location: event.Location{Node: path}}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
+			delete(c.loops, id)
 		}
 	}
-	if c.to != path {
-		at := c.lane(e)
-		c.add(e, Link{What: Entered, Stage: at.name, Visit: at.Visit, Text: at.name + " began" + visitWords(at.Visit)})
+	if c.nextPath != path {
+		at := c.place(e)
+		c.add(e, Cause{Kind: Entered, Stage: at.name, Visit: at.Visit, Text: at.name + " began" + describeVisit(at.Visit)})
 	}
-	c.to = ""
+	c.nextPath = ""
 }
 
-func visitWords(n int) string {
+func describeVisit(n int) string {
 	if n > 1 {
 		return fmt.Sprintf(" (visit %d)", n)
 	}
 	return ""
 }
 
-// leaves tells how a visit ended, why, and where that led.
-func (c *Chain) leaves(e timeline.Entry, d event.NodeCompleteData) {
-	at := c.lane(e)
+// nodeCompleted tells how a visit ended, why, and where that led.
+func (c *Causes) nodeCompleted(e timeline.Entry, d event.NodeCompleteData) {
+	at := c.place(e)
 	at.Step, at.Branch = "", ""
-	c.to = d.To
-	l := Link{What: Ended, Stage: at.name, Visit: at.Visit, To: at.Iteration}
+	c.nextPath = d.To
+	l := Cause{Kind: Ended, Stage: at.name, Visit: at.Visit, To: at.Iteration}
 	if d.Failure != nil {
 		l.Code = d.Failure.Code
 	}
 	if d.Edge != "" {
-		l.What = Returned
+		l.Kind = Returned
 	}
 	if d.Status == "skipped" {
-		l.What, l.Text = Skipped, at.name+" was skipped"+because(d.Reason)
+		l.Kind, l.Text = Skipped, at.name+" was skipped"+because(d.Reason)
 	} else {
-		l.Text = at.name + " ended as " + d.Outcome + visitWords(at.Visit) + c.iterations(at) + c.cause(at, d)
+		l.Text = at.name + " ended as " + d.Outcome + describeVisit(at.Visit) + c.iterations(at) + c.endReason(at, d)
 	}
-	l.Text += c.leadsTo(d)
+	l.Text += c.transition(d)
 	text := l.Text
 	c.close()
 	c.add(e, l)
 	c.ending = "stage " + strings.TrimSuffix(text, "; "+lastStage)
 	if d.To == plan.ToFailed {
-		c.rest(e)
+		c.endRun(e)
 	}
 }
 
 // iterations says how many a visit took.
-func (c *Chain) iterations(at lane) string {
+func (c *Causes) iterations(at place) string {
 	n := 0
-	for id, v := range c.visits {
+	for id, v := range c.loops {
 		if id == at.id() || strings.HasPrefix(id, at.Node+".") || strings.HasPrefix(id, at.Node+"\x00") && !strings.HasSuffix(id, "\x00") {
 			n += v.iterations
 		}
@@ -279,21 +279,21 @@ func (c *Chain) iterations(at lane) string {
 	}
 }
 
-// cause is what ended a visit.
-func (c *Chain) cause(at lane, d event.NodeCompleteData) string {
-	v := c.at(at)
-	stop := v.stop
+// endReason is what ended a visit.
+func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
+	v := c.loop(at)
+	stop := v.stopDecision
 	switch {
 	case d.Failure != nil:
 		return ": " + failure(*d.Failure)
-	case v.settled != nil && v.settled.Outcome == d.Outcome && d.Outcome != string(plan.OutcomeSuccess):
-		return because(v.settled.Message)
+	case v.settlement != nil && v.settlement.Outcome == d.Outcome && d.Outcome != string(plan.OutcomeSuccess):
+		return because(v.settlement.Message)
 	case stop != nil && strings.HasPrefix(stop.Reason, "Completed "): // the number has been said
 		if v.iterations == 1 {
 			return ""
 		}
 		return ", as many as it was to make"
-	case d.Reason == maximum:
+	case d.Reason == reasonMaximum:
 		return ", because no iteration was left"
 	case stop != nil && stop.Reason != "":
 		return fmt.Sprintf(": %s said stop: %s", stop.Strategy, quote(stop.Reason))
@@ -309,8 +309,8 @@ func (c *Chain) cause(at lane, d event.NodeCompleteData) string {
 // lastStage ends the text of the last stage.
 const lastStage = "that was the last stage"
 
-// leadsTo is where the end of a visit leads.
-func (c *Chain) leadsTo(d event.NodeCompleteData) string {
+// transition is where the end of a visit leads.
+func (c *Causes) transition(d event.NodeCompleteData) string {
 	switch d.To {
 	case "":
 		return ""

@@ -15,41 +15,41 @@ const modeLoop = "loop"
 // maximum is the reason of a node that had all its iterations without a word from its strategy.
 const maximum = "max_iterations"
 
-// Narrator says in lines what happens in a session. The wording of the lines that the Bash engine
+// Renderer says in lines what happens in a session. The wording of the lines that the Bash engine
 // had is kept, because scripts look for them. It is used from one goroutine.
-type Narrator struct {
+type Renderer struct {
 	// Verbose adds what only somebody who looks for a fault wants to see, and what the agents say.
 	Verbose bool
 
-	echo echoes
-	told map[string]string // what each branch was last said to be doing
+	echoes     echoes
+	progressOf map[string]string // what each branch was last said to be doing
 
 	remedy string // what was last said to be done about a failure
 }
 
 // progress says what an agent is doing, when that has changed: "● Turn 2: write_file main.go".
-func (n *Narrator) progress(r engine.Report) []string {
-	if n.told == nil {
-		n.told = map[string]string{}
+func (n *Renderer) progress(r engine.Report) []string {
+	if n.progressOf == nil {
+		n.progressOf = map[string]string{}
 	}
-	message, before := r.Progress.Message, n.told[r.Branch]
-	n.told[r.Branch] = message
+	message, before := r.Progress.Message, n.progressOf[r.Branch]
+	n.progressOf[r.Branch] = message
 	if message == "" || message == before {
 		return nil
 	}
 	if r.Progress.Turn > 0 {
 		message = fmt.Sprintf("Turn %d: %s", r.Progress.Turn, message)
 	}
-	return said(r.Branch, []string{"    ● " + Clean(message)})
+	return withBranch(r.Branch, []string{"    ● " + Clean(message)})
 }
 
 // Lines are what is to be said about an update, none for most.
-func (n *Narrator) Lines(u engine.Update) []string {
+func (n *Renderer) Lines(u engine.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
-		return append(n.echo.add(u.Report.Branch, u.Report.Text), n.progress(*u.Report)...)
+		return append(n.echoes.add(u.Report.Branch, u.Report.Text), n.progress(*u.Report)...)
 	case u.Event != nil && u.Plan != nil && u.Event.Type == event.BudgetWarning:
-		return warned(u)
+		return budgetWarning(u)
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return nil
 	}
@@ -57,11 +57,11 @@ func (n *Narrator) Lines(u engine.Update) []string {
 	if u.Event.Cursor != nil {
 		at.node = u.Plan.Find(u.Event.Cursor.NodePath)
 	}
-	lines := n.say(at, *u.Event)
+	lines := n.eventLines(at, *u.Event)
 	for i := range lines {
 		lines[i] = printable(lines[i])
 	}
-	return append(n.echo.end(branch(*u.Event)), lines...)
+	return append(n.echoes.end(branch(*u.Event)), lines...)
 }
 
 // place is an update with the node that it is about, nil for none.
@@ -72,19 +72,19 @@ type place struct {
 
 func (p place) loop() bool { return p.State.Mode == modeLoop }
 
-func (n *Narrator) say(at place, e event.Event) []string {
-	if lines, ok := n.contracted(at, e); ok {
+func (n *Renderer) eventLines(at place, e event.Event) []string {
+	if lines, ok := n.contractLines(at, e); ok {
 		return lines
 	}
 	switch e.Type {
 	case event.SessionStart:
 		return sessionHead(at)
 	case event.SessionResumed:
-		return append(resumed(at), stillWaiting(at, e)...)
+		return append(sessionResumed(at), pendingTimers(at, e)...)
 	case event.QuestionAsked:
-		return decoded(at, e, personAsked)
+		return decoded(at, e, questionAsked)
 	case event.QuestionAnswered:
-		return decoded(at, e, personAnswered)
+		return decoded(at, e, questionAnswered)
 	case event.HookStart:
 		return nil // the end of a hook has the line
 	case event.HookComplete, event.HookTimeout:
@@ -94,9 +94,9 @@ func (n *Narrator) say(at place, e event.Event) []string {
 	case event.RunStart:
 		return sessionHead(at)
 	case event.LateDelivery:
-		return decoded(at, e, cameLate)
+		return decoded(at, e, lateDelivery)
 	case event.SecretFound:
-		return decoded(at, e, foundSecret)
+		return decoded(at, e, secretFound)
 	case event.NodeStart:
 		return nodeHead(at, e)
 	case event.NodeRunStart:
@@ -110,21 +110,21 @@ func (n *Narrator) say(at place, e event.Event) []string {
 	case event.IterationComplete:
 		return decoded(at, e, iterationEnd)
 	case event.Error:
-		return decoded(at, e, failed)
+		return decoded(at, e, attemptFailed)
 	case event.Retry:
-		return decoded(at, e, retried)
+		return decoded(at, e, attemptRetried)
 	case event.Decision:
 		return decoded(at, e, n.decided)
 	case event.JudgeStart:
-		return decoded(at, e, asked)
+		return decoded(at, e, judgeAsked)
 	case event.JudgeComplete:
-		return decoded(at, e, answered)
+		return decoded(at, e, judgeAnswered)
 	case event.TimerSet:
-		return decoded(at, e, waiting)
+		return decoded(at, e, timerSet)
 	case event.NodeComplete:
 		return decoded(at, e, nodeEnd)
 	default:
-		return n.more(at, e)
+		return n.verboseLines(at, e)
 	}
 }
 
@@ -137,13 +137,13 @@ func decoded[T any](at place, e event.Event, lines func(place, event.Event, T) [
 	return lines(at, e, d)
 }
 
-// more is what only somebody who looks for a fault wants to see.
-func (n *Narrator) more(at place, e event.Event) []string {
+// verboseLines is what only somebody who looks for a fault wants to see.
+func (n *Renderer) verboseLines(at place, e event.Event) []string {
 	switch {
 	case !n.Verbose:
 		return nil
 	case e.Type == event.ToolCall:
-		return decoded(at, e, toolUsed)
+		return decoded(at, e, toolCalled)
 	case e.Type == event.ToolResult:
 		return decoded(at, e, toolEnded)
 	default:
@@ -178,23 +178,23 @@ func loopHead(at place) []string {
 	return append(lines, "  Provider: "+ProviderOf(&n), "  Completion: "+n.Termination.Type(), "")
 }
 
-func resumed(at place) []string {
+func sessionResumed(at place) []string {
 	n := at.Plan.Find(at.State.At)
 	if n == nil {
 		return []string{fmt.Sprintf("Resuming session '%s'", at.Session) + inRun(at)}
 	}
 	if n.Kind == plan.KindParallel {
-		return goesOn(at, n)
+		return resumedBlock(at, n)
 	}
-	from := goesOnFrom(at.State.Nodes[n.Path].Loop)
+	from := nextAction(at.State.Nodes[n.Path].Loop)
 	if at.loop() {
 		return []string{fmt.Sprintf("Resuming session '%s' from %s", at.Session, from)}
 	}
 	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, from) + inRun(at)}
 }
 
-// goesOnFrom is what a loop does next: an iteration, the decision whether there is to be another one, or its end.
-func goesOnFrom(l state.Loop) string {
+// nextAction is what a loop does next: an iteration, the decision whether there is to be another one, or its end.
+func nextAction(l state.Loop) string {
 	switch l.Phase {
 	case state.PhaseSettled:
 		return "its end"
@@ -302,25 +302,25 @@ func iterationEnd(_ place, e event.Event, d event.IterationCompleteData) []strin
 	if d.Summary == "" {
 		return nil
 	}
-	return []string{"    " + who(e) + Clean(d.Summary)}
+	return []string{"    " + branchPrefix(e) + Clean(d.Summary)}
 }
 
-func failed(_ place, e event.Event, d event.FailureData) []string {
-	return []string{fmt.Sprintf("  ✗ %s%s: %s", who(e), d.ErrorType, Clean(d.Message))}
+func attemptFailed(_ place, e event.Event, d event.FailureData) []string {
+	return []string{fmt.Sprintf("  ✗ %s%s: %s", branchPrefix(e), d.ErrorType, Clean(d.Message))}
 }
 
-func retried(_ place, e event.Event, d event.RetryData) []string {
-	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", who(e), d.N, d.Max)}
+func attemptRetried(_ place, e event.Event, d event.RetryData) []string {
+	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", branchPrefix(e), d.N, d.Max)}
 }
 
 // decided speaks of a decision to go on; the end of a node has a line of its own.
-func (n *Narrator) decided(at place, e event.Event, d event.DecisionData) []string {
+func (n *Renderer) decided(at place, e event.Event, d event.DecisionData) []string {
 	if d.Action != "continue" {
 		return nil
 	}
 	var lines []string
 	if d.Reason != "" && (n.Verbose || d.Round > 0) {
-		lines = append(lines, fmt.Sprintf("    %s%s: %s", who(e), d.Strategy, Clean(d.Reason)))
+		lines = append(lines, fmt.Sprintf("    %s%s: %s", branchPrefix(e), d.Strategy, Clean(d.Reason)))
 	}
 	// A delay sets a timer, which has the same line; scripts know it from a delay of zero too. Before the first
 	// iteration there is none.
@@ -330,15 +330,15 @@ func (n *Narrator) decided(at place, e event.Event, d event.DecisionData) []stri
 	return lines
 }
 
-func asked(_ place, e event.Event, d event.JudgeStartData) []string {
-	return []string{"    " + who(e) + "Asking the judge (" + d.Provider + ")..."}
+func judgeAsked(_ place, e event.Event, d event.JudgeStartData) []string {
+	return []string{"    " + branchPrefix(e) + "Asking the judge (" + d.Provider + ")..."}
 }
 
-func answered(_ place, e event.Event, d event.JudgeCompleteData) []string {
+func judgeAnswered(_ place, e event.Event, d event.JudgeCompleteData) []string {
 	if d.Status == "success" {
 		return nil
 	}
-	return []string{"    " + who(e) + "The judge did not answer: " + d.Reason}
+	return []string{"    " + branchPrefix(e) + "The judge did not answer: " + d.Reason}
 }
 
 func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
@@ -350,7 +350,7 @@ func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
 	switch {
 	case d.Reason == maximum:
 		lines = append(lines, fmt.Sprintf("Maximum iterations (%d) reached", completed))
-	case d.Reason != "" && !toldBefore(d):
+	case d.Reason != "" && !repeatsFailure(d):
 		lines = append(lines, Clean(d.Reason))
 	}
 	if at.loop() {
@@ -369,7 +369,7 @@ func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
 	return append(lines, "")
 }
 
-// toldBefore says whether the end of a node repeats the failure of its last attempt, which had a line.
-func toldBefore(d event.NodeCompleteData) bool {
+// repeatsFailure says whether the end of a node repeats the failure of its last attempt, which had a line.
+func repeatsFailure(d event.NodeCompleteData) bool {
 	return d.Failure != nil && d.Failure.Attempt > 0 && d.Reason == d.Failure.Message
 }

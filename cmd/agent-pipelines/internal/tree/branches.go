@@ -11,10 +11,10 @@ import (
 )
 
 // branches are the rows of a parallel block's providers.
-func (m *Model) branches(n *plan.Node, ns state.Node, asks map[spot][]Ask, now time.Time) []Row {
+func (m *Model) branches(n *plan.Node, ns state.Node, asks map[position][]Ask, now time.Time) []Row {
 	rows := make([]Row, 0, len(n.Providers))
 	for _, p := range n.Providers {
-		at := spot{path: n.Path, branch: p.ID()}
+		at := position{path: n.Path, branch: p.ID()}
 		b, begun := ns.Branches[p.ID()]
 		r := Row{Depth: depth(n) + 1, Path: n.Path, Branch: p.ID(), Name: screen.Clean(p.ID()), Asks: asks[at]}
 		delete(asks, at)
@@ -22,9 +22,9 @@ func (m *Model) branches(n *plan.Node, ns state.Node, asks map[spot][]Ask, now t
 		case len(r.Asks) > 0:
 			r.Mark = Waiting
 		case begun:
-			r.Mark = m.markOf(b.Status)
+			r.Mark = m.statusMark(b.Status)
 		}
-		r.Facts, r.Doing = m.branchFacts(n, p, b, r.Mark, now), m.doing(at, b.Loop, r.Mark)
+		r.Facts, r.Doing = m.branchFacts(n, p, b, r.Mark, now), m.activity(at, b.Loop, r.Mark)
 		if r.Mark == Failed && b.Loop.Failure != nil {
 			r.Doing = screen.Clean(b.Loop.Failure.Message)
 		}
@@ -51,7 +51,7 @@ func (m *Model) branchFacts(n *plan.Node, p plan.BlockProvider, b state.Branch, 
 		progress = branchIterations(b)
 	}
 	var usage event.Usage
-	if w := m.work[spot{path: n.Path, branch: p.ID()}]; mark == Running {
+	if w := m.work[position{path: n.Path, branch: p.ID()}]; mark == Running {
 		usage = usage.Plus(w.usage)
 	}
 	return facts(
@@ -69,13 +69,13 @@ func branchIterations(b state.Branch) string {
 }
 
 // steps are the rows of a node's steps, while the run is at it or where one of them failed.
-func (m *Model) steps(n *plan.Node, ns state.Node, asks map[spot][]Ask, now time.Time) []Row {
+func (m *Model) steps(n *plan.Node, ns state.Node, asks map[position][]Ask, now time.Time) []Row {
 	if m.state.At != n.Path && ns.Status != state.NodeFailed {
 		return nil
 	}
 	var rows []Row
 	for i, id := range ns.Order {
-		s, at := ns.Steps[id], spot{n.Path, "", id}
+		s, at := ns.Steps[id], position{n.Path, "", id}
 		r := Row{Depth: depth(n) + 1, Path: n.Path, Step: id, Name: fmt.Sprintf("step %d/%d", i+1, len(ns.Order)), Asks: asks[at]}
 		delete(asks, at)
 		r.Mark = m.stepMark(s.Status)
@@ -91,7 +91,7 @@ func (m *Model) steps(n *plan.Node, ns state.Node, asks map[spot][]Ask, now time
 			r.Mark = Waiting
 		}
 		r.Facts = facts(Fact{title, rankProvider}, Fact{since, rankTime}, Fact{attempt(s.Loop, r.Mark), rankAttempt})
-		r.Doing = m.doing(at, s.Loop, r.Mark)
+		r.Doing = m.activity(at, s.Loop, r.Mark)
 		if r.Mark == Failed || s.Status == state.StepBlocked {
 			r.Doing = screen.Clean(s.Reason)
 		}
@@ -109,7 +109,7 @@ func (m *Model) stepMark(s state.StepStatus) Mark {
 	case state.StepBlocked, state.StepSkipped:
 		return Skipped
 	case state.StepRunning:
-		return m.underWay()
+		return m.runningMark()
 	default:
 		return Pending
 	}

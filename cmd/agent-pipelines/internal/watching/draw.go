@@ -45,8 +45,8 @@ var helpLines = []string{
 	"q (Ctrl-C)  leave; the session goes on",
 }
 
-// screenful draws a view: exactly as many lines as it is high, none wider than it is wide.
-func screenful(v view) []screen.Line {
+// drawView draws a view: exactly as many lines as it is high, none wider than it is wide.
+func drawView(v view) []screen.Line {
 	if v.width <= 0 || v.height <= 0 {
 		return nil
 	}

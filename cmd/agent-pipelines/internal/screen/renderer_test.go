@@ -113,7 +113,7 @@ func TestNarrator(t *testing.T) {
 		{"a report", engine.Update{Session: "demo", Report: &engine.Report{Text: "hello\n"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n := Narrator{}
+			n := Renderer{}
 			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
 				t.Error(diff)
 			}
@@ -122,7 +122,7 @@ func TestNarrator(t *testing.T) {
 }
 
 func TestNarratorHeads(t *testing.T) {
-	n, s := Narrator{}, pipelineStory()
+	n, s := Renderer{}, pipelineStory()
 	rule := "══════════════════════════════════════════════════════════════"
 	thin := "──────────────────────────────────────────────────────────────"
 	want := []string{"╔" + rule + "╗", "║  Pipeline: two", "║  Session:  demo", "╚" + rule + "╝", ""}
@@ -144,7 +144,7 @@ func TestNarratorHeads(t *testing.T) {
 }
 
 func TestNarratorVerbose(t *testing.T) {
-	n, s := Narrator{Verbose: true}, loopStory()
+	n, s := Renderer{Verbose: true}, loopStory()
 	say := func(text string) []string { return n.Lines(engine.Update{Report: &engine.Report{Text: text}}) }
 	got := [][]string{
 		say("one\ntw"),
@@ -188,14 +188,14 @@ func TestDetails(t *testing.T) {
 func TestInRoom(t *testing.T) {
 	box := append(TitledBox("title", "a text that is longer than the terminal is wide"), nodeBox("loop")...)
 	for _, width := range []int{0, 80, 64, 63, 40, 1} {
-		for i, line := range inRoom(box, width) {
+		for i, line := range fitFrames(box, width) {
 			framed := strings.Trim(box[i], "╔═╗╚╝╠╣┌─└") == ""
 			if fits := Columns(line) <= max(width, 2); width > 0 && framed && !fits || !framed && line != box[i] || width == 0 && line != box[i] {
 				t.Errorf("in %d columns: %q", width, line)
 			}
 		}
 	}
-	if got := inRoom(box[:1], 4)[0]; got != "╔══╗" {
+	if got := fitFrames(box[:1], 4)[0]; got != "╔══╗" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 // shownPaths is how many paths of the workspace are shown.
 const shownPaths = 5
 
-// cameLate tells of a late delivery.
-func cameLate(_ place, e event.Event, d event.LateDeliveryData) []string {
+// lateDelivery tells of a late delivery.
+func lateDelivery(_ place, e event.Event, d event.LateDeliveryData) []string {
 	return []string{"  ⚠ refused, since it came late: " + Late(d)}
 }
 
@@ -81,4 +81,21 @@ func head(h *event.HeadData) string {
 	}
 	const short = 10
 	return fmt.Sprintf("the head moved from %.*s to %.*s", short, h.From, short, h.To)
+}
+
+// secretFound tells of a secret in a file that an agent wrote.
+func secretFound(at place, e event.Event, d event.SecretFoundData) []string {
+	line := "⚠ " + Secret(d) + " (the file is left as it is)"
+	if at.node != nil && at.node.HasContract() {
+		return withRole(role(at.node), line)
+	}
+	return []string{"  " + line}
+}
+
+// Secret says where a secret was found, and by what: "docs/a.md:3: a secret (github-token)".
+func Secret(d event.SecretFoundData) string {
+	if d.Count > 1 {
+		return fmt.Sprintf("%s:%d: %d secrets (%s)", Clean(d.Path), d.Line, d.Count, Clean(d.Rule))
+	}
+	return fmt.Sprintf("%s:%d: a secret (%s)", Clean(d.Path), d.Line, Clean(d.Rule))
 }

@@ -15,10 +15,10 @@ const (
 	maxPatience = time.Second
 )
 
-// Relay passes on what is written to it as fast as the reader at the other end takes it. Writers wait for a slow one a
+// BoundedWriter passes on what is written to it as fast as the reader at the other end takes it. Writers wait for a slow one a
 // moment and no longer: from then on lines are left out until it has taken all before them, and a line in their place
 // says how many. A relay to somebody who is gone takes everything and keeps nothing. It is safe for concurrent use.
-type Relay struct {
+type BoundedWriter struct {
 	to   io.Writer
 	more chan struct{} // holds one: there is something to do
 
@@ -31,17 +31,17 @@ type Relay struct {
 	closed   bool          // nothing is taken any more
 }
 
-// NewRelay returns a relay to a writer, which may block. The caller closes it.
-func NewRelay(to io.Writer) *Relay {
-	r := &Relay{to: to, more: make(chan struct{}, 1), room: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
+// NewBoundedWriter returns a relay to a writer, which may block. The caller closes it.
+func NewBoundedWriter(to io.Writer) *BoundedWriter {
+	r := &BoundedWriter{to: to, more: make(chan struct{}, 1), room: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
 	close(r.rest)
 	var passing sync.WaitGroup // nobody waits for it but by way of rest: a write that is stuck ends with the process
-	passing.Go(r.pass)
+	passing.Go(r.forward)
 	return r
 }
 
 // Write takes b, or leaves it out. It never fails.
-func (r *Relay) Write(b []byte) (int, error) {
+func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting && r.left == 0 && r.patience > 0 {
@@ -63,7 +63,7 @@ func (r *Relay) Write(b []byte) (int, error) {
 }
 
 // await waits for room while patience lasts. The mutex is held before and after.
-func (r *Relay) await() {
+func (r *BoundedWriter) await() {
 	room, began, timer := r.room, time.Now(), time.NewTimer(r.patience)
 	r.mu.Unlock()
 	select {
@@ -77,7 +77,7 @@ func (r *Relay) await() {
 
 // Flush waits until all that was written is passed on, at most for limit; 0 is for as long as it takes. If that is not
 // enough, the relay is closed and what waits is left out.
-func (r *Relay) Flush(limit time.Duration) {
+func (r *BoundedWriter) Flush(limit time.Duration) {
 	r.mu.Lock()
 	rest := r.rest
 	r.mu.Unlock()
@@ -95,21 +95,21 @@ func (r *Relay) Flush(limit time.Duration) {
 }
 
 // Close ends the relay. What has not been passed on is left out; to wait for that, flush it before.
-func (r *Relay) Close() {
+func (r *BoundedWriter) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return
 	}
 	r.closed, r.left = true, 0
-	r.take()
+	r.takeWaiting()
 	if !r.resting() {
 		close(r.rest)
 	}
 	r.wake()
 }
 
-func (r *Relay) pass() {
+func (r *BoundedWriter) forward() {
 	for range r.more {
 		for {
 			text, ok := r.next()
@@ -127,13 +127,13 @@ func (r *Relay) pass() {
 }
 
 // next is what is to be passed on, nil for nothing; ok is false at the end.
-func (r *Relay) next() (text []byte, ok bool) {
+func (r *BoundedWriter) next() (text []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, false
 	}
-	text = r.take()
+	text = r.takeWaiting()
 	if text == nil && r.left > 0 {
 		text = fmt.Appendf(nil, "  … %d lines are left out here, since nobody read them; events.jsonl of the session has all events\n", r.left)
 		r.left = 0
@@ -145,8 +145,8 @@ func (r *Relay) next() (text []byte, ok bool) {
 	return text, true
 }
 
-// take takes what waits, which makes room.
-func (r *Relay) take() []byte {
+// takeWaiting takes what waits, which makes room.
+func (r *BoundedWriter) takeWaiting() []byte {
 	text := r.waiting
 	r.waiting = nil
 	close(r.room)
@@ -154,7 +154,7 @@ func (r *Relay) take() []byte {
 	return text
 }
 
-func (r *Relay) resting() bool {
+func (r *BoundedWriter) resting() bool {
 	select {
 	case <-r.rest:
 		return true
@@ -163,7 +163,7 @@ func (r *Relay) resting() bool {
 	}
 }
 
-func (r *Relay) wake() {
+func (r *BoundedWriter) wake() {
 	select {
 	case r.more <- struct{}{}:
 	default:

@@ -13,46 +13,46 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 )
 
-// unread tells of what the variables say that cannot be obeyed, each kind once. The exporters and the SDK log it with the
+// configWarnings tells of what the variables say that cannot be obeyed, each kind once. The exporters and the SDK log it with the
 // values, and headers are secret: only what they were doing is passed on. It is safe for concurrent use.
-type unread struct {
+type configWarnings struct {
 	warn func(string)
 
-	mu   sync.Mutex // guards:
-	told map[string]bool
+	mu       sync.Mutex // guards:
+	reported map[string]bool
 }
 
-func (u *unread) tell(what string) {
+func (u *configWarnings) report(what string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.told[what] {
+	if u.reported[what] {
 		return
 	}
-	if u.told == nil {
-		u.told = map[string]bool{}
+	if u.reported == nil {
+		u.reported = map[string]bool{}
 	}
-	u.told[what] = true
+	u.reported[what] = true
 	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + what)
 }
 
 // resource tells of what OTEL_RESOURCE_ATTRIBUTES has that cannot be read, and says whether the error is one of that.
-func (u *unread) resource(err error) bool {
+func (u *configWarnings) resource(err error) bool {
 	var escape url.EscapeError
 	switch {
 	case errors.As(err, &escape):
-		u.tell("a %-escape in OTEL_RESOURCE_ATTRIBUTES; write %25 for a percent sign")
+		u.report("a %-escape in OTEL_RESOURCE_ATTRIBUTES; write %25 for a percent sign")
 	case errors.Is(err, resource.ErrPartialResource):
-		u.tell("an entry of OTEL_RESOURCE_ATTRIBUTES; write name=value,name=value")
+		u.report("an entry of OTEL_RESOURCE_ATTRIBUTES; write name=value,name=value")
 	default:
 		return false
 	}
 	return true
 }
 
-func (u *unread) logger() logr.Logger { return logr.New(sink{u}) }
+func (u *configWarnings) logger() logr.Logger { return logr.New(sink{u}) }
 
 // sink is where the SDK logs to. Errors alone are of use.
-type sink struct{ unread *unread }
+type sink struct{ unread *configWarnings }
 
 // Init implements [logr.LogSink].
 func (sink) Init(logr.RuntimeInfo) {}
@@ -69,7 +69,7 @@ func (s sink) Error(err error, doing string, _ ...any) {
 	if errors.As(err, &file) {
 		doing += ": " + file.Error()
 	}
-	s.unread.tell(doing)
+	s.unread.report(doing)
 }
 
 // WithValues implements [logr.LogSink].
@@ -79,7 +79,7 @@ func (s sink) WithValues(...any) logr.LogSink { return s }
 func (s sink) WithName(string) logr.LogSink { return s }
 
 // about says who sends: this program, or what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
-func about(ctx context.Context, version string, left *unread) (*resource.Resource, error) {
+func about(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
 	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())
 	if left.resource(err) {
