@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Diff compares two sessions, whose surveys are there.
+// Diff compares two sessions.
 func Diff(a, b *Snapshot) Comparison {
 	a.prepare()
 	b.prepare()
@@ -20,13 +20,13 @@ func Diff(a, b *Snapshot) Comparison {
 	return c
 }
 
-// AddExact adds what package crashtest finds.
+// AddExact adds the differences that package crashtest finds.
 func (c *Comparison) AddExact(found []Exact) {
 	c.Exact = append([]Exact{}, found...)
 	c.summarize()
 }
 
-// summarize says what differs.
+// summarize sets the kinds of the differences.
 func (c *Comparison) summarize() {
 	c.Differ = []string{}
 	add := func(kind string, differs bool) {
@@ -45,13 +45,13 @@ func (c *Comparison) summarize() {
 	c.Text = c.sentence()
 }
 
-// end is how a session ended, as far as that makes a difference.
+// end returns the parts of a session's end that count as a difference.
 func (c *Comparison) end(i int) [4]string {
 	s := &c.Sessions[i]
 	return [4]string{status(s), s.Stage, s.Reason, s.Failure}
 }
 
-// differing are the names of the nodes that came to something else.
+// differing returns the names of the nodes that differ.
 func (c *Comparison) differing() []string {
 	var all []string
 	for i := range c.Nodes {
@@ -62,7 +62,7 @@ func (c *Comparison) differing() []string {
 	return all
 }
 
-// divergence is where the ways of two sessions parted, nil if they did not.
+// divergence returns the first visit that differs, nil if none does.
 func divergence(a, b *Snapshot) *Divergence {
 	aWay, bWay := a.visits(), b.visits()
 	for i := range max(len(aWay), len(bWay)) {
@@ -87,7 +87,7 @@ func (s *Snapshot) visits() []engine.Visit {
 	return s.Survey.History.Visits
 }
 
-// nodes puts the nodes of two sessions beside each other.
+// nodes pairs the nodes of two sessions.
 func nodes(a, b *Snapshot) []Node {
 	aFacts, aOrder := a.facts()
 	bFacts, bOrder := b.facts()
@@ -100,14 +100,14 @@ func nodes(a, b *Snapshot) []Node {
 	return all
 }
 
-// differs names the members that make a difference; none where a session does not have the node: that is a difference of
-// the plans.
+// differs returns the names of the members that differ; none if a session lacks the node, which is a difference of the
+// plans.
 func (f *Facts) differs(g *Facts) []string {
 	names := []string{}
 	switch {
 	case f == nil || g == nil:
 		return names
-	case f.Visits == 0 || g.Visits == 0: // of one that was not entered the rest says nothing
+	case f.Visits == 0 || g.Visits == 0: // the other members of a node that was not entered mean nothing
 		if f.Status != g.Status {
 			names = append(names, "status")
 		}
@@ -131,13 +131,13 @@ func (f *Facts) differs(g *Facts) []string {
 	return names
 }
 
-// Limit leaves so many differences of each kind, and counts the others. Nodes that came to the same are not among them.
+// Limit keeps a number of differences of each kind, and counts the others. Equal nodes do not count.
 func (c *Comparison) Limit(most int) {
 	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
 	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)
 	c.Texts, c.LeftOut.Texts = limit(c.Texts, most)
 	c.Exact, c.LeftOut.Exact = limit(c.Exact, most)
-	if len(c.Nodes) > most { // those that differ come first
+	if len(c.Nodes) > most { // the different ones come first
 		slices.SortStableFunc(c.Nodes, func(a, b Node) int { return cmp.Compare(min(len(b.Differ), 1), min(len(a.Differ), 1)) })
 	}
 	c.Nodes, c.LeftOut.Nodes = limit(c.Nodes, most)

@@ -7,31 +7,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Comparison is what two sessions came to, beside each other. Where something has two values, the first one is of the first
-// session.
+// Comparison compares two sessions. Where a member has two values, the first one is that of the first session.
 type Comparison struct {
 	Sessions [2]Session `json:"sessions"`
-	// Same: they did the same, as far as Differ knows. Text is that in a sentence, without the sessions' names at its beginning.
+	// Same reports that Differ is empty. Text says so in a sentence, without the sessions' names at its beginning.
 	Same bool   `json:"same"`
 	Text string `json:"text"`
-	// Differ are the kinds of what differs, in this order: status, plan, inputs, way, nodes, texts, exact.
+	// Differ lists the kinds of differences, in this order: status, plan, inputs, way, nodes, texts, exact.
 	Differ []string `json:"differ"`
-	// Plan and Inputs are the keys that differ.
+	// Plan and Inputs list the keys that differ.
 	Plan   []Key `json:"plan"`
 	Inputs []Key `json:"inputs"`
-	// Divergence is where the ways parted, nil where they are the same.
+	// Divergence is the first visit that differs, nil if none does.
 	Divergence *Divergence `json:"parted,omitempty"`
-	// Nodes are all nodes that either session has, in the order of the first one's plan, then those that only the second has.
+	// Nodes lists the nodes of both sessions, in the order of the first one's plan, then those that only the second has.
 	Nodes []Node `json:"nodes"`
-	// Texts are the outputs and artifacts that differ.
+	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
-	// Exact is what package crashtest finds, nil where nobody asked for it.
+	// Exact lists the differences that package crashtest finds, nil unless requested.
 	Exact []Exact `json:"exact,omitempty"`
-	// LeftOut counts what is not told, 0 for nothing.
+	// LeftOut counts the differences that are not listed.
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// The kinds of what differs.
+// The kinds of differences.
 const (
 	kindStatus = "status"
 	kindPlan   = "plan"
@@ -42,7 +41,7 @@ const (
 	kindExact  = "exact"
 )
 
-// LeftOut is how much more differs than is told. Outputs are those that were not compared at all.
+// LeftOut counts the differences that are not listed. Outputs counts the outputs that were not compared.
 type LeftOut struct {
 	Plan    int `json:"plan,omitempty"`
 	Inputs  int `json:"inputs,omitempty"`
@@ -52,16 +51,16 @@ type LeftOut struct {
 	Outputs int `json:"outputs,omitempty"`
 }
 
-// Session is one of the two.
+// Session describes one of the two.
 type Session struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id,omitempty"`
-	Status  state.Status `json:"status"` // "": it never began
+	Status  state.Status `json:"status"` // "" if it never began
 	Crashed bool         `json:"crashed,omitempty"`
-	Running bool         `json:"running,omitempty"` // somebody works on it: this is what is done so far
-	Stage   string       `json:"stage,omitempty"`   // that it is at, where it has not ended well
+	Running bool         `json:"running,omitempty"` // a kernel holds it; the comparison covers the work so far
+	Stage   string       `json:"stage,omitempty"`   // the current one, unless it completed
 	Reason  string       `json:"reason,omitempty"`
-	// Failure is the word and the code of what failed.
+	// Failure is the type and the code of the failure.
 	Failure    string    `json:"failure,omitempty"`
 	Pipeline   string    `json:"pipeline,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
@@ -70,49 +69,49 @@ type Session struct {
 	Dir string `json:"dir"`
 }
 
-// Took is what work took. It makes no difference.
+// Took is the effort, which never counts as a difference.
 type Took struct {
 	Attempts   int      `json:"attempts"`
-	Retries    int      `json:"retries"` // attempts made again, and stages begun anew
-	Tokens     *int64   `json:"tokens"`  // in and out; null: nobody said
+	Retries    int      `json:"retries"` // repeated attempts and restarted stages
+	Tokens     *int64   `json:"tokens"`  // input and output; null if unknown
 	CostUSD    *float64 `json:"cost_usd"`
-	DurationMS int64    `json:"duration_ms"` // without the time in which nobody held the session
+	DurationMS int64    `json:"duration_ms"` // without the time in which no kernel held the session
 }
 
-// Key is a key of the plan, or an input, with its values as JSON; null is one that is not there.
+// Key is a key of the plan, or an input, with its values as JSON; null for a missing one.
 type Key struct {
 	Node   string `json:"node,omitempty"` // "" for the pipeline as a whole; "outer/inner" in a nested pipeline
 	Key    string `json:"key,omitempty"`  // "termination.max"; "" for the whole node
 	Values [2]any `json:"values"`
 }
 
-// Divergence is the first visit of a node that was another one, or came to something else.
+// Divergence is the first visit with another node or another end.
 type Divergence struct {
 	// Visit counts the visits of all nodes from 1.
 	Visit  int       `json:"visit"`
 	Values [2]string `json:"values"` // "review (visit 2) ended as fail, on to draft"; "" for none
 }
 
-// Node is what came of a node in the two sessions.
+// Node describes a node in the two sessions.
 type Node struct {
 	Node string `json:"node"` // "outer/inner" in a nested pipeline or a block
-	// Differ are the members of Values that make a difference.
+	// Differ lists the members of Values that differ.
 	Differ []string  `json:"differ"`
-	Values [2]*Facts `json:"values"` // nil where the plan does not have the node
+	Values [2]*Facts `json:"values"` // nil if the plan lacks the node
 }
 
-// Facts are what came of a node.
+// Facts describes the work on a node.
 type Facts struct {
 	Status     string   `json:"status"`
 	Outcome    string   `json:"outcome,omitempty"`
 	Reason     string   `json:"reason,omitempty"` // why it ended
 	Visits     int      `json:"visits"`
 	Iterations int      `json:"iterations"`
-	Agents     []string `json:"agents,omitempty"` // provider, or provider/model, in the order in which they came; ten at most
+	Agents     []string `json:"agents,omitempty"` // provider, or provider/model, in the order of their first attempt; at most ten
 	Took
 }
 
-// Text is an output or an artifact that differs, or that only one of the two has.
+// Text is an output or an artifact that differs or that only one session has.
 type Text struct {
 	Node       string    `json:"node"`
 	Provider   string    `json:"provider,omitempty"` // of a block
@@ -120,13 +119,13 @@ type Text struct {
 	What       string    `json:"what"`            // output or artifact
 	Visit      int       `json:"visit,omitempty"` // of an output
 	Iterations [2]int    `json:"iterations"`      // the same
-	Files      [2]string `json:"files"`           // relative to the sessions' directories, "" where there is none
-	// Diff is a unified diff, "" where one of them is not there. Cut says that it is not whole.
+	Files      [2]string `json:"files"`           // relative to the sessions' directories, "" for none
+	// Diff is a unified diff, "" if one text is missing. Cut reports that it is truncated.
 	Diff string `json:"diff,omitempty"`
 	Cut  bool   `json:"cut,omitempty"`
-	// Problem is why they could not be compared, "" if they could.
+	// Problem says why the texts could not be compared, "" if they could.
 	Problem string `json:"problem,omitempty"`
-	// More are further outputs of the same place that differ.
+	// More counts further outputs of the same loop that differ.
 	More int `json:"more,omitempty"`
 }
 
@@ -137,5 +136,5 @@ type Exact struct {
 	Values [2]string `json:"values"`
 }
 
-// tokens are those of a usage, in and out.
+// tokens returns the sum of the input and output tokens of a usage.
 func tokens(u event.Usage) *int64 { return event.Sum(u.InputTokens, u.OutputTokens) }

@@ -1,8 +1,7 @@
-// Package compare holds what two sessions came to against each other: status, plan, inputs, the way, each node, outputs and
-// artifacts.
+// Package compare compares two sessions: status, plan, inputs, visits, nodes, outputs and artifacts.
 //
-// A [Side] takes the events of a session one by one, and what the kernel knows of it; [Of] compares two of them. What any two
-// runs differ in says nothing and is left out: times, ids, the sessions' own names. What the work took (attempts, tokens,
-// cost, time) is told and makes no difference. What is kept of a session is bounded, what is left out is counted. The package
-// opens no file by itself, and prints nothing.
+// A [Snapshot] collects the entries of a session's timeline and its inspection; [Diff] compares two of them. Values that
+// differ in any two runs are left out: times, ids, the sessions' names. The effort (attempts, tokens, cost, time) is
+// reported and never counts as a difference. The package keeps a bounded part of a session and counts the others. It
+// opens no file and prints nothing.
 package compare

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// silent are keys of a plan that say nothing of what is done: when and from which bytes it was compiled, what the machine
-// has, where a node stands, and what is compared as an input.
+// silent are keys of a plan that do not affect the work: the time and the bytes of its compilation, the machine, the
+// paths of nodes, and the inputs, which are compared separately.
 var silent = map[string]bool{
 	"compiled_at": true, "version": true, "dependencies": true, "session": true, "source.sha256": true, "path": true,
 	"pipeline.overrides.context": true, "pipeline.overrides.inputs": true, "pipeline.overrides.artifacts": true,
@@ -31,7 +31,7 @@ func plans(a, b *Snapshot) []Key {
 	return k.found
 }
 
-// generic is a value as JSON has it; nil for one that cannot be.
+// generic returns a value as decoded JSON, nil if it cannot be encoded.
 func generic(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -44,12 +44,12 @@ func generic(v any) any {
 	return plain
 }
 
-// value compares two values of a key of a node, "" for those of the pipeline.
+// value compares two values of a key of a node, "" for the pipeline.
 func (k *keys) value(node, key string, a, b any) {
 	if silent[strings.TrimPrefix(key, "plan.")] {
 		return
 	}
-	if key == "pipeline.overrides" { // what is said over the files has members that are silent
+	if key == "pipeline.overrides" { // whose members may be silent
 		a, b = orEmpty(a), orEmpty(b)
 	}
 	a, b = k.sides[0].clean(a), k.sides[1].clean(b)
@@ -84,7 +84,7 @@ func orEmpty(v any) any {
 	return v
 }
 
-// nodes compares the nodes of a list by their ids.
+// nodes compares two lists of nodes by their ids.
 func (k *keys) nodes(outer string, a, b []any) {
 	aNodes, aOrder := byID(a)
 	bNodes, bOrder := byID(b)
@@ -124,7 +124,7 @@ func union(a, b map[string]any) []string {
 	return slices.Compact(all)
 }
 
-// clean is a value whose texts are without the session's own names and without secrets.
+// clean returns a value whose texts are normalized.
 func (s *Snapshot) clean(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -146,7 +146,7 @@ func (s *Snapshot) clean(v any) any {
 	}
 }
 
-// inputs compares what the sessions were given.
+// inputs compares the inputs of the sessions.
 func inputs(a, b *Snapshot) []Key {
 	k := keys{sides: [2]*Snapshot{a, b}}
 	aGiven, bGiven := a.inputs(), b.inputs()
@@ -156,8 +156,8 @@ func inputs(a, b *Snapshot) []Key {
 	return k.found
 }
 
-// inputs are the inputs of a session by name: context, inputs and artifacts as they were said, files that these came to, and
-// the fields of the artifact that the run was started with.
+// inputs returns the inputs of a session by name: context, inputs and artifacts as written, the resolved files, and the
+// fields of the input artifact.
 func (s *Snapshot) inputs() map[string]any {
 	all := map[string]any{}
 	for i := range s.Survey.Artifacts {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// sentence say in a sentence whether two sessions did the same.
+// sentence returns the result of the comparison in a sentence.
 func (c *Comparison) sentence() string {
 	if c.Same {
 		return "did the same" + c.conclusion() + ": " + c.both()
@@ -41,7 +41,7 @@ func (c *Comparison) sentence() string {
 	return "did not do the same" + c.conclusion() + ": " + strings.Join(parts, "; ")
 }
 
-// conclusion says that one of them is not done.
+// conclusion names the session that is still running.
 func (c *Comparison) conclusion() string {
 	if c.Sessions[0].Running || c.Sessions[1].Running {
 		return " so far"
@@ -49,7 +49,7 @@ func (c *Comparison) conclusion() string {
 	return ""
 }
 
-// both is how both ended.
+// both returns the common end of both sessions.
 func (c *Comparison) both() string {
 	s := &c.Sessions[0]
 	if s.Status == "" {
@@ -66,7 +66,7 @@ func both(s *Session) string {
 	return "both " + text
 }
 
-// describeEnds is how each of them ended.
+// describeEnds returns the ends of both sessions.
 func (c *Comparison) describeEnds() string {
 	a, b := &c.Sessions[0], &c.Sessions[1]
 	if status(a) == status(b) && a.Stage == b.Stage && a.Status != "" {
@@ -89,7 +89,7 @@ func describeEnd(s *Session) string {
 	return text
 }
 
-// status is the word for how a session stands.
+// status returns the status of a session for people.
 func status(s *Session) string {
 	if s.Crashed {
 		return "crashed"
@@ -97,7 +97,7 @@ func status(s *Session) string {
 	return cmp.Or(string(s.Status), "never began")
 }
 
-// describeInputs says how what the sessions had to do differs.
+// describeInputs lists the differences of plans and inputs.
 func (c *Comparison) describeInputs() []string {
 	var parts []string
 	if a, b := c.Sessions[0].Pipeline, c.Sessions[1].Pipeline; a != b && a != "" && b != "" {

@@ -12,40 +12,40 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// What is kept of a session, however long it is.
+// The limits for the parts of a session that are kept.
 const (
-	maxOutputs = 5000 // the first ones; and the last one of each place
+	maxOutputs = 5000 // the first ones, beside the last one of each loop
 	maxAgents  = 10   // of a node
 )
 
-// Snapshot is one of the two sessions. It is used from one goroutine.
+// Snapshot is one of the two sessions. It is not safe for concurrent use.
 type Snapshot struct {
-	// Survey is what the kernel knows of it.
+	// Survey is its inspection.
 	Survey *engine.Inspection
-	// Read reads at most so many bytes of a file of the session, and says whether that is all.
+	// Read reads at most most bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, most int64) (text string, whole bool, err error)
 	// Artifact reads an artifact of the survey.
 	Artifact func(engine.ArtifactInfo) (*engine.ArtifactContent, error)
-	// Clean takes the secrets out of what agents said.
+	// Clean redacts a text of an agent.
 	Clean func(string) string
 
 	labels  map[string]string // of nodes, by path
 	loops   map[loop]*outputs
 	order   []loop
 	kept    int
-	dropped int // outputs that are not kept
+	dropped int // number of outputs that are not kept
 	agents  map[string][]string
-	own     *strings.Replacer // takes the session's own names out of a text
+	own     *strings.Replacer // replaces the session's own names
 }
 
-// loop is where outputs follow each other: a visit of a node, by provider and step.
+// loop identifies successive outputs: a visit of a node, by provider and step.
 type loop struct {
 	node           string // label
 	visit, run     int
 	provider, step string
 }
 
-// outputs are those of a lane by their iterations.
+// outputs holds the outputs of a loop by their iterations.
 type outputs struct {
 	first map[int]event.Ref
 	last  int
@@ -64,7 +64,7 @@ func (s *Snapshot) reset() {
 	s.loops, s.order, s.kept, s.dropped, s.agents = map[loop]*outputs{}, nil, 0, 0, map[string][]string{}
 }
 
-// nodeLabels are what the nodes of a plan are called, by path: the id, in a block or a nested pipeline behind that of the outer.
+// nodeLabels returns the labels of a plan's nodes by path: the id, in a block or an embedded pipeline "outer/inner".
 func nodeLabels(p *plan.Plan) map[string]string {
 	labels := map[string]string{}
 	name := func(n *plan.Node) {
@@ -78,7 +78,7 @@ func nodeLabels(p *plan.Plan) map[string]string {
 		name(n)
 		for i := range n.Stages {
 			stage := n.Stages[i]
-			if !strings.HasPrefix(stage.Path, n.Path+".") { // within a nested pipeline paths are those of that plan
+			if !strings.HasPrefix(stage.Path, n.Path+".") { // in an embedded pipeline the paths are those of its plan
 				_, last, _ := strings.Cut(stage.Path, ".")
 				stage.Path = n.Path + "." + last
 			}
@@ -128,7 +128,7 @@ func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 	o.first[at.Iteration] = ref
 }
 
-// prepare is called when the survey is there.
+// prepare is called when Survey is set.
 func (s *Snapshot) prepare() {
 	st := s.Survey.Status
 	pairs := []string{
@@ -140,10 +140,10 @@ func (s *Snapshot) prepare() {
 	s.own = strings.NewReplacer(pairs...)
 }
 
-// normalize is a text without the session's own names and without secrets.
+// normalize returns a text without the session's own names and without secrets.
 func (s *Snapshot) normalize(text string) string { return s.Clean(s.own.Replace(text)) }
 
-// session is what is told of the session as a whole.
+// session describes the session as a whole.
 func (s *Snapshot) session() Session {
 	st, m := s.Survey.Status, s.Survey.Metrics
 	one := Session{
@@ -170,7 +170,7 @@ func newTook(w engine.Work, ms int64) Took {
 	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 
-// facts are what came of each node, by label, and the labels in the order of the plan.
+// facts returns the facts of each node by label, and the labels in plan order.
 func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 	all = map[string]*Facts{}
 	stages := s.Survey.Status.Stages
@@ -201,7 +201,7 @@ func (s *Snapshot) metrics(path string) *engine.StageMetrics {
 	return nil
 }
 
-// blockAgents are those who worked on the stages of a block, in the order of their names: they work at the same time.
+// blockAgents returns the agents of a block's stages, sorted, because they work at the same time.
 func (s *Snapshot) blockAgents(block string) []string {
 	var all []string
 	for label, agents := range s.agents {
@@ -214,7 +214,7 @@ func (s *Snapshot) blockAgents(block string) []string {
 	return all[:min(len(all), maxAgents)]
 }
 
-// describeVisit is a visit of a node in words.
+// describeVisit describes a visit of a node.
 func (s *Snapshot) describeVisit(v engine.Visit) string {
 	text := cmp.Or(s.labels[v.Path], v.Stage)
 	if v.Visit > 1 {

@@ -15,15 +15,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// How much of texts is compared and shown.
+// The limits for texts.
 const (
-	maxText      = 64 << 10 // bytes of one
-	beyond       = 4 << 10  // that are read beside them: half a secret would not be found
+	maxText      = 64 << 10 // bytes of one text
+	beyond       = 4 << 10  // read beside a text, because redaction does not match half a secret
 	maxDiffLines = 120
-	maxReads     = 500 // outputs of each session that are read; others differ where their digests do
+	maxReads     = 500 // outputs of each session that are read; other ones are compared by their digests
 )
 
-// texts finds the outputs and artifacts that differ. left counts the outputs that were not compared.
+// texts returns the outputs and artifacts that differ. left counts the outputs that were not compared.
 func texts(a, b *Snapshot) (found []Text, left int) {
 	t := textComparison{a: a, b: b}
 	for _, l := range a.ordered() {
@@ -35,8 +35,8 @@ func texts(a, b *Snapshot) (found []Text, left int) {
 	return t.found, max(a.dropped, b.dropped)
 }
 
-// ordered are the places of outputs: nodes in the order in which they came first, providers by name, since they work at the
-// same time.
+// ordered returns the loops: nodes in the order of their first output, providers by name, because they work at the same
+// time.
 func (s *Snapshot) ordered() []loop {
 	first := map[string]int{}
 	for i, l := range s.order {
@@ -51,14 +51,14 @@ func (s *Snapshot) ordered() []loop {
 	})
 }
 
-// textComparison is a comparison of texts under way.
+// textComparison compares the texts of two sessions.
 type textComparison struct {
 	a, b  *Snapshot
 	found []Text
 	reads int
 }
 
-// compareLoop compares the outputs of a lane: it tells the first one that differs, and the last one.
+// compareLoop compares the outputs of a loop. It adds the first one that differs, and the last one.
 func (t *textComparison) compareLoop(l loop) {
 	a, b := t.a.loops[l], t.b.loops[l]
 	text := Text{Node: l.node, Provider: l.provider, Step: l.step, What: "output", Visit: l.visit}
@@ -87,7 +87,7 @@ func (t *textComparison) compareLoop(l loop) {
 	}
 }
 
-// compareOutputs compares two outputs, nil if they are the same. How they differ is told only where that is asked for.
+// compareOutputs compares two outputs and returns nil if they are equal. It adds the diff only if tell is true.
 func (t *textComparison) compareOutputs(text Text, a, b event.Ref, tell bool) *Text {
 	if a.SHA256 == b.SHA256 && a.SHA256 != "" {
 		return nil
@@ -111,7 +111,7 @@ func (t *textComparison) compareOutputs(text Text, a, b event.Ref, tell bool) *T
 	}
 }
 
-// output is an output as it is compared, and whether that is all of it.
+// output returns an output as it is compared; whole reports that it is not truncated.
 func (s *Snapshot) output(ref event.Ref) (text string, whole bool, err error) {
 	if text, whole, err = s.Read(ref.Path, maxText+beyond); err != nil {
 		return "", false, err
@@ -119,7 +119,7 @@ func (s *Snapshot) output(ref event.Ref) (text string, whole bool, err error) {
 	return s.shown(text, whole)
 }
 
-// shown is as much of a text as is compared, without the session's names and secrets, and whether that is all.
+// shown returns the normalized text that is compared; whole reports that it is not truncated.
 func (s *Snapshot) shown(text string, whole bool) (string, bool, error) {
 	text = s.normalize(text)
 	if len(text) > maxText {
@@ -128,7 +128,7 @@ func (s *Snapshot) shown(text string, whole bool) (string, bool, error) {
 	return text, whole, nil
 }
 
-// diff is how two texts differ, nil if they do not.
+// diff returns the difference of two texts, nil for none.
 func diff(text Text, a, b string, whole bool) *Text {
 	if a == b {
 		if whole {
@@ -145,17 +145,17 @@ func diff(text Text, a, b string, whole bool) *Text {
 	}
 	text.Cut = !whole
 	lines := strings.SplitAfter(udiff.Unified("", "", a, b), "\n")
-	if len(lines) < 2 { // only the line end at the end differs
+	if len(lines) < 2 { // only the last line end differs
 		return nil
 	}
-	if lines = lines[2:]; len(lines) > maxDiffLines { // behind the names, which are told elsewhere
+	if lines = lines[2:]; len(lines) > maxDiffLines { // without the names
 		lines, text.Cut = lines[:maxDiffLines], true
 	}
 	text.Diff = strings.Join(lines, "")
 	return &text
 }
 
-// compareArtifacts compares the newest artifact of each node.
+// compareArtifacts compares the latest artifact of each node.
 func (t *textComparison) compareArtifacts() {
 	a, aOrder := t.a.latestArtifacts()
 	b, bOrder := t.b.latestArtifacts()
@@ -166,7 +166,7 @@ func (t *textComparison) compareArtifacts() {
 	}
 }
 
-// latestArtifacts are the newest artifacts of the nodes, by label and provider. What the run was given is compared as an input.
+// latestArtifacts returns the latest artifacts by label and provider, without the run's input, which inputs compares.
 func (s *Snapshot) latestArtifacts() (all map[string]*engine.ArtifactInfo, order []string) {
 	all = map[string]*engine.ArtifactInfo{}
 	for i := range s.Survey.Artifacts {
@@ -202,12 +202,12 @@ func (t *textComparison) compareArtifact(a, b *engine.ArtifactInfo) *Text {
 	return diff(text, aText, bText, aWhole && bWhole)
 }
 
-// inside is a path as seen from the session's directory.
+// inside returns a path relative to the session's directory.
 func (s *Snapshot) inside(file string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(file, s.Survey.Status.Dir), "/")
 }
 
-// body is what an artifact says, without when and how it was made.
+// body returns the data of an artifact without its envelope.
 func (s *Snapshot) body(a engine.ArtifactInfo) (text string, whole bool, err error) {
 	content, err := s.Artifact(a)
 	if err != nil {

@@ -4,10 +4,10 @@ import "slices"
 
 // bounded keeps the first and the last elements of a sequence.
 type bounded[T any] struct {
-	most  int // how many are kept: a fifth of them the first, the others the last
+	most  int // number of kept elements: a fifth of them the first, the others the last
 	first []T
 	last  []T
-	left  int // how many are left out
+	left  int // number of dropped elements
 }
 
 func (b *bounded[T]) add(v T) {
@@ -16,13 +16,13 @@ func (b *bounded[T]) add(v T) {
 		return
 	}
 	b.last = append(b.last, v)
-	if room := b.most - b.most/5; len(b.last) >= 2*room { // seldom, so that it costs nothing
+	if room := b.most - b.most/5; len(b.last) >= 2*room { // rarely, so that the copy costs little
 		b.left += len(b.last) - room
 		b.last = slices.Clone(b.last[len(b.last)-room:])
 	}
 }
 
-// all are the elements that are kept, and where in them how many are left out.
+// all returns the kept elements, and the position and the number of the dropped ones.
 func (b *bounded[T]) all() (kept []T, gap, left int) {
 	last, left := b.last, b.left
 	if room := b.most - b.most/5; len(last) > room {

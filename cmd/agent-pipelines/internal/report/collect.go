@@ -54,7 +54,7 @@ func (i Iteration) Next() string {
 		return ""
 	}
 	reason := event.Truncate(d.Reason, 1<<10)
-	if d.Strategy == plan.TypeFixed && strings.HasPrefix(reason, "Completed ") { // the numbers tell
+	if d.Strategy == plan.TypeFixed && strings.HasPrefix(reason, "Completed ") { // the row has the numbers
 		reason = ""
 	}
 	return strings.TrimSuffix(d.Action+": "+reason, ": ")

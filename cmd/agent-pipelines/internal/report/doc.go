@@ -1,7 +1,6 @@
-// Package report makes a page of a session that needs nothing else: HTML, styles and drawings in one text, no script, no
-// network.
+// Package report renders a session as one HTML page with its styles and drawings, without scripts and network access.
 //
-// A [Collector] takes the events of a session one by one; what it keeps is bounded, and what it leaves out is counted.
-// [Collector.Page] adds what the kernel says of the session now, and [Write] writes it. Everything that agents and people
-// said is escaped, made printable and rid of secrets on its way into the page. The package reads no file by itself.
+// A [Collector] collects the entries of a timeline; it keeps a bounded number of them and counts the others.
+// [Collector.Write] adds the session's status and writes the page. All texts of agents and users are escaped, made
+// printable and redacted. The package reads no file itself.
 package report

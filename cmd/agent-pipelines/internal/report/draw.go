@@ -10,10 +10,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// The measures of drawings, in units of their view boxes.
+// The sizes of drawings, in units of their view boxes.
 const (
 	wide       = 1000.0
-	names      = 190.0 // of the timeline's lanes
+	names      = 190.0 // width of the lanes' names
 	row        = 24.0
 	chartWide  = 480.0
 	chartHigh  = 150.0
@@ -22,7 +22,7 @@ const (
 	chartBelow = 22.0
 )
 
-// axis maps times to places, leaving out the time in which nobody held the session.
+// axis maps times to coordinates. It leaves out the time in which no kernel held the session.
 type axis struct {
 	from, to time.Time
 	gaps     []Span
@@ -30,7 +30,7 @@ type axis struct {
 	width    float64
 }
 
-// work is the time of work from the beginning to a time.
+// work returns the working time from the beginning to a time.
 func (a axis) work(at time.Time) time.Duration {
 	d := at.Sub(a.from)
 	for _, g := range a.gaps {
@@ -58,7 +58,7 @@ func (c *Collector) axis(left, width float64) axis {
 	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.lanes.gaps, left: left, width: width}
 }
 
-// timeline draws a row for each lane: its time, its attempts, and where nobody held the session.
+// laneChart draws a row for each lane with its attempts, and the time in which no kernel held the session.
 func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	lanes, left := c.lanes.list, c.lanes.left
 	if n := len(lanes); n > maxLanes {
@@ -84,7 +84,7 @@ func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	return template.HTML(b.String()), left //nolint:gosec // everything in it is a number or escaped
 }
 
-// maxName is how many letters of a name a lane shows.
+// maxName bounds the name of a lane, in characters.
 const maxName = 26
 
 func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
@@ -101,7 +101,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 		left += n - maxSpans
 		spans = spans[n-maxSpans:]
 	}
-	_ = left // what is older is the lane itself
+	_ = left // the rectangle of the lane covers them
 	for _, s := range spans {
 		end, class := s.End, "span"
 		if end.IsZero() {
@@ -116,7 +116,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	}
 }
 
-// good is the class of an outcome.
+// good returns the CSS class of an outcome.
 func good(outcome string) string {
 	switch outcome {
 	case "success", "skip", "complete", "completed", "skipped":

@@ -9,24 +9,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Lane is a row of the timeline: a visit of a node, in a parallel block the work of a provider on a stage.
+// Lane is a row of the timeline: a visit of a node, or the work of a provider on a stage of a parallel block.
 type Lane struct {
 	Name       string
-	Start, End time.Time // End is zero while it has not ended
+	Start, End time.Time // End is zero before the end
 	Outcome    string
 	Spans      []Span
-	left       int // spans left out
+	left       int // number of dropped spans
 	at         event.Location
 }
 
 // Span is an attempt.
 type Span struct {
-	Start, End time.Time // End is zero while it has not ended
-	Bad        bool      // it failed, or came to something else than a success
+	Start, End time.Time // End is zero before the end
+	Bad        bool      // it failed, or its outcome is not success
 	Iteration  int
 }
 
-// lanes are all lanes of a session, in the order in which they began.
+// lanes holds the lanes of a session in the order of their begin.
 type lanes struct {
 	by   map[event.Location]*Lane // without step and iteration
 	list []*Lane
@@ -61,12 +61,12 @@ func (l *lanes) idle(from, to time.Time) {
 	if len(l.gaps) < maxGaps {
 		l.gaps = append(l.gaps, Span{Start: from, End: to})
 	}
-	for _, lane := range l.by { // whatever was cut off
+	for _, lane := range l.by { // which were cut off
 		lane.cut(from)
 	}
 }
 
-// cut ends what is under way.
+// cut ends the current span.
 func (l *Lane) cut(at time.Time) {
 	if n := len(l.Spans); n > 0 && l.Spans[n-1].End.IsZero() {
 		l.Spans[n-1].End, l.Spans[n-1].Bad = at, true
@@ -109,7 +109,7 @@ func (l *lanes) done(e timeline.Entry) {
 
 func (l *lanes) begin(e timeline.Entry) {
 	lane := l.of(e)
-	lane.End = time.Time{} // it goes on
+	lane.End = time.Time{} // a resume continues a lane that had ended
 	lane.cut(e.Time)
 	if len(lane.Spans) >= 2*maxSpans {
 		lane.left += maxSpans

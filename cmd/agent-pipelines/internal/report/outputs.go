@@ -10,30 +10,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// How much of outputs stands in a page.
+// The limits for outputs in a page.
 const (
 	maxOutputs   = 40
 	maxOutput    = 32 << 10 // bytes of one
 	maxDiffLines = 120
 )
 
-// beyond is how much more is read than shown: half a secret would not be found.
+// beyond is read beside the shown text, because redaction does not match half a secret.
 const beyond = 4 << 10
 
-// Output is what an agent said in an iteration, or how that differs from the iteration before.
+// Output is the output of an iteration, or its difference to that of the iteration before.
 type Output struct {
 	Title string
 	Diff  bool
 	Lines []Line
-	Same  bool // it is the same as before
-	Cut   bool // not all of it is here
+	Same  bool // no difference
+	Cut   bool // truncated
 	Lost  string
 }
 
-// Line is one of them.
+// Line is a line with its CSS class.
 type Line struct{ Class, Text string }
 
-// outputs are the last outputs of each place, with the differences to those before where they are short.
+// outputs returns the last output of each loop, with the differences between short outputs.
 func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	if f.Read == nil {
 		return nil, 0
@@ -97,7 +97,7 @@ func said(title, text string, whole bool) Output {
 	return o
 }
 
-// differs is how an output differs from the one before.
+// differs returns the difference between two outputs.
 func differs(title, before, after string) Output {
 	o := Output{Title: title + ", against the one before", Diff: true}
 	diff := udiff.Unified("before", "after", before+"\n", after+"\n")

@@ -23,44 +23,44 @@ var pageText string
 //go:embed style.css
 var styleText string
 
-// Facts are what the kernel says of a session now.
+// Facts are the results of the queries on a session.
 type Facts struct {
 	Status  *engine.Status
-	Metrics *engine.Metrics // nil: not known
+	Metrics *engine.Metrics // nil if unknown
 	Why     why.Explanation
-	Graph   string // an SVG of the pipeline, made by package graph; "" for none
-	// Artifacts are what nodes made for each other, with their texts where those are short.
+	Graph   string // SVG of the pipeline, "" for none
+	// Artifacts are the latest artifacts of the nodes, short ones with their texts.
 	Artifacts     []Artifact
-	ArtifactsLeft int // how many more there are
-	// Read reads at most so many bytes of a file of the session, and says whether that is all.
+	ArtifactsLeft int // number of further ones
+	// Read reads at most most bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, most int64) (text string, whole bool, err error)
-	// Agent takes the secrets out of what agents said.
+	// Agent redacts a text of an agent.
 	Agent   func(string) string
 	Made    time.Time
 	Version string
 }
 
-// Artifact is what a node made.
+// Artifact is an artifact of a node.
 type Artifact struct {
 	Node, Type, File string
 	Visit            int
 	Size             int64
 	Problem          string
-	Text             string // "" where it is not shown
-	Cut              bool   // Text is only its beginning
+	Text             string // "" if it is not shown
+	Cut              bool   // Text is truncated
 }
 
-// Fact is a word about the session.
+// Fact is a line at the head of the page.
 type Fact struct{ Name, Value string }
 
-// table is a part of a list that is shown in full, with what is folded and what is left out before it.
+// table holds the rows of a table.
 type table[T any] struct {
-	Folded []T // the older ones
+	Folded []T // the older rows
 	Shown  []T
-	Left   int // how many are not in the page
+	Left   int // number of dropped rows
 }
 
-// shownRows is how many rows of a table are not folded.
+// shownRows is the number of rows of a table that are not folded.
 const shownRows = 100
 
 func tableOf[T any](b *bounded[T]) table[T] {
@@ -69,7 +69,7 @@ func tableOf[T any](b *bounded[T]) table[T] {
 	return table[T]{Folded: kept[:from], Shown: kept[from:], Left: left}
 }
 
-// Page is everything that stands in a page.
+// page holds the contents of a page.
 type page struct {
 	Session, Pipeline, Status, Class, Version, Made string
 	Style                                           template.CSS
@@ -100,7 +100,7 @@ type stage struct {
 	Duration, Tokens, Cost                string
 }
 
-// maxChain is how many links of the chain stand in the page.
+// maxChain is the number of causes in a page.
 const maxChain = 25
 
 // Write writes the page of a session.
@@ -118,14 +118,14 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	return t.Execute(to, p)
 }
 
-// The longest texts of a page, in letters.
+// The maximum lengths of texts, in characters.
 const (
 	maxText    = 2000
 	maxSummary = 300
 )
 
-// line is a text as it may stand in a page: without secrets, on one line, no longer than pages have them. What was kept of
-// it is longer, so that no half of a secret is left.
+// line returns a text for the page: redacted, on one line, truncated. The text that it gets is longer, because redaction
+// does not match half a secret.
 func (c *Collector) line(text string) string { return cut(oneLine(c.redact(text)), maxText) }
 
 func (c *Collector) page(f Facts) *page {
@@ -182,7 +182,7 @@ func statusClass(s *engine.Status) string {
 	}
 }
 
-// facts are the words at the head of the page.
+// facts adds the lines at the head of the page.
 func (c *Collector) facts(p *page, f Facts) {
 	add := func(name, value string) {
 		if value != "" {
@@ -221,7 +221,7 @@ func stages(s *engine.Status, m *engine.Metrics) []stage {
 	for i := range s.Stages {
 		r := &s.Stages[i]
 		row := stage{ID: r.ID, Status: cmp.Or(r.Outcome, r.Status), Reason: r.Reason, Iterations: r.Iterations}
-		if r.Status == "running" && s.Status != "running" { // it waits as long as the session does
+		if r.Status == "running" && s.Status != "running" { // it waits with the session
 			row.Status = string(s.Status)
 		}
 		row.Class = good(row.Status)

@@ -6,24 +6,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// maxPoints is how many points a curve has at most. It grows with every one, so that leaving every second one out loses
-// nothing that could be seen.
+// maxPoints bounds the points of a curve. Points are dropped evenly, which does not change the shape of a growing curve.
 const maxPoints = 400
 
-// point is what was used up to a time.
+// point is the consumption until a time.
 type point struct {
 	at     time.Time
 	tokens int64
 	cost   float64
 }
 
-// series is what was used, summed up.
+// series sums the consumption over time.
 type series struct {
 	points      []point
 	sum         point
-	every       int // of so many points one is kept
+	every       int // of this number of points one is kept
 	since       int
-	tokens, usd bool // whether anybody said
+	tokens, usd bool // whether any call reported them
 }
 
 func (s *series) add(at time.Time, u event.Usage) {
@@ -56,7 +55,7 @@ func (s *series) add(at time.Time, u event.Usage) {
 	s.points, s.every = kept, 2*s.every
 }
 
-// all are the points, with the last one.
+// all returns the points, including the last one.
 func (s *series) all() []point {
 	if n := len(s.points); n == 0 || s.points[n-1] != s.sum {
 		return append(s.points[:n:n], s.sum)

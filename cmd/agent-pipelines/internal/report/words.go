@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// oneLine is a text on one printable line.
+// oneLine returns a text on one printable line.
 func oneLine(text string) string { return screen.Clean(text) }
 
-// block is a text with its lines, printable.
+// block returns a text with printable lines.
 func block(text string) string { return strings.Join(screen.Lines(text), "\n") }
 
-// cut shortens a text to so many letters.
+// cut truncates a text to a number of characters.
 func cut(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
@@ -23,7 +23,7 @@ func cut(text string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// clock is a time as the reader's clock has it.
+// clock formats a time in local time.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -31,7 +31,7 @@ func clock(t time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// tokens are those that went in and came out, "" where nobody said.
+// tokens formats the input and output tokens, "" if they are unknown.
 func tokens(u event.Usage) string {
 	if n := event.Sum(u.InputTokens, u.OutputTokens); n != nil {
 		return screen.Count(*n)

@@ -10,52 +10,52 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Kind is the kind of a link, for programs.
+// Kind is the kind of a cause, for programs.
 type Kind string
 
-// The kinds of links.
+// The kinds of causes.
 const (
-	Began     Kind = "began"     // the run, or a further run of the pipeline
-	Entered   Kind = "entered"   // a stage, where no link before says so
-	Continued Kind = "went_on"   // to another iteration
-	Ended     Kind = "ended"     // a stage, with where that led
-	Returned  Kind = "returned"  // the same over a counted edge
+	Began     Kind = "began"     // the run, or another run of the pipeline
+	Entered   Kind = "entered"   // a stage, if no earlier cause names it
+	Continued Kind = "went_on"   // with another iteration
+	Ended     Kind = "ended"     // a stage, with the next node
+	Returned  Kind = "returned"  // a stage, over a counted edge
 	Skipped   Kind = "skipped"   // a stage
-	Tried     Kind = "tried"     // an attempt failed
-	Restarted Kind = "anew"      // the stage began anew after its attempts were used up
-	Measured  Kind = "measured"  // a check did not pass
-	Stepped   Kind = "stepped"   // a step was made, failed, or is blocked
+	Tried     Kind = "tried"     // a failed attempt
+	Restarted Kind = "anew"      // the stage restarted after its last attempt
+	Measured  Kind = "measured"  // a failed check
+	Stepped   Kind = "stepped"   // a step ended, failed, or is blocked
 	Limited   Kind = "limited"   // a limit of time or money was reached
-	Asked     Kind = "asked"     // a person was asked
-	Answered  Kind = "answered"  // a person answered, or nobody did in time
-	Hooked    Kind = "hooked"    // a hook said more than go on
-	Requested Kind = "told"      // somebody asked for a pause or an abort, or told the agents something
-	Paused    Kind = "paused"    // the run waits
-	Resumed   Kind = "resumed"   // it went on
-	CutOff    Kind = "cut_off"   // its process was gone
-	Restored  Kind = "restored"  // its state was made from files, or by a repair
-	Completed Kind = "completed" // the end
-	Aborted   Kind = "aborted"   // the end, by request
+	Asked     Kind = "asked"     // a question to the user
+	Answered  Kind = "answered"  // an answer, or the end of a question's time limit
+	Hooked    Kind = "hooked"    // a hook did more than continue
+	Requested Kind = "told"      // a request to pause or abort, or feedback for the agents
+	Paused    Kind = "paused"    // the run
+	Resumed   Kind = "resumed"   // the run
+	CutOff    Kind = "cut_off"   // the process died
+	Restored  Kind = "restored"  // the state was rebuilt from files, or by a repair
+	Completed Kind = "completed" // the run
+	Aborted   Kind = "aborted"   // the run
 )
 
-// Cause is one thing that led to the next, or several of the same kind.
+// Cause is one cause, or several of the same kind.
 type Cause struct {
 	At    time.Time  `json:"at"`              // of the first one
-	Until *time.Time `json:"until,omitempty"` // of the last one, nil for one alone
+	Until *time.Time `json:"until,omitempty"` // of the last one, nil for a single one
 	Kind  Kind       `json:"what"`
-	// Stage is the id of the node that it is about, "" for the session; Provider that of a parallel block.
+	// Stage is the id of the node, "" for the session; Provider that of a parallel block.
 	Stage    string `json:"stage,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Visit    int    `json:"visit,omitempty"`
 	// From and To are the first and the last iteration, 0 for none.
 	From  int    `json:"first_iteration,omitempty"`
 	To    int    `json:"last_iteration,omitempty"`
-	Times int    `json:"times"`          // how many it stands for
+	Times int    `json:"times"`          // number of causes that it stands for
 	Code  string `json:"code,omitempty"` // of a failure
-	Text  string `json:"text"`           // a sentence; it quotes agents and people
+	Text  string `json:"text"`           // a sentence, with quotations
 }
 
-// last is when the last one of it happened.
+// last returns the time of the last one.
 func (l *Cause) last() time.Time {
 	if l.Until != nil {
 		return *l.Until
@@ -63,68 +63,68 @@ func (l *Cause) last() time.Time {
 	return l.At
 }
 
-// maxCauses is how many links a chain keeps beside the first one. What is kept does not grow with the session.
+// maxCauses bounds the causes that are kept beside the oldest one.
 const maxCauses = 1000
 
-// openCause is a link while more may join it.
+// openCause is a cause that others may still join.
 type openCause struct {
 	Cause
-	render  func(*openCause) string // makes the text at the end, nil: it has its text
+	render  func(*openCause) string // returns the text at the end; nil: Text is set
 	reasons tally                   // reasons
-	detail  string                  // what was said last, of what has no tally
+	detail  string                  // last text of a cause without reasons
 }
 
-// Causes takes the events of a session. Its zero value is not usable: see [New]. It is used from one goroutine.
+// Causes collects the causes of a session's status. It is not safe for concurrent use.
 type Causes struct {
 	timeline  *timeline.Timeline
-	isRunning bool // a kernel is at work, as far as the events tell
+	isRunning bool // a kernel runs the session, by its events
 
 	oldest *openCause
 	links  []*openCause
-	left   int                   // how many were dropped
-	open   map[string]*openCause // those that more may join
+	left   int                   // number of dropped causes
+	open   map[string]*openCause // by group
 
-	nextPath  string                      // the path that the last end of a node leads to
-	loops     map[string]*loop            // by lane, since the node was entered
-	ending    string                      // how the last node ended that did
-	timer     *timer                      // that the run waits for
-	stopped   *timeline.Entry             // the last word of the run before it rested: a pause, a failure, an end
+	nextPath  string                      // target of the last transition
+	loops     map[string]*loop            // by id, since the node was entered
+	ending    string                      // end of the last node in words
+	timer     *timer                      // the pending one, nil for none
+	stopped   *timeline.Entry             // the event that ended or paused the run, nil while it runs
 	pid       int                         // of the last kernel
 	latest    timeline.Entry              // the last event
 	answer    *event.QuestionAnsweredData // the last one, since the last question
-	questions map[string]struct{}         // ids of questions
+	questions map[string]struct{}         // ids
 }
 
-// loop is what is known of the work in a lane: of a node, of a provider of a block, of a step.
+// loop is the work of a node, of a provider in a block, or of a step.
 type loop struct {
 	iterations     int
-	stopDecision   *event.DecisionData          // the decision that ended it
-	settlement     *event.IterationCompleteData // the last iteration, of a node with a contract
-	judgeFailed    bool                         // the judge that was asked last gave no verdict
-	failedAttempts int                          // attempts that failed in the iteration at work
-	stageRetries   int                          // stage retries
+	stopDecision   *event.DecisionData          // ended the loop
+	settlement     *event.IterationCompleteData // of the last iteration, under a contract
+	judgeFailed    bool                         // the last judge gave no verdict
+	failedAttempts int                          // of the current iteration
+	stageRetries   int
 }
 
-// timer is a wait that was begun.
+// timer is a wait of the run.
 type timer struct {
 	purpose string
 	key     event.Key
 	due     time.Time
 }
 
-// NewCauses returns a chain for the entries of a timeline.
+// NewCauses returns an empty collection for the entries of a timeline.
 func NewCauses(t *timeline.Timeline) *Causes {
 	c := &Causes{timeline: t}
 	c.reset()
 	return c
 }
 
-// reset forgets an earlier run.
+// reset drops an earlier run.
 func (c *Causes) reset() {
 	*c = Causes{timeline: c.timeline, open: map[string]*openCause{}, loops: map[string]*loop{}, questions: map[string]struct{}{}}
 }
 
-// List are the links, the newest first, and how many older ones are left out.
+// List returns the causes, the latest first, and the number of older ones that were dropped.
 func (c *Causes) List() (newest []Cause, left int) {
 	all := slices.Clone(c.links)
 	if c.oldest != nil && c.left > 0 {
@@ -141,7 +141,7 @@ func (c *Causes) List() (newest []Cause, left int) {
 	return newest, c.left
 }
 
-// add adds a link that stands alone.
+// add adds a cause that none joins.
 func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	l.At, l.Times = e.Time, 1
 	kept := &openCause{Cause: l}
@@ -151,7 +151,7 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	if len(c.links) == 2*maxCauses {
 		drop := len(c.links) - maxCauses
 		if c.left == 0 {
-			c.left-- // the first one stays
+			c.left-- // the oldest one is kept
 		}
 		c.left += drop
 		c.links = slices.Clone(c.links[drop:])
@@ -160,7 +160,7 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	return kept
 }
 
-// join adds to the open link of a group, or opens one. What made it makes its text.
+// join adds to the open cause of a group, or opens one with the text that render returns.
 func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, tell func(*openCause) string) *openCause {
 	group = at.id() + "\x00" + string(l.Kind) + "\x00" + group
 	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit
@@ -178,21 +178,21 @@ func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, tell fu
 	return open
 }
 
-// close lets nothing more join what is there.
+// close ends all open causes.
 func (c *Causes) close() { clear(c.open) }
 
-// place is where work goes on by itself.
+// place is a location with the name of its node.
 type place struct {
 	event.Location
 	name string
 }
 
-// id tells lanes apart.
+// id identifies the loop of the place.
 func (l place) id() string {
 	return strings.Join([]string{l.Node, l.Branch, l.Step}, "\x00")
 }
 
-// describe are the lane for people: "build", "ideas by claude", "step s1 of build".
+// describe returns the place for people: "build", "ideas by claude", "step s1 of build".
 func (l place) describe() string {
 	text := l.name
 	if l.Step != "" {
@@ -204,13 +204,13 @@ func (l place) describe() string {
 	return text
 }
 
-// place is where an event happened.
+// place returns the place of an entry.
 func (c *Causes) place(e timeline.Entry) place { return place{e.Location, cmp.Or(e.Name, "the run")} }
 
-// name is the id of a node, or its path where that is not known.
+// name returns the id of a node, "node <path>" if it is unknown, "the run" for "".
 func (c *Causes) name(path string) string { return cmp.Or(c.timeline.Name(path), "the run") }
 
-// loop is what is known of a lane.
+// loop returns the loop of a place.
 func (c *Causes) loop(l place) *loop {
 	v := c.loops[l.id()]
 	if v == nil {

@@ -1,6 +1,6 @@
-// Package why tells in sentences what brought a session to where it is: what began it, what made it go on, go back, wait,
-// fail or end, and what can be done next.
+// Package why explains in sentences why a session has its present status: the start, continuation, return, wait, failure or
+// end that caused it, and the possible next commands.
 //
-// A [Chain] takes the events of a session one by one and keeps the few that led somewhere; what repeats is one [Link]. [Of]
-// puts the newest word first, from the session's status. The package reads no file and knows no clock.
+// [Causes] collects the causes from the entries of a timeline; repeated ones are one [Cause]. [Explain] adds the session's
+// status and sorts the latest cause first. The package reads no file and no clock.
 package why

@@ -13,34 +13,34 @@ import (
 	words "github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Explanation says why a session is where it is.
+// Explanation explains the status of a session.
 type Explanation struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id,omitempty"`
 	Status  state.Status `json:"status"`
 	Crashed bool         `json:"crashed,omitempty"`
-	// Text is the answer in a sentence, without the session's name, Since the time since which it holds.
+	// Text is the explanation in a sentence, without the session's name. Since is the time since which it holds.
 	Text  string     `json:"text"`
 	Since *time.Time `json:"since,omitempty"`
-	Code  string     `json:"code,omitempty"` // of what failed, or made a person needed
-	// More are further sentences: what retries did, what is to be mended.
+	Code  string     `json:"code,omitempty"` // of a failure or an escalation
+	// More are further sentences: the effect of retries, and the remedy.
 	More []string `json:"more,omitempty"`
-	// Next are the commands that go on from here, the likeliest first.
+	// Next are possible next commands, the likeliest first.
 	Next []Command `json:"next"`
-	// Chain is what led here, the newest first; LeftOut counts the older links that are not in it.
+	// Chain are the causes, the latest first. LeftOut counts the older causes that are not in it.
 	Chain   []Cause `json:"chain"`
 	LeftOut int     `json:"left_out,omitempty"`
-	// Damage says what of the session's files could not be read.
+	// Damage describes the unreadable parts of the session's files.
 	Damage string `json:"damage,omitempty"`
 }
 
-// Command is a command line, and what it does.
+// Command is a command line with its effect.
 type Command struct {
 	Line string `json:"command"`
 	Does string `json:"does"`
 }
 
-// Explain says why a session stands as its status says, from the chain of its events.
+// Explain explains a session's status by its causes.
 func Explain(s *engine.Status, c *Causes) Explanation {
 	a := Explanation{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Next: []Command{}}
 	a.Chain, a.LeftOut = c.List()
@@ -73,7 +73,7 @@ func (a *Explanation) crashed(s *engine.Status, c *Causes) {
 	a.More = append(a.More, "What was finished is kept; a resume makes again what was cut off.")
 }
 
-// describePosition is where a session is: " at stage build, iteration 3 of 5, attempt 2".
+// describePosition returns the position of a session: " at stage build, iteration 3 of 5, attempt 2".
 func describePosition(s *engine.Status) string {
 	if s.Stage == "" {
 		return ""
@@ -116,7 +116,7 @@ func (a *Explanation) running(s *engine.Status, c *Causes) {
 	}
 }
 
-// openQuestion is the oldest question that nobody answered, nil for none.
+// openQuestion returns the oldest unanswered question, nil for none.
 func openQuestion(s *engine.Status) *engine.Question {
 	for i := range s.Questions {
 		if s.Questions[i].Answer == nil {
@@ -126,7 +126,7 @@ func openQuestion(s *engine.Status) *engine.Question {
 	return nil
 }
 
-// describeQuestion is a question in words.
+// describeQuestion returns a question for people.
 func describeQuestion(q engine.Question) string {
 	about := ""
 	if q.Stage != "" {
@@ -168,7 +168,7 @@ func (a *Explanation) paused(s *engine.Status, c *Causes) {
 	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), who, s.Reason)
 }
 
-// addAttempts says what was tried before a person was needed.
+// addAttempts adds the retries that preceded an escalation.
 func (a *Explanation) addAttempts(c *Causes) {
 	attempts, stages := c.FailedAttempts()
 	switch {
@@ -188,7 +188,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// sentence ends a text as one.
+// sentence returns a text with one full stop.
 func sentence(text string) string {
 	return strings.TrimRight(brief(text), ". ") + "."
 }
@@ -210,7 +210,7 @@ func (a *Explanation) failed(s *engine.Status, c *Causes) {
 	}
 }
 
-// describeFailurePlace is where a failure happened.
+// describeFailurePlace returns the place of a failure.
 func describeFailurePlace(f *event.FailureData, s *engine.Status) string {
 	var parts []string
 	if at := f.Stage; at != "" {
@@ -256,7 +256,7 @@ func (a *Explanation) aborted(s *engine.Status, c *Causes) {
 	}
 }
 
-// NextCommands are the commands that go on from where a session is, the likeliest first.
+// NextCommands returns the possible next commands for a session, the likeliest first.
 func NextCommands(s *engine.Status) []Command {
 	a := Explanation{Next: []Command{}, Code: s.PauseCode}
 	switch q := openQuestion(s); {
@@ -269,7 +269,7 @@ func NextCommands(s *engine.Status) []Command {
 	return a.Next
 }
 
-// addCommands are the commands that go on from where a session is.
+// addCommands adds the possible next commands.
 func (a *Explanation) addCommands(s *engine.Status) {
 	add := func(line, does string) {
 		if line != "" {
@@ -306,12 +306,12 @@ func (a *Explanation) addCommands(s *engine.Status) {
 	}
 }
 
-// stepFailed reports whether a step of the node that the run is at has failed.
+// stepFailed reports whether a step of the current node has failed.
 func stepFailed(s *engine.Status) bool {
 	return s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
 }
 
-// addAnswers are the commands that answer a question.
+// addAnswers adds the commands that answer a question.
 func (a *Explanation) addAnswers(q engine.Question, add func(line, does string)) {
 	rejects := "rejects it, which ends the session"
 	if q.Kind == event.QuestionTool {

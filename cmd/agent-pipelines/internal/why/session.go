@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Observe adds the next entry. Data that cannot be decoded says nothing.
+// Observe adds the next entry. It ignores data that cannot be decoded.
 func (c *Causes) Observe(e timeline.Entry) {
 	if e.IsNewRun {
 		c.reset()
@@ -21,7 +21,7 @@ func (c *Causes) Observe(e timeline.Entry) {
 	c.latest = e
 }
 
-// addSession tells of the run as a whole.
+// addSession adds events of the whole run.
 func (c *Causes) addSession(e timeline.Entry) {
 	switch e.Type {
 	case event.SessionStart:
@@ -52,14 +52,14 @@ func (c *Causes) addSession(e timeline.Entry) {
 	}
 }
 
-// decoded reads the data of an event.
+// decoded passes the event and its payload on, unless the payload cannot be decoded.
 func decoded[T any](e timeline.Entry, do func(timeline.Entry, T)) {
 	if d, err := event.Decode[T](e.Event); err == nil {
 		do(e, d)
 	}
 }
 
-// endRun takes up that the run rests.
+// endRun marks the run as paused or ended.
 func (c *Causes) endRun(e timeline.Entry) {
 	c.close()
 	c.isRunning, c.timer, c.stopped = false, nil, &e
@@ -88,8 +88,8 @@ func (c *Causes) sessionStarted(e timeline.Entry, d event.SessionStartData) {
 	c.add(e, Cause{Kind: Began, Text: text})
 }
 
-// kernelStarted tells that a process took the session up whose last one said nothing at its end. Who takes up one that rests, to record an
-// answer, works on it only once it is resumed.
+// kernelStarted adds the death of the previous kernel, if it did not end the run. A kernel that only records an answer does
+// not run the session before it is resumed.
 func (c *Causes) kernelStarted(e timeline.Entry, d event.KernelStartData) {
 	if c.isRunning {
 		c.close()
@@ -130,7 +130,7 @@ func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 	c.add(e, Cause{Kind: Paused, Code: d.Code, Text: text})
 }
 
-// pauseReason says why a run waits.
+// pauseReason returns the reason for a pause.
 func pauseReason(kind, who, reason string) string {
 	switch kind {
 	case "signal":
@@ -166,10 +166,10 @@ func (c *Causes) sessionCompleted(e timeline.Entry, d event.SessionCompleteData)
 	c.add(e, Cause{Kind: Completed, Text: text})
 }
 
-// reasonMaximum is the reason of a stage that had all its iterations.
+// reasonMaximum is the reason of a stage that used all its iterations.
 const reasonMaximum = "max_iterations"
 
-// addNode tells of nodes that begin and end.
+// addNode adds the begins and ends of nodes.
 func (c *Causes) addNode(e timeline.Entry) {
 	switch e.Type {
 	case event.NodeStart:
@@ -208,7 +208,7 @@ func (c *Causes) addNode(e timeline.Entry) {
 	}
 }
 
-// nodeStarted takes up a new visit. The link before it says so where a node led here.
+// nodeStarted begins a visit. A preceding transition already names it.
 func (c *Causes) nodeStarted(e timeline.Entry) {
 	if e.Cursor == nil {
 		return
@@ -234,7 +234,7 @@ func describeVisit(n int) string {
 	return ""
 }
 
-// nodeCompleted tells how a visit ended, why, and where that led.
+// nodeCompleted adds the end of a visit, with its reason and the transition.
 func (c *Causes) nodeCompleted(e timeline.Entry, d event.NodeCompleteData) {
 	at := c.place(e)
 	at.Step, at.Branch = "", ""
@@ -261,7 +261,7 @@ func (c *Causes) nodeCompleted(e timeline.Entry, d event.NodeCompleteData) {
 	}
 }
 
-// iterations says how many a visit took.
+// iterations returns the number of iterations of a visit in words.
 func (c *Causes) iterations(at place) string {
 	n := 0
 	for id, v := range c.loops {
@@ -279,7 +279,7 @@ func (c *Causes) iterations(at place) string {
 	}
 }
 
-// endReason is what ended a visit.
+// endReason returns the reason for the end of a visit.
 func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 	v := c.loop(at)
 	stop := v.stopDecision
@@ -288,7 +288,7 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 		return ": " + failure(*d.Failure)
 	case v.settlement != nil && v.settlement.Outcome == d.Outcome && d.Outcome != string(plan.OutcomeSuccess):
 		return because(v.settlement.Message)
-	case stop != nil && strings.HasPrefix(stop.Reason, "Completed "): // the number has been said
+	case stop != nil && strings.HasPrefix(stop.Reason, "Completed "): // iterations has the number
 		if v.iterations == 1 {
 			return ""
 		}
@@ -306,10 +306,10 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 	}
 }
 
-// lastStage ends the text of the last stage.
+// lastStage is the transition after the last stage.
 const lastStage = "that was the last stage"
 
-// transition is where the end of a visit leads.
+// transition returns the transition at the end of a visit in words.
 func (c *Causes) transition(d event.NodeCompleteData) string {
 	switch d.To {
 	case "":

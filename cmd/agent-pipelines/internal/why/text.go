@@ -8,10 +8,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// maxQuote is how much of a text is quoted, in bytes.
+// maxQuote bounds a quoted text, in bytes.
 const maxQuote = 400
 
-// quote is what somebody said, on one line.
+// quote quotes a text on one line.
 func quote(text string) string {
 	return `"` + brief(text) + `"`
 }
@@ -20,7 +20,7 @@ func brief(text string) string {
 	return event.Truncate(strings.Join(strings.Fields(text), " "), maxQuote)
 }
 
-// because puts a reason behind a sentence.
+// because returns a reason as the end of a sentence.
 func because(reason string) string {
 	if reason = brief(reason); reason == "" {
 		return ""
@@ -35,7 +35,7 @@ func by(who string) string {
 	return " by " + who
 }
 
-// failure is a failure in words: "provider_failed (AP-PROV-002): it says no".
+// failure describes a failure: "provider_failed (AP-PROV-002): no answer".
 func failure(d event.FailureData) string {
 	text := d.ErrorType
 	if d.Code != "" {
@@ -44,18 +44,18 @@ func failure(d event.FailureData) string {
 	return text + because(d.Message)
 }
 
-// tally counts reasons that are the same but for their numbers.
+// tally counts reasons that differ only in their numbers.
 type tally struct {
-	reasons []*reason // the one that was said last stands last
-	dropped int       // how many were dropped
+	reasons []*reason // the latest one last
+	dropped int       // number of dropped reasons
 }
 
-// maxReasons is how many different reasons a tally keeps.
+// maxReasons is the number of different reasons that a tally keeps.
 const maxReasons = 4
 
 type reason struct {
 	shape string // without digits
-	text  string // as it was said last
+	text  string // latest text
 	times int
 	first int // iterations
 	last  int
@@ -89,7 +89,7 @@ func (t *tally) add(text string, iteration int) {
 	}
 }
 
-// text lists the reasons, what was said last first; "" for none.
+// text lists the reasons, the latest first; "" for none.
 func (t *tally) text() string {
 	var parts []string
 	for i := len(t.reasons) - 1; i >= 0; i-- {
@@ -109,7 +109,7 @@ func (t *tally) text() string {
 	return text
 }
 
-// when says in which iterations a reason was given.
+// when returns the iterations of a reason in words.
 func (r *reason) when() string {
 	switch r.times {
 	case 1:

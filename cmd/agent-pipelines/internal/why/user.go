@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// addUser tells of questions, answers, hooks and requests.
+// addUser adds questions, answers, hooks and requests of the user.
 func (c *Causes) addUser(e timeline.Entry) {
 	switch e.Type {
 	case event.QuestionAsked:
@@ -42,7 +42,7 @@ func (c *Causes) questionAsked(e timeline.Entry, d event.QuestionAskedData) {
 	c.add(e, Cause{Kind: Asked, Stage: stageName(at), Code: d.Code, Text: fmt.Sprintf("a person was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
 }
 
-// stageName is the name of a lane's node, "" for none.
+// stageName returns the name of a place's node, "" for none.
 func stageName(at place) string {
 	if at.Node == "" {
 		return ""
@@ -65,7 +65,7 @@ func questionAnswered(c *Causes) func(timeline.Entry, event.QuestionAnsweredData
 	}
 }
 
-// hookEnded takes up a hook that does more than let the run go on.
+// hookEnded adds a hook that did more than continue.
 func (c *Causes) hookEnded(e timeline.Entry, d event.HookCompleteData) {
 	if d.Answer == event.HookContinue && d.Failure == nil && e.Type != event.HookTimeout {
 		return
@@ -84,7 +84,7 @@ func (c *Causes) hookEnded(e timeline.Entry, d event.HookCompleteData) {
 	}
 }
 
-// controlReceived takes up what somebody asked of the run.
+// controlReceived adds a request of the user.
 func (c *Causes) controlReceived(e timeline.Entry, d event.ControlData) {
 	switch d.Action {
 	case "feedback":

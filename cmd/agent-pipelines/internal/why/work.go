@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// addWork tells of iterations, attempts, checks and steps.
+// addWork adds events of iterations, attempts, checks and steps.
 func (c *Causes) addWork(e timeline.Entry) {
 	at := c.place(e)
 	switch e.Type {
@@ -56,7 +56,7 @@ func (c *Causes) addWork(e timeline.Entry) {
 	}
 }
 
-// decided takes up what a strategy said.
+// decided adds the reply of a termination strategy.
 func (c *Causes) decided(e timeline.Entry, d event.DecisionData) {
 	at := c.place(e)
 	v := c.loop(at)
@@ -74,7 +74,7 @@ func (c *Causes) decided(e timeline.Entry, d event.DecisionData) {
 	}
 }
 
-// describeContinued says which iterations were followed by another one, and why.
+// describeContinued returns the iterations that another one followed, with the reasons.
 func describeContinued(l *openCause, at place, strategy string) string {
 	if l.From == 0 && l.To == 0 {
 		return fmt.Sprintf("%s was to be worked on: %s said: %s", at.describe(), strategy, l.reasons.text())
@@ -86,7 +86,7 @@ func describeContinued(l *openCause, at place, strategy string) string {
 	return text + strategy + " had more iterations to make"
 }
 
-// describeIterations are "iteration 3", or "iterations 3–97".
+// describeIterations returns "iteration 3" or "iterations 3–97".
 func describeIterations(from, to int) string {
 	if from == to {
 		return fmt.Sprintf("iteration %d", from)
@@ -94,7 +94,7 @@ func describeIterations(from, to int) string {
 	return fmt.Sprintf("iterations %d–%d", from, to)
 }
 
-// attemptFailed takes up an attempt that failed. What comes when the run rests repeats the failure of its node.
+// attemptFailed adds a failed attempt. After the end of a run, an error repeats the failure of its node.
 func (c *Causes) attemptFailed(e timeline.Entry, d event.FailureData) {
 	if c.stopped != nil {
 		return
@@ -111,7 +111,7 @@ func (c *Causes) attemptFailed(e timeline.Entry, d event.FailureData) {
 	l.detail = failure(d)
 }
 
-// attemptRetried says of the attempt that failed last what was done about it.
+// attemptRetried adds the retry to the last failed attempt.
 func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
 	at := c.place(e)
 	tried := c.latestOfKind(Tried)
@@ -135,10 +135,10 @@ func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
 	tried.detail = strings.TrimRight(strings.SplitN(tried.detail, retried, 2)[0], ";") + retried + text
 }
 
-// retried stands between a failure and what was done about it.
+// retried separates a failure from its retry.
 const retried = "; "
 
-// latestOfKind is the newest link of a kind.
+// latestOfKind returns the latest cause of a kind.
 func (c *Causes) latestOfKind(what Kind) *openCause {
 	for i := len(c.links) - 1; i >= 0 && i >= len(c.links)-20; i-- {
 		if c.links[i].Kind == what {
@@ -148,7 +148,7 @@ func (c *Causes) latestOfKind(what Kind) *openCause {
 	return nil
 }
 
-// checked takes up a check that did not pass.
+// checked adds a failed check.
 func (c *Causes) checked(e timeline.Entry, d event.CheckResultData) {
 	if d.Passed {
 		return
@@ -171,7 +171,7 @@ func (c *Causes) checked(e timeline.Entry, d event.CheckResultData) {
 	}
 }
 
-// stepEnded takes up how steps end. Those that were made are one link.
+// stepEnded adds the end of a step. Completed steps are one cause.
 func (c *Causes) stepEnded(e timeline.Entry, at place) {
 	at.Step, at.Iteration = "", 0
 	if e.Type == event.StepBlocked {
@@ -200,7 +200,7 @@ func (c *Causes) stepEnded(e timeline.Entry, at place) {
 	})
 }
 
-// Timer says what the run waits for by itself: until when, and what for. ok is false for nothing.
+// Timer returns the due time of the pending timer, and its purpose in words. ok is false if there is none.
 func (c *Causes) Timer() (until time.Time, what string, ok bool) {
 	if c.timer == nil || !c.isRunning {
 		return time.Time{}, "", false
@@ -212,7 +212,7 @@ func (c *Causes) Timer() (until time.Time, what string, ok bool) {
 	return c.timer.due, what, true
 }
 
-// FailedAttempts are how many attempts failed in the last iteration that failed, and how often its stage began anew.
+// FailedAttempts returns the number of failed attempts in the last failed iteration, and of restarts of its stage.
 func (c *Causes) FailedAttempts() (attempts, stages int) {
 	for _, v := range c.loops {
 		attempts, stages = max(attempts, v.failedAttempts), max(stages, v.stageRetries)
