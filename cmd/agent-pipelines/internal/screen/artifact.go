@@ -6,9 +6,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The events artifact_invalid, artifact_healed and artifact_warning say the same for readers of the journal.
+// The events artifact_invalid, artifact_healed and artifact_warning have the same content for readers of the journal.
 
-// faultLines tell what is wrong with the artifact that an attempt left, nil for a failure of another kind.
+// faultLines lists the faults of an attempt's artifact, nil for another failure.
 func faultLines(e event.Event, d event.FailureData) []string {
 	if len(d.Faults) == 0 || e.Key.Kind() != event.KeySettle {
 		return nil
@@ -20,7 +20,7 @@ func faultLines(e event.Event, d event.FailureData) []string {
 	return lines
 }
 
-// artifactRepaired tells that the artifact is what the contract says after all, nil where it was so at once.
+// artifactRepaired reports an artifact that became valid after extra requests, nil if it was valid at once.
 func artifactRepaired(d event.IterationCompleteData) []string {
 	if d.ArtifactRetries == 0 {
 		return nil
@@ -28,7 +28,7 @@ func artifactRepaired(d event.IterationCompleteData) []string {
 	return []string{"✓ The artifact is healed, after " + Plural(d.ArtifactRetries, "heal")}
 }
 
-// inputWarnings are what is odd about the artifact that a node is given.
+// inputWarnings lists the warnings about a node's input artifact.
 func inputWarnings(_ place, e event.Event, d event.InputCheckedData) []string {
 	var lines []string
 	for _, warning := range d.Warnings {

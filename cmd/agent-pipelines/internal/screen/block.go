@@ -13,7 +13,7 @@ import (
 // block reports whether the node is a parallel block.
 func (p place) block() bool { return p.node != nil && p.node.Kind == plan.KindParallel }
 
-// branch is the provider of a block that an event is about, "" for none.
+// branch returns the provider of an event in a block, "" for none.
 func branch(e event.Event) string {
 	if e.Cursor == nil {
 		return ""
@@ -21,7 +21,7 @@ func branch(e event.Event) string {
 	return e.Cursor.Provider
 }
 
-// branchPrefix begins a line about a provider of a block; elsewhere it is empty.
+// branchPrefix returns the beginning of a line about a provider of a block, else "".
 func branchPrefix(e event.Event) string {
 	if id := branch(e); id != "" {
 		return id + ": "
@@ -41,7 +41,7 @@ func blockHead(n *plan.Node) []string {
 	return append(nodeBox(append(lines, "Providers: "+strings.Join(branches(n), " "), "Stages: "+strings.Join(stages, " "))...), "")
 }
 
-// branches are the ids of a block's providers.
+// branches returns the ids of a block's providers.
 func branches(n *plan.Node) []string {
 	ids := make([]string, len(n.Providers))
 	for i := range n.Providers {
@@ -59,7 +59,7 @@ func providerEnded(_ place, e event.Event, d event.ProviderCompleteData) []strin
 	return []string{fmt.Sprintf("  ✓ %s complete", branch(e))}
 }
 
-// blockIteration is the head of a provider's iteration. Providers speak side by side, so each line says who.
+// blockIteration is the head of a provider's iteration. Providers work side by side, so each line has the provider's id.
 func blockIteration(at place, e event.Event) []string {
 	stage := at.stage(e)
 	if stage == nil {
@@ -72,7 +72,7 @@ func blockIteration(at place, e event.Event) []string {
 	return []string{text + "..."}
 }
 
-// stage is the stage of a block that an event of one of its iterations is about, nil if there is none.
+// stage returns the stage of a block for an event of one of its iterations, nil if there is none.
 func (p place) stage(e event.Event) *plan.Node {
 	_, at, _, ok := e.Key.Parse()
 	if !ok {
@@ -96,7 +96,7 @@ func blockEnd(at place, e event.Event) []string {
 	return []string{"", "  Parallel block failed. Failed providers: " + strings.Join(failed, ", "), ""}
 }
 
-// resumedBlock says which providers of a block a resumed session goes on with, and which are done.
+// resumedBlock lists the providers that a resumed session continues, and the completed ones.
 func resumedBlock(at place, n *plan.Node) []string {
 	var on, done []string
 	for _, id := range branches(n) {

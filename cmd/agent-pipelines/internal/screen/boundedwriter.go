@@ -9,38 +9,38 @@ import (
 )
 
 const (
-	// maxWaiting bounds what waits for a reader, in bytes: some thousands of lines. As much again may be under way.
+	// maxWaiting bounds the waiting lines, in bytes. As much again may be in the current write.
 	maxWaiting = 256 << 10
-	// maxPatience bounds how long writers wait for room until a reader has caught up: enough for one that reads at all.
+	// maxPatience bounds the time that writers wait until the reader has caught up.
 	maxPatience = time.Second
 )
 
-// BoundedWriter passes on what is written to it as fast as the reader at the other end takes it. Writers wait for a slow one a
-// moment and no longer: from then on lines are left out until it has taken all before them, and a line in their place
-// says how many. A relay to somebody who is gone takes everything and keeps nothing. It is safe for concurrent use.
+// BoundedWriter forwards written lines to a reader that may be slow. A write waits for a short time and no longer: then
+// lines are dropped until the reader has caught up, and a line in their place has their number. If the reader is gone, all
+// lines are dropped. It is safe for concurrent use.
 type BoundedWriter struct {
 	to   io.Writer
-	more chan struct{} // holds one: there is something to do
+	more chan struct{} // holds a token while there is something to do
 
 	mu       sync.Mutex // guards:
 	waiting  []byte
-	room     chan struct{} // closed when what waits is taken
-	patience time.Duration // what is left of it
-	left     int           // lines left out behind what waits
-	rest     chan struct{} // closed while nothing waits and nothing is under way
-	closed   bool          // nothing is taken any more
+	room     chan struct{} // closed when the waiting lines are taken
+	patience time.Duration // the rest of it
+	left     int           // number of lines dropped after the waiting ones
+	rest     chan struct{} // closed while nothing waits and no write runs
+	closed   bool          // all further lines are dropped
 }
 
-// NewBoundedWriter returns a relay to a writer, which may block. The caller closes it.
+// NewBoundedWriter returns a writer that forwards to another one, which may block. The caller closes it.
 func NewBoundedWriter(to io.Writer) *BoundedWriter {
 	r := &BoundedWriter{to: to, more: make(chan struct{}, 1), room: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
 	close(r.rest)
-	var passing sync.WaitGroup // nobody waits for it but by way of rest: a write that is stuck ends with the process
+	var passing sync.WaitGroup // waited for only through rest: a blocked write ends with the process
 	passing.Go(r.forward)
 	return r
 }
 
-// Write takes b, or leaves it out. It never fails.
+// Write forwards or drops b. It never fails.
 func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,8 +75,8 @@ func (r *BoundedWriter) await() {
 	r.patience -= time.Since(began)
 }
 
-// Flush waits until all that was written is passed on, at most for limit; 0 is for as long as it takes. If that is not
-// enough, the relay is closed and what waits is left out.
+// Flush waits until all written lines are forwarded, at most for limit; 0 means without a limit. At the limit it closes
+// the writer and drops the waiting lines.
 func (r *BoundedWriter) Flush(limit time.Duration) {
 	r.mu.Lock()
 	rest := r.rest
@@ -94,7 +94,7 @@ func (r *BoundedWriter) Flush(limit time.Duration) {
 	}
 }
 
-// Close ends the relay. What has not been passed on is left out; to wait for that, flush it before.
+// Close ends the writer and drops the waiting lines; call Flush before to forward them.
 func (r *BoundedWriter) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *BoundedWriter) forward() {
 	}
 }
 
-// next is what is to be passed on, nil for nothing; ok is false at the end.
+// next returns the next text to forward, nil for none; ok is false at the end.
 func (r *BoundedWriter) next() (text []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *BoundedWriter) next() (text []byte, ok bool) {
 	return text, true
 }
 
-// takeWaiting takes what waits, which makes room.
+// takeWaiting returns the waiting lines, and makes room for others.
 func (r *BoundedWriter) takeWaiting() []byte {
 	text := r.waiting
 	r.waiting = nil

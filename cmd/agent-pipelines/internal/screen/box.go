@@ -2,12 +2,10 @@ package screen
 
 import "strings"
 
-// boxWidth is the inner width of boxes, as in the Bash engine; with its edges a box fits into 64
-// columns.
+// boxWidth is the inner width of boxes, as in the Bash engine; with its edges a box has 64 columns.
 const boxWidth = 62
 
-// Box frames lines that belong to a whole run. Lines are open to the right, so that a long path
-// stays whole and can be copied.
+// Box frames lines about a whole run. Lines are open to the right, so that a long path can be copied.
 func Box(lines ...string) []string {
 	rule := strings.Repeat("═", boxWidth)
 	out := []string{"╔" + rule + "╗"}
@@ -36,8 +34,7 @@ func nodeBox(lines ...string) []string {
 	return append(out, "└"+rule)
 }
 
-// fitFrames are lines whose frames are no wider than width, 0 or less for any: a text is broken by the terminal and stays
-// whole, but a frame that is broken is none.
+// fitFrames shortens frames to width, 0 or less for any. The terminal wraps texts, but a wrapped frame is unreadable.
 func fitFrames(lines []string, width int) []string {
 	if width <= 0 || width > boxWidth+1 {
 		return lines

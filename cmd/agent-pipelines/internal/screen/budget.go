@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Spent says what of a ceiling is used up: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (unknown for 2 attempts:
-// counted as reserved)". "" for a ceiling that bounds nothing.
+// Spent describes the consumption of a budget: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (unknown for 2 attempts:
+// counted as reserved)". It returns "" for a budget without limits.
 func Spent(of plan.Cost, c state.Charge) string {
 	var parts []string
 	unknown := 0
@@ -33,10 +33,10 @@ func Spent(of plan.Cost, c state.Charge) string {
 	return text
 }
 
-// Dollars is an amount of money.
+// Dollars formats an amount of money.
 func Dollars(usd float64) string { return fmt.Sprintf("$%.4f", usd) }
 
-// spent are the ceilings that hold for a node, the widest first.
+// spent lists the budgets of a node, the widest first.
 func spent(at place) []string {
 	var lines []string
 	for _, c := range at.Plan.Ceilings(at.node.Path) {
@@ -54,7 +54,7 @@ func scopeRole(p *plan.Plan, scope string) string {
 	return orchestrator
 }
 
-// budgetWarning tells that a mark of policy.cost was passed.
+// budgetWarning reports that policy.cost.warn_usd was exceeded.
 func budgetWarning(u engine.Update) []string {
 	d, err := event.Decode[event.BudgetWarningData](*u.Event)
 	if err != nil {
@@ -67,7 +67,7 @@ func budgetWarning(u engine.Update) []string {
 	return withRole(scopeRole(u.Plan, d.Scope), line)
 }
 
-// promptSize tells how long a prompt is that has a limit, and what was left out of it.
+// promptSize reports the size of a prompt with a limit, or a text that was shortened for it.
 func promptSize(e event.Event) string {
 	if e.Type == event.ContextBuilt {
 		d, err := event.Decode[event.ContextBuiltData](e)
@@ -83,7 +83,7 @@ func promptSize(e event.Event) string {
 	return fmt.Sprintf("Prompt: %s cut to %s of %s tokens", Clean(d.Name), Count(int64(d.KeptTokens)), Count(int64(d.OriginalTokens)))
 }
 
-// Usage says in words what was consumed, "" if nothing is known: "1,204 tokens in, 350 out, $0.0213".
+// Usage describes a consumption: "1,204 tokens in, 350 out, $0.0213"; "" if nothing is known.
 func Usage(u event.Usage) string {
 	var parts []string
 	if n, known := sum(u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens); known {
@@ -98,7 +98,7 @@ func Usage(u event.Usage) string {
 	return strings.Join(parts, ", ")
 }
 
-// sum adds up what is known; everything that a model read counts as input.
+// sum adds the known counts. All tokens that a model read count as input.
 func sum(counts ...*int64) (total int64, known bool) {
 	for _, n := range counts {
 		if n != nil {

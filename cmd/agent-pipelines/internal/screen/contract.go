@@ -13,13 +13,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// orchestrator is who speaks of what concerns no single stage.
+// orchestrator is the role in lines that concern no single stage.
 const orchestrator = "ORCHESTRATOR"
 
-// maxPlanned is how many steps are named when they are planned.
+// maxPlanned bounds the steps that are listed when they are planned.
 const maxPlanned = 20
 
-// withRole begins lines with the role of who speaks.
+// withRole puts a role before lines.
 func withRole(role string, lines ...string) []string {
 	for i := range lines {
 		lines[i] = "[" + role + "] " + lines[i]
@@ -27,11 +27,11 @@ func withRole(role string, lines ...string) []string {
 	return lines
 }
 
-// role is how a node is called in lines about it: by the part that its stage plays, else by its id.
+// role returns the role of a node's stage in upper case, else its id.
 func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.ID))) }
 
-// contractLines tells of a node with a contract, in lines that begin with its role (REQUIREMENTS U135, U226). ok is false
-// for what is told of it as of any other node.
+// contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
+// false for events that have the same lines as those of other nodes.
 func (n *Renderer) contractLines(at place, e event.Event) (lines []string, ok bool) {
 	var before []string
 	if s := at.stage(e); branch(e) != "" && s != nil {
@@ -99,8 +99,8 @@ func (n *Renderer) contractLines(at place, e event.Event) (lines []string, ok bo
 	return lines, true
 }
 
-// attemptFailed tells of an attempt that failed, and what is to be done about it. A stage that fails for good pauses the run, with
-// no error at its end that would say so. The same is said once, however often it is tried.
+// attemptFailed reports a failed attempt and its remedy, a repeated remedy once. A stage that fails for good pauses the
+// run, without another error at its end.
 func (n *Renderer) attemptFailed(_ place, e event.Event, d event.FailureData) []string {
 	if lines := faultLines(e, d); lines != nil {
 		return lines
@@ -113,7 +113,7 @@ func (n *Renderer) attemptFailed(_ place, e event.Event, d event.FailureData) []
 	return lines
 }
 
-// visitBegin is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
+// visitBegin returns the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
 func visitBegin(at place) string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
 	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), ProviderOf(at.node))
@@ -123,7 +123,7 @@ func visitBegin(at place) string {
 	return line
 }
 
-// iterationBegin begins an iteration, where there may be more than one.
+// iterationBegin returns the first line of an iteration, if there may be several.
 func iterationBegin(at place, e event.Event) []string {
 	limit := at.node.Termination.Max()
 	switch {
@@ -136,7 +136,7 @@ func iterationBegin(at place, e event.Event) []string {
 	}
 }
 
-// iterationSettled ends an iteration: with what the agent says, and with the outcome where it is none of the node yet.
+// iterationSettled returns the agent's summary, and the outcome of an iteration that does not end the visit.
 func iterationSettled(at place, e event.Event, d event.IterationCompleteData) []string {
 	lines := artifactRepaired(d)
 	if d.Summary != "" {
@@ -148,16 +148,16 @@ func iterationSettled(at place, e event.Event, d event.IterationCompleteData) []
 	return lines
 }
 
-// visitEnd is the last line of a visit.
+// visitEnd returns the last line of a visit.
 func visitEnd(_ place, _ event.Event, d event.NodeCompleteData) []string {
 	reason := d.Reason
-	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // which has a line of its own, or tells nothing
+	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // another line has the reason, or it says nothing
 		reason = ""
 	}
 	return []string{verdict(cmp.Or(d.Outcome, d.Status), reason)}
 }
 
-// verdict is an outcome with its reason: "✗ fail: 2 of 14 tests failed".
+// verdict returns an outcome with its reason: "✗ fail: 2 of 14 tests failed".
 func verdict(outcome, reason string) string {
 	mark := "✗"
 	switch plan.Outcome(outcome) {
@@ -172,7 +172,7 @@ func verdict(outcome, reason string) string {
 	return mark + " " + outcome + reason
 }
 
-// cycleReturned tells of a return over a counted edge: a cycle is a return, so the first one is cycle 1 (REQUIREMENTS K36).
+// cycleReturned reports a return over a counted edge; the first return is cycle 1 (REQUIREMENTS K36).
 func cycleReturned(at place, e event.Event, d event.NodeCompleteData) []string {
 	if d.Edge == "" {
 		return nil
@@ -188,13 +188,13 @@ func cycleReturned(at place, e event.Event, d event.NodeCompleteData) []string {
 	return withRole(to, line)
 }
 
-// ladderRetried tells of a rung of the ladder. The event counts what is made with the first time, people count retries.
+// ladderRetried reports a retry. The event counts the first attempt too, the line counts only retries.
 func ladderRetried(at place, e event.Event, d event.RetryData) []string {
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
 	switch d.Rung {
 	case event.RungStage:
 		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
-	case event.RungArtifact: // there is no first time among these
+	case event.RungArtifact: // these have no first attempt
 		line = fmt.Sprintf("Heal %d/%d: asked for the artifact again", d.N, d.Max)
 	}
 	if e.Cursor.Step != "" {
@@ -203,7 +203,7 @@ func ladderRetried(at place, e event.Event, d event.RetryData) []string {
 	return []string{line}
 }
 
-// stepName is a step's place among the steps: "Step 2/5", and its id where that is not known.
+// stepName returns the position of a step: "Step 2/5", its id if the position is unknown.
 func stepName(at place, id string) string {
 	order := at.State.Nodes[at.node.Path].Order
 	if i := slices.Index(order, id); i >= 0 {
@@ -220,7 +220,7 @@ func stepBlocked(at place, _ event.Event, d event.StepBlockedData) []string {
 	return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
 }
 
-// stepsPlanned names the steps of a node.
+// stepsPlanned lists the steps of a node.
 func stepsPlanned(_ place, _ event.Event, d event.StepsPlannedData) []string {
 	if d.Failure != nil {
 		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
@@ -246,7 +246,7 @@ func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
 	return []string{line}
 }
 
-// checkResult tells what was measured: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
+// checkResult describes the result of a check: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
 func checkResult(_ place, e event.Event, d event.CheckResultData) []string {
 	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
@@ -265,7 +265,7 @@ func checkResult(_ place, e event.Event, d event.CheckResultData) []string {
 	return []string{line + " (" + checkNumbers(d) + ")"}
 }
 
-// checkNumbers are the numbers of a check.
+// checkNumbers returns the counts, the exit code and the duration of a check.
 func checkNumbers(d event.CheckResultData) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(d.Counts)) {
@@ -277,7 +277,7 @@ func checkNumbers(d event.CheckResultData) string {
 	return strings.Join(append(parts, short(d.DurationMS)), ", ")
 }
 
-// attemptUsage says what an attempt took, to who wants to know.
+// attemptUsage returns the duration and the consumption of an attempt, if Verbose is set.
 func (n *Renderer) attemptUsage(_ place, e event.Event, d event.AttemptCompleteData) []string {
 	if !n.Verbose {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Details is an event as one line of a log, without its time: the type, where it happened as
-// node=, run=, iter=, of-run= (the run of the whole pipeline), and what matters of its data as key=value.
+// Details returns an event as one line of a log, without its time: the type, its position as node=, run=, iter=, of-run=
+// (the run of the whole pipeline), and the main members of its data as key=value.
 func Details(e event.Event) string {
 	parts := []string{string(e.Type)}
 	if c := e.Cursor; c != nil {
@@ -37,12 +37,12 @@ func Details(e event.Event) string {
 	return Clean(strings.Join(parts, " "))
 }
 
-// detailKeys are the keys of an event's data that stand in its line, in this order.
+// detailKeys are the keys of an event's data in a line, in this order.
 var detailKeys = []string{
 	"provider", "model", "point", "action", "step", "title", "check", "edge", "question", "kind", "tool", "status", "decision", "answer", "by", "error_type", "reason", "message", "text",
 }
 
-// progressDetails says how far steps and cycles are: "n=2/5", "cycle=1/3".
+// progressDetails returns the positions of steps and cycles: "n=2/5", "cycle=1/3".
 func progressDetails(data map[string]any) []string {
 	var parts []string
 	for _, pair := range [][3]string{{"n", "n", "of"}, {"cycle", "count", "limit"}} {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxPartial is how much of a line without an end is kept, in bytes.
+// maxPartial bounds an incomplete line, in bytes.
 const maxPartial = 4 << 10
 
-// echoes repeat the texts of agents that speak side by side, by the provider of a parallel block.
+// echoes repeat the texts of agents that work side by side, by the provider of a parallel block.
 type echoes map[string]*echo
 
 func (all *echoes) add(branch, text string) []string {
@@ -24,7 +24,7 @@ func (all *echoes) add(branch, text string) []string {
 	return withBranch(branch, e.add(text))
 }
 
-// end returns what is left of those whose work an event tells of: of one provider, else of all.
+// end returns the incomplete lines of a provider, of all for "".
 func (all echoes) end(branch string) []string {
 	var lines []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -35,7 +35,7 @@ func (all echoes) end(branch string) []string {
 	return lines
 }
 
-// withBranch says of lines whose they are.
+// withBranch puts the provider of a block before lines.
 func withBranch(branch string, lines []string) []string {
 	if branch == "" {
 		return lines
@@ -46,10 +46,10 @@ func withBranch(branch string, lines []string) []string {
 	return lines
 }
 
-// echo repeats an agent's text line by line, while it comes in pieces of any size.
+// echo repeats an agent's text line by line; the text comes in pieces of any size.
 type echo struct{ partial string }
 
-// add takes a piece and returns the lines that are complete with it.
+// add adds a piece and returns the lines that it completes.
 func (e *echo) add(text string) []string {
 	parts := strings.Split(e.partial+text, "\n")
 	e.partial = parts[len(parts)-1]
@@ -60,7 +60,7 @@ func (e *echo) add(text string) []string {
 	return quoted(parts)
 }
 
-// end returns what is left when the agent is done.
+// end returns the incomplete line at the end of an agent's work.
 func (e *echo) end() []string {
 	rest := e.partial
 	e.partial = ""

@@ -11,22 +11,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// GitHub writes the lines of [Plain] for the log of GitHub Actions: those of each node in a group, which is folded there,
-// and a failure once more as an annotation. A line that GitHub would take for a command is made none: what agents say
-// commands nothing. It is safe for concurrent use.
+// GitHub writes the lines of [Plain] for the log of GitHub Actions: those of each node in a group, and a failure once more
+// as an annotation. Lines that GitHub would execute as a command are escaped, because they may be an agent's. It is safe
+// for concurrent use.
 //
 // The commands are those of https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
 type GitHub struct {
 	plain *Plain
-	open  bool // a group is; the mutex of plain guards it
+	open  bool // a group is open; the mutex of plain guards it
 }
 
-// NewGitHub returns a view that writes to out. With verbose it says more.
+// NewGitHub returns a view that writes to out. With verbose it writes more.
 func NewGitHub(out io.Writer, verbose bool) *GitHub {
 	return &GitHub{plain: NewPlain(out, verbose)}
 }
 
-// Show writes what an update brings.
+// Show writes the lines of an update.
 func (g *GitHub) Show(u engine.Update) {
 	g.plain.mu.Lock()
 	defer g.plain.mu.Unlock()
@@ -50,7 +50,7 @@ func (g *GitHub) Show(u engine.Update) {
 	}
 }
 
-// end ends the group that is open.
+// end returns the command that ends the open group.
 func (g *GitHub) end() string {
 	if !g.open {
 		return ""
@@ -59,8 +59,8 @@ func (g *GitHub) end() string {
 	return "::endgroup::\n"
 }
 
-// groupTitle is that of the group that begins with an update, "" for none. Groups cannot lie within each other, so a node
-// that runs a pipeline has none.
+// groupTitle returns the title of the group that begins with an update, "" for none. Groups cannot be nested, so the node
+// of an embedded pipeline has none.
 func groupTitle(u engine.Update) string {
 	if u.Event == nil || u.Plan == nil || u.Event.Type != event.NodeStart || u.Event.Cursor == nil {
 		return ""
@@ -80,7 +80,7 @@ func groupTitle(u engine.Update) string {
 	return title
 }
 
-// annotation tells of a run that has failed, "" for any other.
+// annotation describes a failed run, "" for any other.
 func annotation(u engine.Update) string {
 	if u.State == nil || u.State.Status != state.Failed || u.State.Failure == nil {
 		return ""
@@ -90,12 +90,12 @@ func annotation(u engine.Update) string {
 	return fmt.Sprintf("::error title=%s::%s\n", title, commandText(Clean(u.State.Failure.Message)))
 }
 
-// commandText is a text as an argument of a command.
+// commandText escapes a text as an argument of a command.
 func commandText(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-// escapeCommand is a line that is no command.
+// escapeCommand escapes a line that GitHub would execute as a command.
 func escapeCommand(line string) string {
 	line = strings.ReplaceAll(line, "##[", "## [")
 	if rest := strings.TrimLeft(line, " \t\r\v\f\u00a0\u0085"); strings.HasPrefix(rest, "::") {
@@ -107,7 +107,7 @@ func escapeCommand(line string) string {
 // Say writes a line of the command itself.
 func (g *GitHub) Say(line string) { g.plain.Say(escapeCommand(line)) }
 
-// Write lets logs go the same way.
+// Write writes lines of logs.
 func (g *GitHub) Write(b []byte) (int, error) {
 	lines := strings.SplitAfter(string(b), "\n")
 	for i := range lines {
@@ -117,13 +117,13 @@ func (g *GitHub) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// Hold keeps back what is written, while somebody else uses the terminal.
+// Hold holds all lines back while another part of the program uses the terminal.
 func (g *GitHub) Hold() { g.plain.Hold() }
 
-// Release writes what was kept back, and goes on.
+// Release writes the lines that were held back, and ends Hold.
 func (g *GitHub) Release() { g.plain.Release() }
 
-// Close ends the group that is open, and writes what is kept back.
+// Close ends the open group, and writes the lines that were held back.
 func (g *GitHub) Close() {
 	g.plain.Close()
 	g.plain.mu.Lock()

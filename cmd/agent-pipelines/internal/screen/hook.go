@@ -6,8 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// questionAsked tells of a question to a person, and of a run that waits for the answer how to give it; one that pauses
-// says so at its end.
+// questionAsked reports a question to the user. If the run keeps running, it names the command that answers it; a run
+// that pauses names it at its end.
 func questionAsked(at place, e event.Event, d event.QuestionAskedData) []string {
 	if d.Kind == event.QuestionEscalation && d.Code != "" {
 		return escalated(at, d)
@@ -23,7 +23,7 @@ func questionAsked(at place, e event.Event, d event.QuestionAskedData) []string 
 	return lines
 }
 
-// escalated tells that the run cannot go on without a person; one that pauses says at its end what they can do.
+// escalated reports that the run needs the user; a run that pauses names the commands at its end.
 func escalated(at place, d event.QuestionAskedData) []string {
 	lines := withRole(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
 	if keepsRunning(at, d.ID) {
@@ -32,7 +32,7 @@ func escalated(at place, d event.QuestionAskedData) []string {
 	return lines
 }
 
-// keepsRunning reports whether the run goes on running until the question is answered.
+// keepsRunning reports whether the run keeps running until the question is answered.
 func keepsRunning(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
 func questionAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []string {
@@ -49,7 +49,7 @@ func questionAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []st
 	return []string{line}
 }
 
-// hookEnd tells of a hook that does more than let the run go on.
+// hookEnd reports a hook that did more than continue.
 func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
 	if d.Answer == event.HookContinue && d.Failure == nil {
 		return nil
@@ -61,7 +61,7 @@ func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
 	switch {
 	case d.Reason != "":
 		line += ": " + Clean(d.Reason)
-	case d.Failure != nil: // a check that did not pass lets the run go on
+	case d.Failure != nil: // the run continues after a failed check
 		line += ": " + Clean(d.Failure.Message)
 	}
 	if d.Context != nil {
@@ -70,7 +70,7 @@ func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
 	return []string{line}
 }
 
-// hookSkipped tells of a hook whose condition could not be evaluated.
+// hookSkipped reports a hook whose condition could not be evaluated.
 func hookSkipped(_ place, e event.Event, d event.HookSkippedData) []string {
 	if !d.Warning {
 		return nil

@@ -8,16 +8,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// shownPaths is how many paths of the workspace are shown.
+// shownPaths bounds the paths of the workspace in a line.
 const shownPaths = 5
 
-// lateDelivery tells of a late delivery.
+// lateDelivery reports a late delivery.
 func lateDelivery(_ place, e event.Event, d event.LateDeliveryData) []string {
 	return []string{"  ⚠ refused, since it came late: " + Late(d)}
 }
 
-// Late says what was delivered by an attempt that was given up: "attempt 1, given up as iteration_timeout: it reported
-// success".
+// Late describes a delivery of an abandoned attempt: "attempt 1, given up as iteration_timeout: it reported success".
 func Late(d event.LateDeliveryData) string {
 	by := "somebody"
 	if d.Attempt > 0 {
@@ -51,7 +50,7 @@ func delivered(d event.LateDeliveryData) string {
 	}
 }
 
-// Superseded says what changed since an attempt began that was made again: "provider_failed: a.go, b.go".
+// Superseded describes the changes since the begin of a repeated attempt: "(provider_failed): a.go, b.go".
 func Superseded(d event.AttemptSupersededData) string {
 	what := "nothing changed in the workspace"
 	if len(d.Changed) > 0 {
@@ -83,7 +82,7 @@ func head(h *event.HeadData) string {
 	return fmt.Sprintf("the head moved from %.*s to %.*s", short, h.From, short, h.To)
 }
 
-// secretFound tells of a secret in a file that an agent wrote.
+// secretFound reports a secret in a file that an agent wrote.
 func secretFound(at place, e event.Event, d event.SecretFoundData) []string {
 	line := "⚠ " + Secret(d) + " (the file is left as it is)"
 	if at.node != nil && at.node.HasContract() {
@@ -92,7 +91,7 @@ func secretFound(at place, e event.Event, d event.SecretFoundData) []string {
 	return []string{"  " + line}
 }
 
-// Secret says where a secret was found, and by what: "docs/a.md:3: a secret (github-token)".
+// Secret describes the place and the rule of a found secret: "docs/a.md:3: a secret (github-token)".
 func Secret(d event.SecretFoundData) string {
 	if d.Count > 1 {
 		return fmt.Sprintf("%s:%d: %d secrets (%s)", Clean(d.Path), d.Line, d.Count, Clean(d.Rule))

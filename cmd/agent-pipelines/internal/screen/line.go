@@ -2,7 +2,7 @@ package screen
 
 import "strings"
 
-// Style is how a piece of a line looks on a terminal that has colors.
+// Style is the style of a piece of a line on a terminal with colors.
 type Style int
 
 // The styles.
@@ -12,10 +12,10 @@ const (
 	Faint
 	Good   // done
 	Bad    // failed
-	Urgent // somebody is waited for
+	Urgent // the user must act
 )
 
-// sgr are the control sequences that begin the styles.
+// sgr holds the control sequences that begin the styles.
 var sgr = map[Style]string{Bold: bold, Faint: dim, Good: "\x1b[32m", Bad: "\x1b[31m", Urgent: "\x1b[1;33m"}
 
 // Span is a piece of a line in one style. Its text is printable, see [Clean].
@@ -27,7 +27,7 @@ type Span struct {
 // Line is one line of a drawing.
 type Line []Span
 
-// Columns is how many columns of a terminal the line takes.
+// Columns returns the width of the line in columns of a terminal.
 func (l Line) Columns() int {
 	total := 0
 	for _, s := range l {
@@ -44,7 +44,7 @@ func (l Line) Cut(limit int) Line {
 	var cut Line
 	for _, s := range l {
 		room := limit - cut.Columns()
-		if Columns(s.Text) >= room { // something comes behind it, or it is too long itself
+		if Columns(s.Text) >= room { // it is too long, or something follows it
 			return append(cut, Span{Cut(s.Text+" ", room), s.Style})
 		}
 		cut = append(cut, s)
@@ -52,7 +52,7 @@ func (l Line) Cut(limit int) Line {
 	return cut
 }
 
-// Text is the line for a terminal, with control sequences if it has colors.
+// Text returns the line for a terminal, with control sequences if it has colors.
 func (l Line) Text(color bool) string {
 	var b strings.Builder
 	for _, s := range l {

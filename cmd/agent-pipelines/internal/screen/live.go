@@ -11,10 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// redrawEvery is how often the time that runs is drawn again.
+// redrawEvery is the interval at which the running times are redrawn.
 const redrawEvery = 200 * time.Millisecond
 
-// The control sequences used; every terminal but dumb ones knows them.
+// The control sequences used; all terminals but dumb ones have them.
 const (
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
@@ -22,23 +22,23 @@ const (
 	eraseBelow = "\r\x1b[J"
 	eraseRight = "\x1b[K"
 	eraseRest  = "\x1b[J"
-	beginFrame = "\x1b[?2026h" // what follows is shown in one piece, by terminals that can
+	beginFrame = "\x1b[?2026h" // the rest is shown in one piece, on terminals that can
 	endFrame   = "\x1b[?2026l"
 	dim        = "\x1b[2m"
 	bold       = "\x1b[1m"
 	reset      = "\x1b[0m"
 )
 
-// Below is what a live view draws below the lines. It is used from one goroutine at a time.
+// Below draws the lines below those of a live view. It is not safe for concurrent use.
 type Below interface {
-	// Observe takes an update in.
+	// Observe adds an update.
 	Observe(u engine.Update)
-	// Lines are at most height lines of at most width columns, as of a time; none while there is nothing to show.
+	// Lines returns at most height lines of at most width columns for a time, none before the first event.
 	Lines(now time.Time, width, height int) []Line
 }
 
-// Live writes the lines of [Plain] and keeps, below them, a few lines that show what runs now. It is
-// safe for concurrent use; [Live.Close] ends it.
+// Live writes the lines of [Plain] and keeps, below them, a few lines about the current work. It is safe for concurrent
+// use; [Live.Close] ends it.
 type Live struct {
 	out      io.Writer
 	size     func() (width, height int)
@@ -50,27 +50,27 @@ type Live struct {
 	mu       sync.Mutex
 	below    Below
 	call     Notifier
-	drawn    []int     // columns of the lines that are on the screen now
-	frame    string    // these lines
+	drawn    []int     // columns of the drawn lines
+	frame    string    // the drawn lines
 	width    int       // of the terminal when they were drawn
-	at       time.Time // when that was
-	partial  []byte    // a log line whose end has not come yet
+	at       time.Time // time of the drawing
+	partial  []byte    // an incomplete line of a log
 	held     bool
-	heldText heldText // what is to be written when it is not held any more
+	heldText heldText // the text to write after Hold
 	closed   bool
 }
 
-// LiveOptions say how a live view looks.
+// LiveOptions configures a live view.
 type LiveOptions struct {
-	// Size gives the terminal's columns and lines at this moment; 0 or less means unknown, which is taken as 80 and 24.
+	// Size returns the current columns and lines of the terminal; 0 or less means unknown, which counts as 80 and 24.
 	Size func() (width, height int)
-	// Below is drawn below the lines.
+	// Below draws the lines below.
 	Below Below
 	// Color allows bold, faint and colored text.
 	Color bool
-	// Verbose says more above the live lines.
+	// Verbose writes more above the live lines.
 	Verbose bool
-	// Attention says how a person is called who looks elsewhere.
+	// Attention says how to notify the user.
 	Attention Attention
 }
 
@@ -98,7 +98,7 @@ func (l *Live) tick() {
 	}
 }
 
-// Show takes an update in. What only changes the lines below is drawn some times a second.
+// Show adds an update. A change of only the live lines is drawn at the next interval.
 func (l *Live) Show(u engine.Update) {
 	now := time.Now()
 	width, _ := l.extent()
@@ -115,7 +115,7 @@ func (l *Live) Show(u engine.Update) {
 	}
 }
 
-// Hold takes the live lines away and keeps back what is written, while somebody else uses the terminal.
+// Hold removes the live lines and holds all lines back while another part of the program uses the terminal.
 func (l *Live) Hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,7 @@ func (l *Live) Hold() {
 	}
 }
 
-// Release writes what was kept back, and goes on.
+// Release writes the lines that were held back, and ends Hold.
 func (l *Live) Release() {
 	l.mu.Lock()
 	if !l.held || l.closed {
@@ -142,7 +142,7 @@ func (l *Live) Release() {
 // Say writes a line of the command itself above the live lines.
 func (l *Live) Say(line string) { l.draw(line+"\n", time.Now()) }
 
-// Write lets logs go above the live lines, whole lines at a time.
+// Write writes lines of logs above the live lines, whole lines at a time.
 func (l *Live) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	l.partial = append(l.partial, b...)
@@ -156,7 +156,7 @@ func (l *Live) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close takes the live lines away and gives the cursor back. What was written above stays.
+// Close removes the live lines and shows the cursor again. The lines above stay.
 func (l *Live) Close() {
 	l.mu.Lock()
 	closed := l.closed
@@ -173,7 +173,7 @@ func (l *Live) Close() {
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 
-// draw writes text above the live lines and draws these again, in one write; nothing if nothing has changed.
+// draw writes text above the live lines and redraws these, in one write; it does nothing if nothing has changed.
 func (l *Live) draw(text string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,19 +192,19 @@ func (l *Live) draw(text string, now time.Time) {
 	switch {
 	case text == "" && frame == l.frame && width == l.width:
 		return
-	case text == "" && width == l.width && len(l.drawn) > 0 && len(lines) > 0: // over what is there: nothing flickers
+	case text == "" && width == l.width && len(l.drawn) > 0 && len(lines) > 0: // overwriting does not flicker
 		io.WriteString(l.out, beginFrame+strings.Repeat(oneUp, len(l.drawn)-1)+"\r"+frame+eraseRest+endFrame) //nolint:errcheck // as above
 	default:
-		l.width = width                                                                                   // a terminal that became narrower has broken the lines
+		l.width = width                                                                                   // a narrower terminal has wrapped the lines
 		io.WriteString(l.out, beginFrame+l.erase()+strings.ReplaceAll(text, "\n", "\r\n")+frame+endFrame) //nolint:errcheck // as above
 	}
 	l.drawn, l.frame, l.width = columns, frame, width
 }
 
-// maxBelow is how many lines are drawn below, at most; never more than half of the terminal.
+// maxBelow bounds the live lines; they never take more than half of the terminal.
 const maxBelow = 20
 
-// paint is the text of the lines, and how many columns each has.
+// paint returns the text of the lines, and the columns of each.
 func (l *Live) paint(lines []Line) (frame string, columns []int) {
 	var b strings.Builder
 	for i, line := range lines {
@@ -217,8 +217,8 @@ func (l *Live) paint(lines []Line) (frame string, columns []int) {
 	return b.String(), columns
 }
 
-// erase takes the drawn lines away. A terminal that became narrower has broken them, so the rows are
-// counted in its present width.
+// erase removes the drawn lines. A terminal that became narrower has wrapped them, so the rows are counted in its current
+// width.
 func (l *Live) erase() string {
 	if len(l.drawn) == 0 {
 		return ""
@@ -250,10 +250,10 @@ func join(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// maxLate bounds what is kept back, in bytes: a person may be away for a night.
+// maxLate bounds the text that is held back, in bytes.
 const maxLate = 1 << 20
 
-// heldText is text that is to be written later. Of too much the oldest lines are left out.
+// heldText is text to write later. Of too much text the oldest lines are dropped.
 type heldText struct {
 	text []byte
 	lost bool

@@ -8,22 +8,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The control sequences that call a person.
+// The control sequences that notify the user.
 const (
 	saveTitle = "\x1b[22;0t"
-	title     = "\x1b]0;" // up to a bell
+	title     = "\x1b]0;" // ends with a bell
 	bell      = "\a"
-	calm      = title + bell + "\x1b[23;0t" // no title, where none was saved
+	calm      = title + bell + "\x1b[23;0t" // an empty title, for terminals that did not save one
 )
 
-// longRun is how long a run takes whose end is worth a call: who started a shorter one still looks.
+// longRun is the duration from which the end of a run is notified.
 const longRun = 30 * time.Second
 
-// Attention is how a person is called who looks elsewhere: by the terminal's bell, by its title, and by a notification of
-// the desktop where the terminal is known to make one. The zero value uses bell and title.
+// Attention says how to notify the user: by the terminal's bell, by its title, and by a notification of the desktop if the
+// terminal is known to support it. The zero value uses bell and title.
 type Attention struct {
 	Off bool
-	// Desktop is the number of the control sequence (OSC) by which the terminal makes a notification: 9 or 777, 0 for none.
+	// Desktop is the number of the terminal's control sequence (OSC) for notifications: 9 or 777, 0 for none.
 	Desktop int
 }
 
@@ -31,7 +31,7 @@ type Attention struct {
 func AttentionFromEnvironment(getenv func(string) string) Attention {
 	a := Attention{Off: getenv("AGENT_PIPELINES_BELL") == "0"}
 	switch {
-	case getenv("TMUX") != "" || getenv("STY") != "": // which pass on a bell, and no notification
+	case getenv("TMUX") != "" || getenv("STY") != "": // they forward a bell, but no notification
 	case getenv("TERM_PROGRAM") == "iTerm.app", getenv("TERM_PROGRAM") == "WezTerm", getenv("TERM_PROGRAM") == "ghostty":
 		a.Desktop = 9
 	case getenv("VTE_VERSION") != "", getenv("TERM") == "foot", getenv("TERM") == "rxvt-unicode-256color":
@@ -40,7 +40,7 @@ func AttentionFromEnvironment(getenv func(string) string) Attention {
 	return a
 }
 
-// notification is the sequence for a text, which is printable.
+// notification returns the sequence for a printable text.
 func (a Attention) notification(text string) string {
 	switch a.Desktop {
 	case 9:
@@ -52,15 +52,15 @@ func (a Attention) notification(text string) string {
 	}
 }
 
-// Notifier calls for attention while a session is followed. It is used from one goroutine at a time.
+// Notifier notifies the user about a session. It is not safe for concurrent use.
 type Notifier struct {
 	Attention
-	waiting bool // for a person, as the terminal's title says
+	waiting bool // the terminal's title says that the session waits
 	running bool
 }
 
-// Observe is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
-// person, and says so in the title while it does; and when a long run has ended.
+// Observe returns the sequences for an update: a bell and a title when the session begins to wait for the user, the end of
+// the title afterwards, and a bell at the end of a long run.
 func (c *Notifier) Observe(u engine.Update) string {
 	if u.State == nil || c.Off {
 		return ""
@@ -82,7 +82,7 @@ func (c *Notifier) Observe(u engine.Update) string {
 	return text
 }
 
-// DescribeEnd says how a session that does not run any more stands.
+// DescribeEnd describes the status of a session that no longer runs.
 func DescribeEnd(session string, s *state.State) string {
 	if s.Status == state.Paused && len(s.UnansweredQuestions()) > 0 {
 		return fmt.Sprintf("session '%s' waits for you", Clean(session))
@@ -90,7 +90,7 @@ func DescribeEnd(session string, s *state.State) string {
 	return fmt.Sprintf("session '%s' %s", Clean(session), s.Status)
 }
 
-// isWorthNotifying reports whether somebody may have gone away in the meantime, and it was not a person who ended it.
+// isWorthNotifying reports whether a run was long, and the user did not pause it.
 func isWorthNotifying(s *state.State) bool {
 	if s.EndedAt == nil || s.Status == state.Paused && (s.PauseKind == state.PauseSignal || s.PauseKind == state.PauseUser) {
 		return false
@@ -102,7 +102,7 @@ func isWorthNotifying(s *state.State) bool {
 	return s.EndedAt.Sub(from) >= longRun
 }
 
-// ResetTitle takes back the title.
+// ResetTitle returns the sequence that restores the title.
 func (c *Notifier) ResetTitle() string {
 	if !c.waiting {
 		return ""

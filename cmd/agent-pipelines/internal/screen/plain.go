@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Plain writes a line for what a person wants to know, as it happens. It is safe for concurrent use.
+// Plain writes the lines of updates as they come. It is safe for concurrent use.
 type Plain struct {
 	mu       sync.Mutex // guards:
 	out      io.Writer
@@ -17,12 +17,12 @@ type Plain struct {
 	late     heldText
 }
 
-// NewPlain returns a view that writes to out. With verbose it says more.
+// NewPlain returns a view that writes to out. With verbose it writes more.
 func NewPlain(out io.Writer, verbose bool) *Plain {
 	return &Plain{out: out, narrator: Renderer{Verbose: verbose}}
 }
 
-// Show writes what an update brings.
+// Show writes the lines of an update.
 func (p *Plain) Show(u engine.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +34,7 @@ func (p *Plain) Show(u engine.Update) {
 // Say writes a line of the command itself.
 func (p *Plain) Say(line string) { fmt.Fprintln(p, line) }
 
-// Write lets logs go the same way.
+// Write writes lines of logs.
 func (p *Plain) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,14 +50,14 @@ func (p *Plain) write(text string) error {
 	return err
 }
 
-// Hold keeps back what is written, while somebody else uses the terminal.
+// Hold holds all lines back while another part of the program uses the terminal.
 func (p *Plain) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = true
 }
 
-// Release writes what was kept back, and goes on.
+// Release writes the lines that were held back, and ends Hold.
 func (p *Plain) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,5 +65,5 @@ func (p *Plain) Release() {
 	_ = p.write(p.late.flush())
 }
 
-// Close writes what is kept back.
+// Close writes the lines that were held back.
 func (p *Plain) Close() { p.Release() }

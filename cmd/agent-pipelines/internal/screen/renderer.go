@@ -12,22 +12,22 @@ import (
 
 const modeLoop = "loop"
 
-// maximum is the reason of a node that had all its iterations without a word from its strategy.
+// maximum is the reason of a node that used all its iterations.
 const maximum = "max_iterations"
 
-// Renderer says in lines what happens in a session. The wording of the lines that the Bash engine
-// had is kept, because scripts look for them. It is used from one goroutine.
+// Renderer renders the updates of a session as lines. The lines of the Bash engine keep their wording, because scripts
+// search for them. It is not safe for concurrent use.
 type Renderer struct {
-	// Verbose adds what only somebody who looks for a fault wants to see, and what the agents say.
+	// Verbose adds details for troubleshooting, and the texts of agents.
 	Verbose bool
 
 	echoes     echoes
-	progressOf map[string]string // what each branch was last said to be doing
+	progressOf map[string]string // last message by branch
 
-	remedy string // what was last said to be done about a failure
+	remedy string // of the last failure
 }
 
-// progress says what an agent is doing, when that has changed: "● Turn 2: write_file main.go".
+// progress returns the progress of an agent if it has changed: "● Turn 2: write_file main.go".
 func (n *Renderer) progress(r engine.Report) []string {
 	if n.progressOf == nil {
 		n.progressOf = map[string]string{}
@@ -43,7 +43,7 @@ func (n *Renderer) progress(r engine.Report) []string {
 	return withBranch(r.Branch, []string{"    ● " + Clean(message)})
 }
 
-// Lines are what is to be said about an update, none for most.
+// Lines returns the lines for an update, none for most updates.
 func (n *Renderer) Lines(u engine.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
@@ -64,7 +64,7 @@ func (n *Renderer) Lines(u engine.Update) []string {
 	return append(n.echoes.end(branch(*u.Event)), lines...)
 }
 
-// place is an update with the node that it is about, nil for none.
+// place is an update with its node, nil for none.
 type place struct {
 	engine.Update
 	node *plan.Node
@@ -137,7 +137,7 @@ func decoded[T any](at place, e event.Event, lines func(place, event.Event, T) [
 	return lines(at, e, d)
 }
 
-// verboseLines is what only somebody who looks for a fault wants to see.
+// verboseLines returns details for troubleshooting.
 func (n *Renderer) verboseLines(at place, e event.Event) []string {
 	switch {
 	case !n.Verbose:
@@ -193,7 +193,7 @@ func sessionResumed(at place) []string {
 	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, from) + inRun(at)}
 }
 
-// nextAction is what a loop does next: an iteration, the decision whether there is to be another one, or its end.
+// nextAction returns the next action of a loop: an iteration, the decision about another one, or its end.
 func nextAction(l state.Loop) string {
 	switch l.Phase {
 	case state.PhaseSettled:
@@ -206,7 +206,7 @@ func nextAction(l state.Loop) string {
 	return fmt.Sprintf("iteration %d", l.Completed+1)
 }
 
-// inRun says which run of the pipeline a session is in, where there are several.
+// inRun returns the number of the current run of the pipeline, "" if there is one run.
 func inRun(at place) string {
 	if at.State.Runs < 2 {
 		return ""
@@ -239,7 +239,7 @@ func nodeHead(at place, e event.Event) []string {
 	return append(nodeBox(append(lines, runs+" | Provider: "+ProviderOf(at.node))...), "")
 }
 
-// pipelineHead announces a pipeline within the pipeline.
+// pipelineHead returns the head of an embedded pipeline.
 func pipelineHead(at place, number, of int) []string {
 	lines := []string{fmt.Sprintf("Pipeline %d/%d: %s", number, of, at.node.ID)}
 	if at.node.Description != "" {
@@ -248,7 +248,7 @@ func pipelineHead(at place, number, of int) []string {
 	return append(nodeBox(append(lines, "Runs the pipeline: "+at.node.Ref)...), "")
 }
 
-// runHead announces a run of it, where there are several.
+// runHead returns the head of one of several runs of an embedded pipeline.
 func runHead(_ place, e event.Event, d event.RunStartData) []string {
 	if d.Max < 2 {
 		return nil
@@ -268,7 +268,7 @@ func runsOf(n *plan.Node) string {
 	}
 }
 
-// ProviderOf is the provider of a node for people: "claude, model opus".
+// ProviderOf returns the provider of a node for people: "claude, model opus".
 func ProviderOf(n *plan.Node) string {
 	if n.Provider == nil {
 		return "none"
@@ -313,7 +313,7 @@ func attemptRetried(_ place, e event.Event, d event.RetryData) []string {
 	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", branchPrefix(e), d.N, d.Max)}
 }
 
-// decided speaks of a decision to go on; the end of a node has a line of its own.
+// decided reports a decision to continue; the end of a node has its own line.
 func (n *Renderer) decided(at place, e event.Event, d event.DecisionData) []string {
 	if d.Action != "continue" {
 		return nil
@@ -322,8 +322,8 @@ func (n *Renderer) decided(at place, e event.Event, d event.DecisionData) []stri
 	if d.Reason != "" && (n.Verbose || d.Round > 0) {
 		lines = append(lines, fmt.Sprintf("    %s%s: %s", branchPrefix(e), d.Strategy, Clean(d.Reason)))
 	}
-	// A delay sets a timer, which has the same line; scripts know it from a delay of zero too. Before the first
-	// iteration there is none.
+	// A delay sets a timer, which has the same line; scripts know the line for a delay of zero too. Before the first
+	// iteration there is no delay.
 	if at.loop() && e.Cursor != nil && e.Cursor.Iteration > 0 && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
 		lines = append(lines, "Waiting 0 seconds...")
 	}
@@ -369,7 +369,7 @@ func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
 	return append(lines, "")
 }
 
-// repeatsFailure says whether the end of a node repeats the failure of its last attempt, which had a line.
+// repeatsFailure reports whether the end of a node repeats the failure of its last attempt.
 func repeatsFailure(d event.NodeCompleteData) bool {
 	return d.Failure != nil && d.Failure.Attempt > 0 && d.Reason == d.Failure.Message
 }

@@ -9,12 +9,11 @@ import (
 	"unicode"
 )
 
-// Clean makes one printable line of a text: control characters, escape sequences' first bytes among
-// them, become spaces, and spaces in a row become one. What agents say cannot move the cursor.
+// Clean returns a text as one printable line: control characters, including the first bytes of escape sequences, become
+// spaces, and successive spaces become one. Texts of agents thus cannot move the cursor.
 func Clean(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// Lines are the lines of a text, each made printable as by [Clean] but with its spaces, except those at
-// its end.
+// Lines returns the lines of a text, printable as by [Clean], but with their spaces except trailing ones.
 func Lines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -23,7 +22,7 @@ func Lines(text string) []string {
 	return lines
 }
 
-// Plural is a number of things: "1 node", "3 nodes".
+// Plural formats a number of things: "1 node", "3 nodes".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -31,7 +30,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// printable is [Clean] without a change to spaces.
+// printable is [Clean] without changes to spaces.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
@@ -41,7 +40,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// Cut shortens a text to at most limit columns of a terminal, with an ellipsis where it was longer.
+// Cut shortens a text to at most limit columns of a terminal, with an ellipsis at the end.
 func Cut(text string, limit int) string {
 	if Columns(text) <= limit {
 		return text
@@ -61,7 +60,7 @@ func Cut(text string, limit int) string {
 	return b.String() + "…"
 }
 
-// Columns is how many columns of a terminal a text takes.
+// Columns returns the width of a text in columns of a terminal.
 func Columns(text string) int {
 	total := 0
 	for _, r := range text {
@@ -81,7 +80,7 @@ func columns(r rune) int {
 	}
 }
 
-// wide are the blocks that terminals draw in two columns (Unicode's UAX #11, W and F, coarsely).
+// wide holds the blocks that terminals draw in two columns (Unicode's UAX #11, W and F, approximately).
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
@@ -101,7 +100,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// Age is a duration in its two largest units, for people: "12s", "5m", "1h2m", "3d4h".
+// Age formats a duration in its two largest units: "12s", "5m", "1h2m", "3d4h".
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -116,7 +115,7 @@ func Age(d time.Duration) string {
 	}
 }
 
-// Took is how long something took, for people: milliseconds below a second, tenths of a second below a minute, then whole
+// Took formats the duration of finished work: milliseconds below a second, tenths of a second below a minute, then whole
 // seconds: "340ms", "12.3s", "1h2m3s".
 func Took(d time.Duration) string {
 	switch {
@@ -129,7 +128,7 @@ func Took(d time.Duration) string {
 	}
 }
 
-// Clock is a running time as minutes and seconds: "0:07", "1:02:03".
+// Clock formats a running time as minutes and seconds: "0:07", "1:02:03".
 func Clock(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
 	if s >= 3600 {
@@ -138,7 +137,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// Count is a number with its thousands apart: 12,345.
+// Count formats a number with separated thousands: 12,345.
 func Count(n int64) string {
 	digits := strconv.FormatInt(max(n, -n), 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -150,7 +149,7 @@ func Count(n int64) string {
 	return digits
 }
 
-// Joined are the parts that are not empty.
+// Joined joins the parts that are not empty.
 func Joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// maxTool is how much of a call's subject a line shows, in bytes.
+// maxTool bounds the subject of a call in a line, in bytes.
 const maxTool = 200
 
-// toolCalled says which tool an agent uses, and on what; a call that is not made, why (seed 002, Watching Execution).
+// toolCalled reports a tool call with its subject, and why a refused call was not made (seed 002, Watching Execution).
 func toolCalled(_ place, e event.Event, d event.ToolCallData) []string {
 	line := "    [tool:" + d.Tool + "]"
 	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {
@@ -25,7 +25,7 @@ func toolCalled(_ place, e event.Event, d event.ToolCallData) []string {
 	return []string{line, strings.TrimRight(fmt.Sprintf("    [%s] %s", d.Verdict, oneLine(d.Reason)), " ")}
 }
 
-// toolEnded says how a call ended. Of one that was not made its beginning has said all.
+// toolEnded reports the end of a call, unless it was refused.
 func toolEnded(_ place, e event.Event, d event.ToolResultData) []string {
 	if d.Status == "denied" && !d.Observed {
 		return nil

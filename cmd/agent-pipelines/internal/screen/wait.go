@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// timerSet tells of a timer that begins.
+// timerSet reports a timer that begins.
 func timerSet(_ place, e event.Event, d event.TimerSetData) []string {
 	if d.Purpose == state.PurposeGuardrail {
 		return nil
@@ -18,8 +18,8 @@ func timerSet(_ place, e event.Event, d event.TimerSetData) []string {
 	return []string{wait(branchPrefix(e), d.Purpose, e.Time, e.Time.Add(d.After))}
 }
 
-// pendingTimers tells of the timers that a resumed session goes on to wait for: a usage limit may last
-// for hours, which nobody who resumes must mistake for a run that hangs.
+// pendingTimers reports the timers of a resumed session: a usage limit may last for hours, and the run must not look
+// like one that hangs.
 func pendingTimers(at place, e event.Event) []string {
 	type armed struct {
 		state.Timer
@@ -44,12 +44,12 @@ func pendingTimers(at place, e event.Event) []string {
 	return lines
 }
 
-// wait is the line about a pause between two times. Of a long one it also names the end, in local time.
+// wait returns the line about a pause between two times. A long one includes the end in local time.
 func wait(who, purpose string, from, due time.Time) string {
 	after := due.Sub(from)
 	switch {
 	case purpose == "delay":
-		if who != "" { // the Bash engine's line stands at the margin, those of a block's providers do not
+		if who != "" { // the Bash engine does not indent this line
 			who = "    " + who
 		}
 		return who + fmt.Sprintf("Waiting %d seconds...", int(after.Round(time.Second)/time.Second))
@@ -59,7 +59,7 @@ func wait(who, purpose string, from, due time.Time) string {
 	return "  " + who + fmt.Sprintf("Trying again in %s, at %s...", after.Round(time.Second), clock(from, due))
 }
 
-// clock is a time to come in local time, with its day unless that is today's.
+// clock formats a future time in local time, with the day unless it is today.
 func clock(now, t time.Time) string {
 	now, t = now.Local(), t.Local()
 	if now.YearDay() == t.YearDay() && now.Year() == t.Year() {

@@ -25,8 +25,8 @@ func Fold(line string, width, hang int) []string {
 	return append(lines, line)
 }
 
-// breakAt is where a line is broken that is too wide: at the last space that is in sight, but not within its first begun
-// bytes; else where the width ends, behind one character at least.
+// breakAt returns the position at which a too wide line is broken: the last space after its first begun bytes, else the
+// width, but at least one character.
 func breakAt(line string, begun, width int) int {
 	used, space, end := 0, 0, len(line)
 	for i, r := range line {
@@ -44,9 +44,9 @@ func breakAt(line string, begun, width int) int {
 	return end
 }
 
-// Wrap breaks a text at its spaces into a line of at most first columns and others of at most width; a
-// longer word has a line of its own and is not cut, so that it can be copied. No width (0 or less) breaks
-// nothing. The text is cleaned as [Clean] does; an empty one is one empty line.
+// Wrap breaks a text at its spaces into a line of at most first columns and others of at most width. A longer word has its
+// own line and is not cut, so that it can be copied. A width of 0 or less breaks nothing. The text is cleaned as by
+// [Clean]; an empty one is one empty line.
 func Wrap(text string, first, width int) []string {
 	text = Clean(text)
 	if width <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// branches are the rows of a parallel block's providers.
+// branches returns the rows of a parallel block's providers.
 func (m *Model) branches(n *plan.Node, ns state.Node, asks map[position][]Ask, now time.Time) []Row {
 	rows := make([]Row, 0, len(n.Providers))
 	for _, p := range n.Providers {
@@ -68,7 +68,7 @@ func branchIterations(b state.Branch) string {
 	return screen.Plural(total, "iteration")
 }
 
-// steps are the rows of a node's steps, while the run is at it or where one of them failed.
+// steps returns the rows of a node's steps, if the node is the current one or has failed.
 func (m *Model) steps(n *plan.Node, ns state.Node, asks map[position][]Ask, now time.Time) []Row {
 	if m.state.At != n.Path && ns.Status != state.NodeFailed {
 		return nil

@@ -8,27 +8,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// Look says how a tree is drawn.
+// Look configures a drawing.
 type Look struct {
-	// Width is how many columns a line has at most, Height how many lines there are; 0 or less: as many as it takes.
+	// Width bounds the columns of a line, Height the number of lines; 0 or less means no bound.
 	Width, Height int
-	// Now is the time that running rows are drawn for.
+	// Now is the current time, for running rows.
 	Now time.Time
-	// Head draws a line about the session also above a single node.
+	// Head also draws a line about the session above a single node.
 	Head bool
-	// Select marks the row at Selected, which stays in sight.
+	// Select marks the row at Selected, which stays visible.
 	Select   bool
 	Selected int
 }
 
-// maxName is how many columns names have at most, with what they are indented by; on a wide terminal a quarter of it.
+// maxName bounds the columns of names with their indent; on a wide terminal it is a quarter of the width.
 const maxName = 28
 
-// minFolded is how many lines a drawing has at least, however low the terminal is.
+// minFolded is the minimum number of lines of a drawing.
 const minFolded = 2
 
-// Draw draws what the model knows. Rows that do not fit are folded into lines that say how many there are: those that
-// somebody is waited for, that run or failed, and those near them stay. Lines with commands are broken rather than cut.
+// Draw draws a model. Rows that do not fit are folded into lines with their number; rows that wait for the user, run or
+// have failed stay visible, with their neighbours. Lines with commands are wrapped and not cut.
 func Draw(m *Model, look Look) []screen.Line {
 	rows := m.Rows(look.Now)
 	if len(rows) == 0 {
@@ -60,7 +60,7 @@ func Draw(m *Model, look Look) []screen.Line {
 	return lines
 }
 
-// withoutUsage are the facts but for what was used, which stands elsewhere.
+// withoutUsage removes the consumption, which the head has.
 func withoutUsage(all []Fact) []Fact {
 	var kept []Fact
 	for _, f := range all {
@@ -71,7 +71,7 @@ func withoutUsage(all []Fact) []Fact {
 	return kept
 }
 
-// nameColumns is how wide the column of names is.
+// nameColumns returns the width of the column of names.
 func nameColumns(rows []Row, width int) int {
 	widest := 0
 	for _, r := range rows {
@@ -85,7 +85,7 @@ type drawer struct {
 	names int
 }
 
-// focus is the row that stays in sight whatever is folded.
+// focus returns the row that is never folded.
 func (d drawer) focus(rows []Row) int {
 	if d.Select && d.Selected >= 0 && d.Selected < len(rows) {
 		return d.Selected
@@ -93,8 +93,8 @@ func (d drawer) focus(rows []Row) int {
 	return Focus(rows)
 }
 
-// Focus is the row that is most worth a look: one that somebody is waited for, else one that runs, has failed or rests,
-// the innermost; else the last node of the pipeline itself that is done, or the first. It is -1 where there are none.
+// Focus returns the most important row: one that waits for the user, else the innermost that runs, has failed or rests,
+// else the last completed node of the pipeline itself, or the first. It returns -1 if there are no rows.
 func Focus(rows []Row) int {
 	if len(rows) == 0 {
 		return -1
@@ -109,7 +109,7 @@ func Focus(rows []Row) int {
 	return best
 }
 
-// lead is what rows begin with, but for the selected one.
+// lead returns the beginning of rows that are not selected.
 func (d drawer) lead() string {
 	if d.Select {
 		return "  "
@@ -117,7 +117,7 @@ func (d drawer) lead() string {
 	return ""
 }
 
-// row draws a row: a line about it, and others below that say what is being done, or asked.
+// row draws a row: a line about it, and lines with its activity or questions.
 func (d drawer) row(r Row, selected bool) []screen.Line {
 	indent := strings.Repeat("  ", r.Depth)
 	name := screen.Cut(r.Name, max(d.names-len(indent), 1))
@@ -141,7 +141,7 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 	return append([]screen.Line{line.Cut(d.Width)}, d.below(r, inner)...)
 }
 
-// facts are as many facts as fit.
+// facts returns as many facts as fit.
 func (d drawer) facts(r Row, room int) screen.Line {
 	kept := r.Facts
 	for len(kept) > 1 && screen.Columns(factText(kept)) > room {
@@ -172,7 +172,7 @@ func factText(all []Fact) string {
 	return strings.Join(texts, " · ")
 }
 
-// withoutLeast leaves out the fact of the highest rank, the last of those.
+// withoutLeast removes the last fact of the highest rank.
 func withoutLeast(all []Fact) []Fact {
 	least := 0
 	for i, f := range all {
@@ -183,7 +183,7 @@ func withoutLeast(all []Fact) []Fact {
 	return append(append([]Fact{}, all[:least]...), all[least+1:]...)
 }
 
-// below are the lines below that of a row.
+// below returns the lines below that of a row.
 func (d drawer) below(r Row, indent int) []screen.Line {
 	var lines []screen.Line
 	space := strings.Repeat(" ", min(indent, d.Width/4))
@@ -204,7 +204,7 @@ func (d drawer) below(r Row, indent int) []screen.Line {
 	return lines
 }
 
-// commandLines are a command, which may not be cut, in lines.
+// commandLines wraps a command, which must not be cut.
 func commandLines(command, space string, room int) []screen.Line {
 	var lines []screen.Line
 	sign := "→ "
@@ -222,13 +222,13 @@ func commandLines(command, space string, room int) []screen.Line {
 	return lines
 }
 
-// spinner turns while something runs, once in two seconds.
+// spinner turns once in two seconds while something runs.
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// turn is how long one of its pictures stands.
+// turn is the duration of one of its pictures.
 const turn = 200 * time.Millisecond
 
-// glyph is the sign of a condition.
+// glyph returns the sign of a mark.
 func (d drawer) glyph(m Mark) (string, screen.Style) {
 	switch m {
 	case Running:
@@ -248,7 +248,7 @@ func (d drawer) glyph(m Mark) (string, screen.Style) {
 	}
 }
 
-// Lines draws the tree without a selection, as the part of a live view below its lines.
+// Lines draws the tree without a selection, as the lower part of a live view.
 func (m *Model) Lines(now time.Time, width, height int) []screen.Line {
 	return Draw(m, Look{Width: width, Height: height, Now: now})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The ranks of facts: what is left out last comes first.
+// The ranks of facts: those with a higher rank are removed first.
 const (
 	rankState = iota
 	rankIteration
@@ -21,7 +21,7 @@ const (
 	rankUsage
 )
 
-// facts are those whose texts are not empty.
+// facts removes the facts without a text.
 func facts(all ...Fact) []Fact {
 	var some []Fact
 	for _, f := range all {
@@ -67,7 +67,7 @@ func (m *Model) pipelineFacts(n *plan.Node, ns state.Node, now time.Time) []Fact
 	)
 }
 
-// iterations is "iteration 3/5" of a loop at work, else how many there were.
+// iterations returns "iteration 3/5" of a running loop, else the number of completed iterations.
 func iterations(l state.Loop, limit int, mark Mark) string {
 	switch {
 	case mark == Pending || mark == Skipped:
@@ -76,7 +76,7 @@ func iterations(l state.Loop, limit int, mark Mark) string {
 		return screen.Plural(max(l.CountedIterations(), 0), "iteration")
 	case l.Iteration == 0:
 		return ""
-	case limit >= l.Iteration: // retries of a stage go beyond it
+	case limit >= l.Iteration: // retries of a stage exceed it
 		return fmt.Sprintf("iteration %d/%d", l.Iteration, limit)
 	default:
 		return fmt.Sprintf("iteration %d", l.Iteration)
@@ -93,7 +93,7 @@ func steps(ns state.Node) string {
 	return fmt.Sprintf("%d/%d steps done", done, len(ns.Order))
 }
 
-// clock is how long a node took, or has been under way.
+// clock returns the duration of a node so far.
 func clock(ns state.Node, mark Mark, now time.Time) string {
 	switch {
 	case ns.StartedAt.IsZero():
@@ -121,7 +121,7 @@ func visit(ns state.Node) string {
 	return fmt.Sprintf("visit %d", ns.Visit)
 }
 
-// usage is what a node used: "1,554 tokens, $0.0213".
+// usage returns the consumption of a node: "1,554 tokens, $0.0213".
 func (m *Model) usage(path string) string {
 	u := m.usageOf[path]
 	for at, w := range m.work {
@@ -146,7 +146,7 @@ func spent(u event.Usage) string {
 	return text + screen.Dollars(*u.CostUSD)
 }
 
-// activity is what is being done at a spot.
+// activity describes the current work at a position.
 func (m *Model) activity(at position, l state.Loop, mark Mark) string {
 	if mark != Running {
 		return ""
@@ -169,7 +169,7 @@ func (m *Model) activity(at position, l state.Loop, mark Mark) string {
 	return cmp.Or(screen.Joined(screen.Clean(w.progress.Tool), screen.Clean(message)), w.activity)
 }
 
-// until is " until 15:04:05" where a timer is set for a spot.
+// until returns " until 15:04:05" if a timer is set for a position.
 func (m *Model) until(at position) string {
 	var due time.Time
 	for key, t := range m.state.Timers {
@@ -187,7 +187,7 @@ func (m *Model) until(at position) string {
 	return " until " + due.Local().Format("15:04:05")
 }
 
-// failureReason is why a node failed or was skipped.
+// failureReason returns the reason for the failure or skip of a node.
 func failureReason(mark Mark, ns state.Node) string {
 	switch {
 	case mark == Failed && ns.Failure != nil:

@@ -16,11 +16,11 @@ type item struct {
 	lines []screen.Line
 }
 
-// urgency orders what must be seen; what is not in it may be folded.
+// urgency orders the rows that must be visible; other ones may be folded.
 var urgency = map[Mark]int{Resting: 1, Failed: 2, Running: 3, Waiting: 4}
 
-// fold are the lines of the items, at most room of them (0: all). The item at focus is kept, then the urgent ones, then
-// those around the focus; each row of others that follow each other becomes one line, which begins with lead.
+// fold returns the lines of the items, at most room of them (0: all). It keeps the item at focus, then the urgent ones,
+// then those around the focus. Successive other items become one line, which begins with lead.
 func fold(items []item, room, focus int, lead string) []screen.Line {
 	f := folding{items: items, kept: make([]bool, len(items)), room: room, lead: lead}
 	if room <= 0 || f.all() <= room {
@@ -56,7 +56,7 @@ func (f folding) all() int {
 	return total
 }
 
-// urgent are the items that ought to be seen, the most urgent first.
+// urgent returns the urgent items, the most urgent first.
 func (f folding) urgent() []int {
 	var all []int
 	for i := range f.items {
@@ -81,7 +81,7 @@ func (f folding) keep(i int) {
 	}
 }
 
-// count is how many lines there are.
+// count returns the number of lines.
 func (f folding) count() int {
 	total, folded := 0, false
 	for i := range f.items {
@@ -113,7 +113,7 @@ func (f folding) lines() []screen.Line {
 	return lines
 }
 
-// counts is "12 done, 3 to come".
+// counts returns the number of items by mark: "12 done, 3 to come".
 func counts(items []item) string {
 	var n [Skipped + 1]int
 	for _, i := range items {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// head is the line about the session.
+// head returns the line about the session.
 func (m *Model) head(look Look) screen.Line {
 	word, style := m.Status()
 	since := m.since(look.Now)
@@ -37,7 +37,7 @@ func (m *Model) head(look Look) screen.Line {
 	return line.Cut(look.Width)
 }
 
-// Status is how the session stands, in a word or two.
+// Status returns the session's status in one or two words.
 func (m *Model) Status() (string, screen.Style) {
 	switch s := m.state.Status; {
 	case m.Waits():
@@ -55,7 +55,7 @@ func (m *Model) Status() (string, screen.Style) {
 	}
 }
 
-// since is how long the run, or the newest resume, took or has been under way.
+// since returns the duration of the run, or since its last resume.
 func (m *Model) since(now time.Time) string {
 	from := m.state.StartedAt
 	if m.state.ResumedAt != nil {
@@ -72,7 +72,7 @@ func (m *Model) since(now time.Time) string {
 	return screen.Clock(now.Sub(from))
 }
 
-// runs is which run of the whole pipeline it is, "" where there is one.
+// runs returns the number of the current run of the pipeline, "" if there is one run.
 func (m *Model) runs() string {
 	if m.state.Runs < 2 {
 		return ""
@@ -80,7 +80,7 @@ func (m *Model) runs() string {
 	return fmt.Sprintf("run %d/%d", m.state.Run, m.state.Runs)
 }
 
-// total is what the session used so far.
+// total returns the consumption of the session so far.
 func (m *Model) total() event.Usage {
 	u := m.state.Usage
 	for _, w := range m.work {
@@ -89,7 +89,7 @@ func (m *Model) total() event.Usage {
 	return u
 }
 
-// ceiling is what of the session's ceiling is used up, "" where it has none.
+// ceiling returns the consumption of the session's budget, "" if it has none.
 func (m *Model) ceiling() string {
 	if p := m.plan.Pipeline.Policy; p != nil && p.Cost != nil {
 		return screen.Spent(*p.Cost, m.state.Charges[""])

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// words are the conditions in words.
+// words maps marks to words.
 var words = map[Mark]string{
 	Pending: "to come", Running: "running", Waiting: "waiting for you", Resting: "under way", Done: "done", Failed: "failed", Skipped: "left out",
 }
 
-// Markdown is the tree as a table, for what shows Markdown: a line for each row, with what waits for a person below. It is
-// empty before the first event.
+// Markdown returns the tree as a Markdown table: a line for each row, and the waiting questions below. It is empty before
+// the first event.
 func Markdown(m *Model, now time.Time) string {
 	rows := m.Rows(now)
 	if len(rows) == 0 {
@@ -24,7 +24,7 @@ func Markdown(m *Model, now time.Time) string {
 	for _, r := range rows {
 		facts := r.Facts
 		if r.Mark == Waiting {
-			facts = facts[1:] // it is said beside
+			facts = facts[1:] // another column has it
 		}
 		text := factText(facts)
 		if r.Doing != "" && r.Mark != Done {
@@ -43,7 +43,7 @@ func Markdown(m *Model, now time.Time) string {
 	return b.String()
 }
 
-// escaped is a printable text as Markdown that says the same and nothing more.
+// escaped escapes a printable text for Markdown.
 func escaped(text string) string {
 	return strings.NewReplacer(
 		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\", "#", "\\#", "~", "\\~", "@", "@\u200b",

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Model is what is known of a session. The zero value knows nothing. It is used from one goroutine at a time.
+// Model is the current view of a session. The zero value is empty. It is not safe for concurrent use.
 type Model struct {
 	session string
 	plan    *plan.Plan
@@ -26,23 +26,23 @@ type Model struct {
 	crashed bool
 }
 
-// position is where an agent works: a node, one of its steps, or a provider of a parallel block.
+// position is the place of an agent: a node, one of its steps, or a provider of a parallel block.
 type position struct{ path, branch, step string }
 
-// work is what is known of an agent beside the state.
+// work describes an agent beside the state.
 type work struct {
 	progress sdk.Progress
-	usage    *event.Usage // of the attempt under way, as far as it was reported
-	activity string       // the tool that it used last, or what it said of its work
+	usage    *event.Usage // reported so far by the current attempt
+	activity string       // last tool call, or the summary
 }
 
-// cycle is the newest return over a counted edge, until its source ends another way.
+// cycle is the last return over a counted edge, until its source ends otherwise.
 type cycle struct {
 	from string // path of the source
 	text string // "cycle 1/3", "" for none
 }
 
-// Observe takes an update in.
+// Observe adds an update.
 func (m *Model) Observe(u engine.Update) {
 	if u.Report != nil {
 		m.addReport(u.Report)
@@ -63,16 +63,16 @@ func (m *Model) Observe(u engine.Update) {
 	m.addWork(e)
 }
 
-// Crash says that nobody holds the session though its state says that it runs. The next event takes that back.
+// Crash marks a running session that no kernel holds. The next event unmarks it.
 func (m *Model) Crash() { m.crashed = true }
 
-// State is the newest state, nil before the first event.
+// State returns the latest state, nil before the first event.
 func (m *Model) State() *state.State { return m.state }
 
-// Seen is the time of the newest event, zero before the first.
+// Seen returns the time of the latest event, zero before the first.
 func (m *Model) Seen() time.Time { return m.seen }
 
-// Waits reports whether a person is waited for.
+// Waits reports whether the session waits for the user.
 func (m *Model) Waits() bool {
 	return m.state != nil && !m.state.Status.Final() && len(m.state.UnansweredQuestions()) > 0
 }
@@ -87,7 +87,7 @@ func (m *Model) addReport(r *engine.Report) {
 	m.work[at] = w
 }
 
-// addUsage counts what an attempt, or a judge, used for its node and all that embed it.
+// addUsage adds the consumption of an attempt, or of a judge, to its node and to those that embed it.
 func (m *Model) addUsage(e event.Event) {
 	switch e.Type {
 	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
@@ -95,7 +95,7 @@ func (m *Model) addUsage(e event.Event) {
 		return
 	}
 	if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
-		return // what is settled tells the use of its attempt once more
+		return // the attempt's own event has the same usage
 	}
 	d, err := event.Decode[struct {
 		Usage *event.Usage `json:"usage"`
@@ -108,14 +108,14 @@ func (m *Model) addUsage(e event.Event) {
 	}
 }
 
-// addWork takes note of what agents do.
+// addWork updates the activity of an agent.
 func (m *Model) addWork(e event.Event) {
 	at := position{e.Cursor.NodePath, e.Cursor.Provider, e.Cursor.Step}
 	switch e.Type {
 	case event.IterationStart, event.Retry, event.AttemptComplete, event.Error:
 		m.work[at] = work{}
 	case event.IterationComplete:
-		d, _ := event.Decode[event.IterationCompleteData](e) // what cannot be read is not shown
+		d, _ := event.Decode[event.IterationCompleteData](e) // undecodable data is not shown
 		m.work[at] = work{activity: screen.Clean(d.Summary)}
 	case event.ToolCall:
 		d, err := event.Decode[event.ToolCallData](e)
@@ -128,7 +128,7 @@ func (m *Model) addWork(e event.Event) {
 	}
 }
 
-// endVisit takes note of the end of a node.
+// endVisit ends the work of a node.
 func (m *Model) endVisit(e event.Event) {
 	for at := range m.work {
 		if at.path == e.Cursor.NodePath {

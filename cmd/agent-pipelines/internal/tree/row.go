@@ -14,12 +14,12 @@ import (
 // Mark is the condition of a row.
 type Mark int
 
-// The conditions.
+// The marks.
 const (
-	Pending Mark = iota // it was not entered yet
+	Pending Mark = iota // not entered yet
 	Running
-	Waiting // for a person
-	Resting // it is under way, and nobody works on it now
+	Waiting // for the user
+	Resting // unfinished, but no kernel works on it
 	Done
 	Failed
 	Skipped
@@ -28,30 +28,30 @@ const (
 // Row is a node, a provider of a parallel block, or a step. All texts are printable.
 type Row struct {
 	Depth  int    // 0 for nodes of the pipeline itself
-	Path   string // of the node; of a provider or step that of its node; "" for the session
+	Path   string // of the node; for a provider or step that of its node; "" for the session
 	Branch string // the provider of a parallel block, "" elsewhere
 	Step   string // the id of a step, "" elsewhere
 	Name   string
 	Mark   Mark
 	Facts  []Fact
-	Doing  string // what is being done, the tool used last, or why it failed; "" for nothing
-	Asks   []Ask  // what a person is waited for
+	Doing  string // the current activity, the last tool call, or the failure; "" for none
+	Asks   []Ask  // open questions
 }
 
-// Fact is something said of a row. Of a row that is too narrow, facts with a higher rank are left out first.
+// Fact is a detail of a row. A row that is too narrow drops facts with a higher rank first.
 type Fact struct {
 	Text string
 	Rank int
 }
 
-// Ask is a question to a person, with the commands that answer it.
+// Ask is a question to the user, with the commands that answer it.
 type Ask struct {
 	ID, Text string
 	Commands []string
 }
 
-// Rows are the tree at a time: the nodes in the order of the plan, those of embedded pipelines, providers and steps
-// below theirs. None before the first event.
+// Rows returns the tree at a time: the nodes in plan order, those of embedded pipelines, providers and steps below
+// theirs; none before the first event.
 func (m *Model) Rows(now time.Time) []Row {
 	if m.plan == nil {
 		return nil
@@ -88,7 +88,7 @@ func (m *Model) Rows(now time.Time) []Row {
 	return rows
 }
 
-// sessionRow is a row for questions that are about none of the rows.
+// sessionRow returns a row for questions that belong to no other row.
 func (m *Model) sessionRow(asks map[position][]Ask) []Row {
 	var all []Ask
 	for _, of := range asks {
@@ -101,7 +101,7 @@ func (m *Model) sessionRow(asks map[position][]Ask) []Row {
 	return []Row{{Name: "session", Mark: Waiting, Asks: all}}
 }
 
-// mark is the condition of a node.
+// mark returns the mark of a node.
 func (m *Model) mark(n *plan.Node, ns state.Node, entered, asks bool) Mark {
 	switch {
 	case asks:
@@ -129,7 +129,7 @@ func (m *Model) statusMark(s state.NodeStatus) Mark {
 	}
 }
 
-// runningMark is the condition of what has begun and not ended.
+// runningMark returns the mark of unfinished work.
 func (m *Model) runningMark() Mark {
 	switch {
 	case m.state.Status == state.Failed:
@@ -141,7 +141,7 @@ func (m *Model) runningMark() Mark {
 	}
 }
 
-// questions are the questions that a person has not answered, by what they are about.
+// questions returns the unanswered questions by their positions.
 func (m *Model) questions() map[position][]Ask {
 	all := map[position][]Ask{}
 	if m.state.Status.Final() {
@@ -161,7 +161,7 @@ func (m *Model) questions() map[position][]Ask {
 	return all
 }
 
-// commands are the lines that answer a question.
+// commands returns the commands that answer a question.
 func commands(session, id string, q state.Question) []string {
 	words := " " + session + " " + id
 	var all []string
