@@ -17,12 +17,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// meters counts what happens in one process. It is used from one goroutine.
+// meters counts the events of one process. It is not safe for concurrent use.
 type meters struct {
 	provider *sdkmetric.MeterProvider
 	pipeline string
-	open     map[string]string // kinds of the questions that wait, by id
-	live     bool              // they are counted
+	open     map[string]string // kinds of the unanswered questions, by id
+	live     bool              // open questions are counted
 
 	iterations, attempts, retries, errors, tokens, runs metric.Int64Counter
 	cost                                                metric.Float64Counter
@@ -44,7 +44,7 @@ const (
 	keyKind      = attribute.Key("agent_pipelines.question.kind")
 )
 
-// bounds are those of the histograms, in seconds: what agents do takes from a moment to hours.
+// bounds are those of the histograms, in seconds: agents take from a moment to hours.
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
 
 func newMeters(ctx context.Context, s Settings, about *resource.Resource) (*meters, error) {
@@ -74,7 +74,7 @@ func metricExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error)
 	return otlpmetrichttp.New(ctx, options...)
 }
 
-// quietExporter is an exporter that says nothing of what the end cuts off: that sends all figures once more.
+// quietExporter suppresses the error of an export that the end of the session cancels; the last export has all values.
 type quietExporter struct{ sdkmetric.Exporter }
 
 // Export implements [sdkmetric.Exporter].
@@ -114,21 +114,21 @@ func (f *meters) instruments(m metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// setPipeline takes up what the run is called. Nothing else is to be called of an update before.
+// setPipeline sets the name of the run. It must be called first for each update.
 func (f *meters) setPipeline(u engine.Update) {
 	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
 		f.pipeline = trace.RunName(u.State, u.Plan)
 	}
 }
 
-// restore takes an event up that was there before this process: it is not counted, but a question may be open.
+// restore adds an event of an earlier process: it is not counted, but a question may still be open.
 func (f *meters) restore(e event.Event) {
 	if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
 		f.question(e)
 	}
 }
 
-// start counts the questions that are open when what happens in this process begins.
+// start counts the open questions when the events of this process begin.
 func (f *meters) start() {
 	f.live = true
 	for _, kind := range f.open {
@@ -136,7 +136,7 @@ func (f *meters) start() {
 	}
 }
 
-// stop takes the questions that are open out of the count: nobody waits in a process that has ended.
+// stop removes the open questions from the count: no process waits for them any longer.
 func (f *meters) stop() {
 	for _, kind := range f.open {
 		f.addOpen(-1, kind)
@@ -144,7 +144,7 @@ func (f *meters) stop() {
 	clear(f.open)
 }
 
-// count counts what an event says.
+// count counts an event.
 func (f *meters) count(u engine.Update) {
 	e, of := *u.Event, f.attributes(u)
 	switch e.Type {
@@ -168,17 +168,17 @@ func (f *meters) count(u engine.Update) {
 	case event.Retry:
 		d, _ := event.Decode[event.RetryData](e)
 		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(keyRung.String(d.Rung)))
-	default: // is counted as a span, or not
+	default: // counted as a span, or not at all
 	}
 }
 
-// isStepsIteration says whether an iteration only passes over the steps of its node, whose own are counted.
+// isStepsIteration reports whether an iteration only consists of its node's steps, which count themselves.
 func isStepsIteration(u engine.Update) bool {
 	_, at, _, ok := u.Event.Key.Parse()
 	return ok && at.Step == "" && u.State != nil && u.State.Nodes[at.Outer()].Order != nil
 }
 
-// attributes says what an event is of.
+// attributes returns the pipeline and the node of an update.
 func (f *meters) attributes(u engine.Update) metric.MeasurementOption {
 	path := ""
 	if _, at, _, ok := u.Event.Key.Parse(); ok {
@@ -195,7 +195,7 @@ func (f *meters) attributes(u engine.Update) metric.MeasurementOption {
 	return metric.WithAttributes(all...)
 }
 
-// addUsage counts what was consumed, as far as that was said.
+// addUsage counts a consumption, as far as it was reported.
 func (f *meters) addUsage(e event.Event, of metric.MeasurementOption) {
 	d, err := event.Decode[struct {
 		Usage *event.Usage `json:"usage"`
@@ -213,14 +213,14 @@ func (f *meters) addUsage(e event.Event, of metric.MeasurementOption) {
 	}
 }
 
-// addSpan counts what has ended. An attempt that was cut off is none that ended: it is made again.
+// addSpan counts a span that has ended. Cut-off attempts do not count, because they are repeated.
 func (f *meters) addSpan(made trace.Span) {
 	about := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
 	for _, a := range made.Attributes {
 		switch a.Key {
 		case keyNode, keyAgent, keyModel, keyError, keyStatus, keyOutcome, keyKind:
 			about = append(about, a)
-		default: // is of one span alone
+		default: // belongs to one span alone
 		}
 	}
 	of, took := metric.WithAttributes(about...), made.End.Sub(made.Start).Seconds()
@@ -233,11 +233,11 @@ func (f *meters) addSpan(made trace.Span) {
 	case made.Is(trace.KindAttempt) && !made.Cut():
 		f.attempts.Add(context.Background(), 1, of)
 		f.attemptTime.Record(context.Background(), took, of)
-	default: // is counted as an event, or not
+	default: // counted as an event, or not at all
 	}
 }
 
-// question takes up which questions are open. One that is asked again is the same.
+// question updates the open questions. A repeated question counts once.
 func (f *meters) question(e event.Event) {
 	if e.Type == event.QuestionAnswered {
 		d, _ := event.Decode[event.QuestionAnsweredData](e)

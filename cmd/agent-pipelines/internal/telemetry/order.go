@@ -11,14 +11,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// heldLimit is how many updates wait for one that they follow. Those that come too early are few; after so many, it does
-// not come any more.
+// heldLimit bounds the updates that wait for an earlier one. After so many, that one is considered lost.
 const heldLimit = 1024
 
-// errHole is why a trace is not whole.
+// errHole is the reason for an incomplete trace.
 var errHole = errors.New("an event was not seen, and its span may be missing")
 
-// next brings updates into the order of the journal: what only informs may come before what it follows.
+// next sorts updates by their number, because informative events may arrive early.
 func (s *Session) next(ctx context.Context, u engine.Update) {
 	seq := u.Event.Seq
 	switch {
@@ -36,7 +35,7 @@ func (s *Session) next(ctx context.Context, u engine.Update) {
 	}
 }
 
-// applyHeld takes up what follows the last event.
+// applyHeld applies the updates that follow the last event.
 func (s *Session) applyHeld() {
 	for {
 		next, ok := s.held[s.last+1]
@@ -49,7 +48,7 @@ func (s *Session) applyHeld() {
 	}
 }
 
-// skipGap goes on behind a hole. What comes after it does not count as arrived: whoever reads the journal makes other spans.
+// skipGap continues after lost updates. Later spans do not count as sent, because a reader of the journal builds others.
 func (s *Session) skipGap() {
 	s.warn(errHole)
 	s.spans.gap()
@@ -57,10 +56,10 @@ func (s *Session) skipGap() {
 	s.applyHeld()
 }
 
-// errReached ends the reading of what was before.
+// errReached ends the reading of earlier events.
 var errReached = errors.New("the first event of this kernel")
 
-// begin reads what was in the journal before this kernel, and what of it was sent. Of earlier runs nothing is sent.
+// begin reads the earlier events of the run, and the number of spans already sent. It sends nothing of earlier runs.
 func (s *Session) begin(ctx context.Context, u engine.Update) {
 	s.run = u.Event.RunID
 	s.skip = s.arrived.open(u.Dir, s.run)
@@ -82,7 +81,7 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 	s.last = u.Event.Seq - 1
 }
 
-// goLive is called before what happens in this process is taken up.
+// goLive is called before the first event of this process is applied.
 func (s *Session) goLive() {
 	if !s.live && s.meters != nil {
 		s.meters.start()

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// sentFile is the file of a session that says how much of its trace has arrived: a kernel that goes on where another
-// was killed reads the journal from its beginning, and sends what that could not send.
+// sentFile is the session's file with the number of spans that were sent: a kernel that resumes the session reads the
+// journal from its beginning, and sends only the others.
 const sentFile = "telemetry.json"
 
-// maxSentRecord is how many bytes of the file are read.
+// maxSentRecord bounds the file, in bytes.
 const maxSentRecord = 4096
 
-// sentCount counts the spans of a run that the collector has taken, those before the first that it did not. It is safe for
+// sentCount counts the spans of a run that the collector has received, up to the first one that it has not. It is safe for
 // concurrent use.
 type sentCount struct {
 	mu  sync.Mutex // guards:
@@ -30,7 +30,7 @@ type sentRecord struct {
 	Spans int64  `json:"spans"`
 }
 
-// open says how many spans of a run have arrived so far.
+// open returns the number of spans of a run sent so far.
 func (a *sentCount) open(dir, run string) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +42,7 @@ func (a *sentCount) open(dir, run string) int64 {
 	return a.Spans
 }
 
-// add counts more. A count that cannot be kept makes a later kernel send them once more, at worst.
+// add adds to the number. If it cannot be written, a later kernel sends the spans again.
 func (a *sentCount) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,8 +52,8 @@ func (a *sentCount) add(n int) {
 	}
 }
 
-// readSentRecord reads the file. An agent can write where it lies: no link out of the directory is followed, and what is no
-// file is not waited for.
+// readSentRecord reads the file. An agent can write to its directory: links out of it are not followed, and only regular
+// files are read.
 func readSentRecord(dir string) (was sentRecord, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func readSentRecord(dir string) (was sentRecord, err error) {
 	return was, err
 }
 
-// write replaces the file, by one of a name that nobody knows before.
+// write replaces the file, through a temporary one with a random name.
 func (c sentRecord) write(dir string) error {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -15,33 +15,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// FlushLimit is how long the end of a session waits for the collector.
+// FlushLimit bounds the time that the end of a session waits for the collector.
 const FlushLimit = 3 * time.Second
 
-// errLate ends what the collector has not taken when the end of a session waits no longer.
+// errLate cancels the exports that exceed FlushLimit.
 var errLate = fmt.Errorf("the collector had not taken everything %v after the end", FlushLimit)
 
-// Options are what a [Session] works with.
+// Options configures a [Session].
 type Options struct {
 	Settings
-	// Version is this program's.
+	// Version is the version of this program.
 	Version string
-	// Follow reads the events of a session that are there, as [engine.Engine.Follow] does with all lines.
+	// Follow reads the existing events of a session, as [engine.Engine.Follow] does with all lines.
 	Follow func(ctx context.Context, session string, observe func(engine.Update) error) error
-	// Warn is called with what keeps telemetry from arriving, once, and with each kind of thing in the variables that cannot
-	// be obeyed; from any goroutine. No value of a variable that may be secret is in it.
+	// Warn is called once with the reason why telemetry does not arrive, and with each kind of invalid variable; from any
+	// goroutine. The text never contains the value of a variable that may be secret.
 	Warn func(string)
 }
 
-// Session sends what happens in one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
+// Session sends the telemetry of one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
 type Session struct {
 	options Options
-	spans   *spans  // nil: none are sent
-	meters  *meters // nil: none are sent
+	spans   *spans  // nil: no spans are sent
+	meters  *meters // nil: no metrics are sent
 	arrived *sentCount
 	builder *trace.SpanBuilder
 	warn    func(error)
-	cancel  context.CancelFunc // ends what hangs
+	cancel  context.CancelFunc // cancels exports that hang
 
 	mu      sync.Mutex // guards:
 	queue   []engine.Update
@@ -49,23 +49,23 @@ type Session struct {
 	wake    chan struct{} // holds a token while there is something new
 	worker  sync.WaitGroup
 
-	// Of the worker:
-	last int64                   // number of the last event that was taken up
-	held map[int64]engine.Update // that came before one that they follow
+	// Used by the worker only:
+	last int64                   // number of the last applied event
+	held map[int64]engine.Update // updates that wait for an earlier one
 	run  string                  // the run that is sent
-	made int64                   // spans of it
-	live bool                    // what is taken up happens in this process, and was not there before
-	skip int64                   // those of them that an earlier kernel sent
+	made int64                   // number of spans of the run
+	live bool                    // the applied events are of this process
+	skip int64                   // number of spans that an earlier kernel sent
 }
 
-// Start connects to the collector, which need not be there, and begins to follow the session that [Session.Observe] is
-// told of. It returns nil where the settings ask for nothing.
+// Start connects to the collector, which may be unreachable, and follows the session of the updates that
+// [Session.Observe] gets. It returns nil if the settings send nothing.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	if !o.On() {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
 	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), held: map[int64]engine.Update{}}
-	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // a run that was interrupted is sent, too
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // an interrupted run is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
 		once.Do(func() {
@@ -82,7 +82,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// connect makes what sends, until ctx ends.
+// connect creates the senders, until ctx ends.
 func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if !left.resource(err) {
@@ -107,12 +107,12 @@ func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	return nil
 }
 
-// Sampled says whether the spans of a trace are sent: the sampler that the variables name may leave it out.
+// Sampled reports whether the spans of a trace are sent; the configured sampler may drop it.
 func (s *Session) Sampled(id event.TraceID) bool {
 	return s != nil && s.spans != nil && s.spans.flags(id).IsSampled()
 }
 
-// Observe takes an update up. It never waits.
+// Observe adds an update. It never blocks.
 func (s *Session) Observe(u engine.Update) {
 	if s == nil || u.Event == nil {
 		return
@@ -123,7 +123,7 @@ func (s *Session) Observe(u engine.Update) {
 	s.signal()
 }
 
-// Close sends what is left, for [FlushLimit] at most, and ends what was started.
+// Close sends the remaining telemetry, for [FlushLimit] at most, and stops the worker.
 func (s *Session) Close() {
 	if s == nil {
 		return
@@ -147,7 +147,7 @@ func (s *Session) Close() {
 	}
 }
 
-// shut sends what waits, spans and metrics side by side.
+// shut flushes spans and metrics side by side.
 func (s *Session) shut(ctx context.Context) error {
 	var sending sync.WaitGroup
 	var ofSpans, ofFigures error
@@ -164,11 +164,11 @@ func (s *Session) shut(ctx context.Context) error {
 func (s *Session) signal() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // the worker is awake
 	}
 }
 
-// work takes updates up until the session is closed, or ctx ends.
+// work applies updates until the session is closed, or ctx ends.
 func (s *Session) work(ctx context.Context) {
 	for range s.wake {
 		s.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The standard variables that are read here. The exporters and the SDK read the others: endpoints, headers, timeouts,
+// The standard variables that this package reads. The exporters and the SDK read the others: endpoints, headers, timeouts,
 // certificates, samplers, limits, resource attributes.
 const (
 	variableDisabled        = "OTEL_SDK_DISABLED"
@@ -19,32 +19,32 @@ const (
 	variableMetricsProtocol = prefix + "METRICS_PROTOCOL"
 	variableParent          = "TRACEPARENT"
 
-	prefix = "OTEL_EXPORTER_OTLP_" // of those of all exporters; TRACES_ or METRICS_ after it is of one
+	prefix = "OTEL_EXPORTER_OTLP_" // prefix of the variables of all exporters; TRACES_ or METRICS_ follow for one signal
 )
 
-// Settings say what is sent. The zero value sends nothing.
+// Settings says which signals are sent. The zero value sends nothing.
 type Settings struct {
 	Traces, Metrics Protocol
-	// TracesPlain and MetricsPlain: without TLS, whatever the variables say. It is so where they name no endpoint, for that
-	// of this machine.
+	// TracesPlain and MetricsPlain disable TLS, whatever the variables say: they are set if the variables name no endpoint,
+	// for the default one on this machine.
 	TracesPlain, MetricsPlain bool
-	// Parent is the value of TRACEPARENT: the span of whoever started the command, "" for none.
+	// Parent is the value of TRACEPARENT: the span of the caller, "" for none.
 	Parent string
 }
 
-// Protocol is how a collector is spoken to, "" for not at all.
+// Protocol is the protocol of a collector, "" for none.
 type Protocol string
 
-// The protocols of OTLP that there are. The default is HTTP, as the specification has it.
+// The supported protocols of OTLP. The default is HTTP, as the specification says.
 const (
 	GRPC Protocol = "grpc"
 	HTTP Protocol = "http/protobuf"
 )
 
-// On says whether anything is sent.
+// On reports whether any signal is sent.
 func (s Settings) On() bool { return s.Traces != "" || s.Metrics != "" }
 
-// FromEnvironment reads the variables. The warnings say which of them ask for something that there is not here.
+// FromEnvironment reads the variables. The warnings name those with unsupported values.
 func FromEnvironment(getenv func(string) string) (Settings, []string) {
 	if strings.EqualFold(getenv(variableDisabled), "true") {
 		return Settings{}, nil
@@ -67,7 +67,7 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 	return s, warnings
 }
 
-// unnamed says whether the variables say nothing of where a signal goes to, and how secure that is.
+// unnamed reports whether the variables set neither the endpoint of a signal nor its security.
 func unnamed(getenv func(string) string, signal string) bool {
 	for _, name := range []string{"ENDPOINT", "INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
 		if getenv(prefix+name) != "" || getenv(prefix+signal+name) != "" {
@@ -77,7 +77,7 @@ func unnamed(getenv func(string) string, signal string) bool {
 	return true
 }
 
-// parseProtocol is the protocol of one signal, "" where nobody asks for it.
+// parseProtocol returns the protocol of one signal, "" if it is not sent.
 func parseProtocol(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
 	switch said := getenv(exporter); {
 	case said == "none", said == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":

@@ -20,21 +20,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// scope names this program among those that make spans and metrics.
+// scope names this program as the source of spans and metrics.
 const scope = "github.com/dodo-digital/agent-pipelines"
 
-// spans sends spans. It is used from one goroutine, but for flags.
+// spans sends spans. Only flags is safe for concurrent use.
 type spans struct {
 	queue    sdktrace.SpanProcessor
 	tracer   oteltrace.Tracer
-	parent   oteltrace.SpanContext // of whoever started the command
+	parent   oteltrace.SpanContext // of the caller of the command
 	exporter *countingExporter
 
 	mu      sync.Mutex // guards:
 	sampled map[event.TraceID]bool
 }
 
-// newSpans makes what sends spans, until ctx ends: then nothing is waited for any more.
+// newSpans returns a sender of spans, which stops waiting when ctx ends.
 func newSpans(ctx context.Context, s Settings, about *resource.Resource, a *sentCount) (*spans, error) {
 	exporter, err := spanExporter(ctx, s)
 	if err != nil {
@@ -65,7 +65,7 @@ func spanExporter(ctx context.Context, s Settings) (sdktrace.SpanExporter, error
 	return otlptracehttp.New(ctx, options...)
 }
 
-// queueSize is how many spans wait for the collector at most: what OTEL_BSP_MAX_QUEUE_SIZE says, or else the SDK's default.
+// queueSize bounds the spans that wait for the collector: OTEL_BSP_MAX_QUEUE_SIZE, else the SDK's default.
 func queueSize() int {
 	if n, err := strconv.Atoi(os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE")); err == nil && n > 0 {
 		return n
@@ -73,14 +73,14 @@ func queueSize() int {
 	return sdktrace.DefaultMaxQueueSize
 }
 
-// parseParent reads a traceparent, which may be nobody's.
+// parseParent reads a traceparent, which may be invalid.
 func parseParent(parent string) oteltrace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": parent}
 	return oteltrace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// send hands a span on. Where there is no room for it, it waits for the collector until ctx ends: what was before this kernel
-// comes faster than any takes it. A collector that has failed is not waited for, and the span is lost.
+// send queues a span. If the queue is full, it waits for the collector until ctx ends, because earlier events come faster
+// than any collector takes them. It drops the span if the collector has failed.
 func (s *spans) send(ctx context.Context, made trace.Span) {
 	span := s.start(made)
 	for _, e := range made.Events {
@@ -96,7 +96,7 @@ func (s *spans) send(ctx context.Context, made trace.Span) {
 	span.End(oteltrace.WithTimestamp(made.End))
 }
 
-// gap says that a span is missing: what comes after it does not count as arrived.
+// gap records that a span is missing: later spans do not count as sent.
 func (s *spans) gap() {
 	if s != nil {
 		s.exporter.failed.Store(true)
@@ -119,8 +119,8 @@ func (s *spans) start(made trace.Span) oteltrace.Span {
 	return span
 }
 
-// links are those to the span that went before, and from that of the run to that of whoever started the command: its
-// trace is another one, for a run has the trace that its journal names.
+// links returns the link to the span before the last rest, and from the run's span to that of the caller, whose trace is
+// another one.
 func (s *spans) links(made trace.Span) []oteltrace.Link {
 	var all []oteltrace.Link
 	if made.Before != (event.SpanID{}) {
@@ -134,8 +134,8 @@ func (s *spans) links(made trace.Span) []oteltrace.Link {
 	return all
 }
 
-// flags say whether a trace is sampled. Its first span is the last to end, so that the sampler is asked with one that is
-// thrown away. It is safe for concurrent use.
+// flags returns whether a trace is sampled. The first span is the last to end, so the sampler is asked with a temporary
+// one. It is safe for concurrent use.
 func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,10 +149,10 @@ func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
 	return oteltrace.TraceFlags(0).WithSampled(sampled)
 }
 
-// nameKey is the key of the span that is to be sent in the context of its making.
+// nameKey is the context key of the span to be sent.
 type nameKey struct{}
 
-// journalIDs gives spans the ids that they have by the journal.
+// journalIDs generates the ids that spans have by the journal.
 type journalIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
@@ -167,16 +167,16 @@ func (journalIDs) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.
 	return oteltrace.SpanID(made.ID)
 }
 
-// countingExporter is an exporter that tells what has arrived. It is safe for concurrent use.
+// countingExporter is an exporter that counts the sent spans. It is safe for concurrent use.
 type countingExporter struct {
 	sdktrace.SpanExporter
 	arrived *sentCount
-	failed  atomic.Bool                         // something has not, and what comes after it does not count
-	room    chan struct{}                       // has an element for each span that waits: the SDK's queue is never full
-	until   func(end func()) (stop func() bool) // calls end when nothing is waited for any more
+	failed  atomic.Bool                         // an export failed, and later ones do not count
+	room    chan struct{}                       // has an element for each waiting span: the SDK's queue is never full
+	until   func(end func()) (stop func() bool) // calls end when exports must stop
 }
 
-// enter takes a place in the queue, and says whether there was one.
+// enter takes a place in the queue, and reports whether there was one.
 func (s *countingExporter) enter(ctx context.Context) bool {
 	select {
 	case s.room <- struct{}{}:

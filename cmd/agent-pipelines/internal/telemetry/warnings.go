@@ -13,8 +13,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 )
 
-// configWarnings tells of what the variables say that cannot be obeyed, each kind once. The exporters and the SDK log it with the
-// values, and headers are secret: only what they were doing is passed on. It is safe for concurrent use.
+// configWarnings reports invalid variables, each kind once. The exporters and the SDK log them with their values, which
+// may be secret: only the failed action is passed on. It is safe for concurrent use.
 type configWarnings struct {
 	warn func(string)
 
@@ -35,7 +35,7 @@ func (u *configWarnings) report(what string) {
 	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + what)
 }
 
-// resource tells of what OTEL_RESOURCE_ATTRIBUTES has that cannot be read, and says whether the error is one of that.
+// resource reports an invalid OTEL_RESOURCE_ATTRIBUTES, and whether the error is about that variable.
 func (u *configWarnings) resource(err error) bool {
 	var escape url.EscapeError
 	switch {
@@ -51,7 +51,7 @@ func (u *configWarnings) resource(err error) bool {
 
 func (u *configWarnings) logger() logr.Logger { return logr.New(sink{u}) }
 
-// sink is where the SDK logs to. Errors alone are of use.
+// sink is the SDK's log. Only errors are reported.
 type sink struct{ unread *configWarnings }
 
 // Init implements [logr.LogSink].
@@ -63,7 +63,7 @@ func (sink) Enabled(int) bool { return false }
 // Info implements [logr.LogSink].
 func (sink) Info(int, string, ...any) {}
 
-// Error implements [logr.LogSink]. Errors have values of variables in their text, all but those of files.
+// Error implements [logr.LogSink]. The texts of errors contain values of variables, except those of files.
 func (s sink) Error(err error, doing string, _ ...any) {
 	var file *fs.PathError
 	if errors.As(err, &file) {
@@ -78,7 +78,7 @@ func (s sink) WithValues(...any) logr.LogSink { return s }
 // WithName implements [logr.LogSink].
 func (s sink) WithName(string) logr.LogSink { return s }
 
-// about says who sends: this program, or what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
+// about returns the resource that sends: this program, or the one of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 func about(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
 	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())

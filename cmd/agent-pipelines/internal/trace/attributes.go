@@ -6,8 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The attributes of spans. Those of this program are below agent_pipelines; gen_ai and error.type are of the
-// OpenTelemetry semantic conventions (GenAI, as of 1.41). None has a text of an agent, of a prompt or of a person.
+// The attributes of spans. Our own are below agent_pipelines; gen_ai and error.type are those of the OpenTelemetry
+// semantic conventions (GenAI, as of 1.41). None contains a text of an agent, a prompt or a user.
 const (
 	keySession   = attribute.Key("agent_pipelines.session")
 	keyRunID     = attribute.Key("agent_pipelines.run_id")
@@ -59,7 +59,7 @@ const (
 	keyCall       = attribute.Key("gen_ai.tool.call.id")
 )
 
-// textAttribute is the attribute, or none for "".
+// textAttribute returns the attribute, none for "".
 func textAttribute(key attribute.Key, value string) []attribute.KeyValue {
 	if value == "" {
 		return nil
@@ -67,7 +67,7 @@ func textAttribute(key attribute.Key, value string) []attribute.KeyValue {
 	return []attribute.KeyValue{key.String(value)}
 }
 
-// numberAttribute is the attribute, or none for 0.
+// numberAttribute returns the attribute, none for 0.
 func numberAttribute(key attribute.Key, value int) []attribute.KeyValue {
 	if value == 0 {
 		return nil
@@ -75,7 +75,7 @@ func numberAttribute(key attribute.Key, value int) []attribute.KeyValue {
 	return []attribute.KeyValue{key.Int(value)}
 }
 
-// usageAttributes are the attributes of what was consumed, as far as that is known.
+// usageAttributes returns the attributes of a consumption, as far as it is known.
 func usageAttributes(u *event.Usage) []attribute.KeyValue {
 	if u == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// SpanBuilder makes spans from the events of one session, from its first one on. It is used from one goroutine at a time.
+// SpanBuilder builds spans from the events of one session, from its first one on. It is not safe for concurrent use.
 type SpanBuilder struct {
 	ended func(Span)
 
@@ -22,17 +22,17 @@ type SpanBuilder struct {
 	run    string // its id, "" before a run that has one
 	epoch  int
 	latest time.Time // of the last event
-	// resumed is the epoch in which the session went on after it rested, 0 for the first.
+	// resumed is the epoch of the last resume, 0 for the first segment of the run.
 	resumed int
-	resting bool      // what ends does so because the session comes to rest
+	resting bool      // the spans that end do so because the session rests
 	top     *openSpan // nil while the session rests
 	spans   map[event.Key]*openSpan
-	paths   map[string]*openSpan       // the nodes', by path
-	before  map[event.Key]event.SpanID // the last span of what is no work of one kernel and may go on after a rest
+	paths   map[string]*openSpan       // of nodes, by path
+	before  map[event.Key]event.SpanID // the last span of each key that may continue after a rest
 	used    map[event.SpanID]bool      // ids
 }
 
-// NewSpanBuilder makes spans and hands each to ended when it has ended: one inside another before that.
+// NewSpanBuilder returns a builder that passes each span to ended at its end: inner spans before outer ones.
 func NewSpanBuilder(ended func(Span)) *SpanBuilder {
 	b := &SpanBuilder{ended: ended, plan: &plan.Plan{}}
 	b.reset("")
@@ -45,8 +45,8 @@ func (b *SpanBuilder) reset(run string) {
 	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
 }
 
-// Apply takes the next event up, with the session's plan and, for what changes it, its state after the event. What an
-// overtaken kernel wrote does not count.
+// Apply adds the next event, with the session's plan and, for events that change it, the state after the event. Events of
+// a fenced kernel do not count.
 func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	if e.RunID != "" && e.RunID != b.run {
 		b.rest(b.latest, "")
@@ -65,7 +65,7 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	if st != nil {
 		b.state = st
 	}
-	if e.Type == event.SessionImported { // from here on nothing of what was before is sure
+	if e.Type == event.SessionImported { // the earlier events are not reliable
 		b.rest(b.latest, interrupted)
 	}
 	running := b.state != nil && b.state.Status == state.Running
@@ -82,7 +82,7 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	}
 }
 
-// begin opens the span of the run, or that of its going on after it rested.
+// begin opens the span of the run, or that of its resume.
 func (b *SpanBuilder) begin(e event.Event) {
 	if len(b.used) > 0 {
 		b.resumed = max(e.Epoch, 2)
@@ -102,7 +102,7 @@ func (b *SpanBuilder) begin(e event.Event) {
 	b.top, b.spans[""] = o, o
 }
 
-// RunName is what a run is called: its pipeline, or of a loop its one stage. The plan may be nil.
+// RunName returns the name of a run: its pipeline, or the stage of a loop. The plan may be nil.
 func RunName(st *state.State, p *plan.Plan) string {
 	stage := ""
 	if p != nil && len(p.Nodes) > 0 {
@@ -111,13 +111,13 @@ func RunName(st *state.State, p *plan.Plan) string {
 	return cmp.Or(st.Pipeline, stage, "stage")
 }
 
-// Why something ended that did not come to its own end.
+// The errors of spans that were cut off.
 const (
-	interrupted = "interrupted"   // the session came to rest
+	interrupted = "interrupted"   // the session paused or ended
 	cutOff      = "kernel_killed" // its kernel was killed
 )
 
-// rest ends all that is open. Work that was under way ended in the given error.
+// rest ends all open spans. Unfinished work ends with the error why.
 func (b *SpanBuilder) rest(at time.Time, why string) {
 	if b.top == nil {
 		return
@@ -136,7 +136,7 @@ func (b *SpanBuilder) rest(at time.Time, why string) {
 	b.resting, b.top = false, nil
 }
 
-// crashed ends the work of a kernel that was there before the one that writes now.
+// crashed ends the work of the previous kernel.
 func (b *SpanBuilder) crashed() {
 	for _, o := range b.inOrder() {
 		if b.spans[o.key] == o && o.epoch > 0 {
@@ -145,7 +145,7 @@ func (b *SpanBuilder) crashed() {
 	}
 }
 
-// inOrder are the open spans in the order of their keys: which one ends first must not depend on chance.
+// inOrder returns the open spans in the order of their keys, because their order of ends must be deterministic.
 func (b *SpanBuilder) inOrder() []*openSpan {
 	keys := make([]event.Key, 0, len(b.spans))
 	for key := range b.spans {
@@ -178,7 +178,7 @@ func (b *SpanBuilder) enter(o *openSpan) {
 	b.spans[o.key] = o
 }
 
-// id is the id of a key's span. The same may be done twice in an epoch, seldom; then the second span has one of its own.
+// id returns the id of a key's span. In the rare case of a repeated key in an epoch, the second span has its own id.
 func (b *SpanBuilder) id(key event.Key, epoch int) event.SpanID {
 	id := event.KeySpanID(b.run, key, epoch)
 	for n := 2; b.used[id]; n++ {
@@ -188,7 +188,7 @@ func (b *SpanBuilder) id(key event.Key, epoch int) event.SpanID {
 	return id
 }
 
-// work opens the span of an effect, which is of one kernel.
+// work opens the span of an effect, which belongs to one kernel.
 func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
 	if was := b.spans[key]; was != nil {
 		b.end(was, at, interrupted, interrupted)
@@ -203,7 +203,7 @@ func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time
 	return o
 }
 
-// end ends a span in an error, or in none, and before it what is open within it; work among that in the error why.
+// end ends a span with an error, or with none, and before it the spans within it; unfinished work ends with the error why.
 func (b *SpanBuilder) end(o *openSpan, at time.Time, failed, why string) {
 	for len(o.children) > 0 {
 		in := o.children[0]
@@ -228,7 +228,7 @@ func (b *SpanBuilder) end(o *openSpan, at time.Time, failed, why string) {
 	}
 	delete(b.spans, o.key)
 	o.Rested = b.resting && o.epoch == 0
-	if o.Rested || o.epoch == 0 && o.Error != "" { // what failed is made again where the session goes on
+	if o.Rested || o.epoch == 0 && o.Error != "" { // failed work is repeated after a resume
 		b.before[o.key] = o.ID
 	}
 	if o.parent != nil {

@@ -1,10 +1,9 @@
-// Package trace makes the spans of a run from the events of its journal. It is a fold: the same events give the same
-// spans, with the same ids, whoever reads them and whenever, so that a run that was killed goes on in its own trace.
-// It exports nothing; package telemetry does.
+// Package trace builds the spans of a run from the events of its journal. It is a fold: the same events always give the
+// same spans with the same ids, so that a killed run continues in its own trace. Package telemetry exports them.
 //
-// What is open when a session comes to rest (paused, failed, completed, aborted) ends there; a session that goes on
-// later does so in new spans of the same trace, each with a link to the one before. A crash is no rest: what the dead
-// kernel had under way ends with its last event, in error, and all around it stays open until it ends.
+// Spans that are open when a session pauses or ends are ended; a resumed session continues in new spans of the same trace,
+// each with a link to the one before. A crash does not end spans of nodes: the work of the dead kernel ends with its last
+// event, with an error, and the spans around it stay open.
 //
-// Start with [Builder]; take.go says what each event does to the spans, attributes.go what they are told by.
+// Start with [SpanBuilder]; events.go has the effect of each event, attributes.go the attributes.
 package trace

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// applyEvent does to the spans what an event says. Informative events never open or end one: they may come in another order
-// than that of the journal.
+// applyEvent applies an event to the spans. Informative events never open or end one, because their order may differ from
+// that of the journal.
 func (b *SpanBuilder) applyEvent(e event.Event) {
 	switch e.Type {
 	case event.NodeStart:
@@ -58,17 +58,17 @@ func (b *SpanBuilder) applyEvent(e event.Event) {
 	case event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid, event.AttemptSuperseded, event.LateDelivery,
 		event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control:
 		b.nearest(e.Key).addEvent(string(e.Type), e.Time)
-	default: // nothing that a span tells of
+	default: // has no effect on spans
 	}
 }
 
-// data reads what an event has; what cannot be read is zero.
+// data decodes the payload of an event; undecodable data is zero.
 func data[T any](e event.Event) T {
 	d, _ := event.Decode[T](e)
 	return d
 }
 
-// visitEnded ends a visit. One that was passed over has a span of no length.
+// visitEnded ends a visit. A skipped node has a span without length.
 func (b *SpanBuilder) visitEnded(e event.Event) {
 	place, ok := b.visitLocation(e)
 	if !ok {
@@ -87,7 +87,7 @@ func (b *SpanBuilder) visitEnded(e event.Event) {
 	b.end(o, e.Time, failed, interrupted)
 }
 
-// nodeName is the id of the node at a path, or the word itself.
+// nodeName returns the id of the node at a path, or the argument itself.
 func (b *SpanBuilder) nodeName(to string) string {
 	if n := b.plan.Find(to); n != nil {
 		return n.ID
@@ -149,14 +149,14 @@ func (b *SpanBuilder) iterationBegan(e event.Event) {
 	}
 }
 
-// retried tells of an attempt that is made again, on the iteration.
+// retried adds a retry to the span of the iteration.
 func (b *SpanBuilder) retried(e event.Event) {
 	if e.Type == event.Retry {
 		b.iterationSpan(e.Key, e.Time).addEvent("retry", e.Time, keyRung.String(data[event.RetryData](e).Rung), keyAttempt.Int(e.Attempt))
 	}
 }
 
-// attempt opens the span of an attempt, and that of the call within it.
+// attempt opens the span of an attempt, and that of its call.
 func (b *SpanBuilder) attempt(e event.Event) {
 	iteration := b.iterationSpan(e.Key, e.Time)
 	o := b.work(e.Key, iteration, "attempt", e.Time, keyAttempt.Int(e.Attempt), keyEpoch.Int(b.epoch))
@@ -175,13 +175,13 @@ func (b *SpanBuilder) invoke(key event.Key, around *openSpan, provider, model st
 	o.addAttributes(textAttribute(keyModel, model)...)
 }
 
-// attemptEnded ends an attempt. That of an iteration under a contract has ended already when the iteration does.
+// attemptEnded ends an attempt. Under a contract it has ended before the iteration does.
 func (b *SpanBuilder) attemptEnded(e event.Event, failed string) {
 	o := b.spans[e.Key]
 	if o == nil || e.Key.Kind() != event.KeyAttempt {
 		return
 	}
-	d := data[event.AttemptCompleteData](e) // the members of the others have the same names
+	d := data[event.AttemptCompleteData](e) // the other types have members of the same names
 	if c := b.spans[e.Key.CallKey()]; c != nil {
 		c.addAttributes(usageAttributes(d.Usage)...)
 		c.addAttributes(textAttribute(keyModelUsed, d.Model)...)
@@ -197,12 +197,12 @@ func (b *SpanBuilder) failed(e event.Event) {
 	switch {
 	case e.Key.Kind() == event.KeyAttempt && o != nil:
 		b.attemptEnded(e, errorType(&d, "failed"))
-	default: // of no attempt that began
+	default: // the attempt never began
 		b.nearest(e.Key).addEvent("error", e.Time, keyError.String(errorType(&d, "failed")))
 	}
 }
 
-// iterationEnded says what an iteration came to. Its span stays for its hooks and its decision.
+// iterationEnded sets the results of an iteration. Its span stays open for its hooks and its decision.
 func (b *SpanBuilder) iterationEnded(e event.Event) {
 	_, place, _, ok := e.Key.Parse()
 	if !ok {
@@ -216,8 +216,8 @@ func (b *SpanBuilder) iterationEnded(e event.Event) {
 	o.done = true
 }
 
-// decided makes the span of a strategy's call, which no event begins: it is asked when the iteration has no more to do.
-// What the kernel decides itself is an event.
+// decided adds the span of a strategy's call, which has no start event: it begins when the iteration's work is done. The
+// kernel's own decisions are events.
 func (b *SpanBuilder) decided(e event.Event) {
 	d := data[event.DecisionData](e)
 	around := b.iterationSpan(e.Key, e.Time)
@@ -273,7 +273,7 @@ func (b *SpanBuilder) hookEnded(e event.Event) {
 	b.end(o, e.Time, failed, failed)
 }
 
-// check makes the span of a check that was made.
+// check adds the span of a check.
 func (b *SpanBuilder) check(e event.Event) {
 	d := data[event.CheckResultData](e)
 	if d.Skipped {
@@ -301,7 +301,7 @@ func (b *SpanBuilder) tool(e event.Event) {
 	o := b.work(toolKey(e.Key, d.CallID), around, "execute_tool "+d.Tool, e.Time,
 		keyOperation.String("execute_tool"), keyTool.String(d.Tool), keyCall.String(d.CallID), keyObserved.Bool(d.Observed))
 	o.addAttributes(textAttribute(keyVerdict, d.Verdict)...)
-	if d.Verdict == "deny" || d.Verdict == "skip" { // nothing is made of it
+	if d.Verdict == "deny" || d.Verdict == "skip" { // the call is not made
 		b.end(o, e.Time, "", "")
 	}
 }
@@ -321,7 +321,7 @@ func (b *SpanBuilder) toolEnded(e event.Event) {
 
 func waitKey(id string) event.Key { return event.Key("wait/" + id) }
 
-// userAsked opens the span of the time in which a person is waited for. A session that rests waits in no span.
+// userAsked opens the span of a wait for the user. A session that rests waits in no span.
 func (b *SpanBuilder) userAsked(e event.Event) {
 	d := data[event.QuestionAskedData](e)
 	around := b.nearest(e.Key)

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// iterationSpan is the span around that of a key, which is opened where it is not open.
+// iterationSpan returns the span around that of a key, and opens it if necessary.
 func (b *SpanBuilder) iterationSpan(key event.Key, at time.Time) *openSpan {
 	_, place, _, ok := key.Parse()
 	outer := key.Parent()
@@ -23,7 +23,7 @@ func (b *SpanBuilder) iterationSpan(key event.Key, at time.Time) *openSpan {
 	}
 }
 
-// nearest is the innermost open span around that of a key; it opens none.
+// nearest returns the innermost open span around that of a key; it opens none.
 func (b *SpanBuilder) nearest(key event.Key) *openSpan {
 	for outer := key; outer != ""; outer = outer.Parent() {
 		if o := b.spans[outer]; o != nil {
@@ -33,14 +33,14 @@ func (b *SpanBuilder) nearest(key event.Key) *openSpan {
 	return b.top
 }
 
-// node is the span of a visit of a node.
+// node returns the span of a visit of a node.
 func (b *SpanBuilder) node(place event.Location, at time.Time) *openSpan {
 	place = event.Location{Node: place.Outer(), Visit: place.Visit, Run: place.Run}
 	key := place.Key(event.KeyNode, 1)
 	if o := b.spans[key]; o != nil {
 		return o
 	}
-	if was := b.paths[place.Node]; was != nil && b.spans[was.key] == was { // entered anew
+	if was := b.paths[place.Node]; was != nil && b.spans[was.key] == was { // the node restarts
 		was.addAttributes(keyOutcome.String("restarted"))
 		b.end(was, at, "", interrupted)
 	}
@@ -54,7 +54,7 @@ func (b *SpanBuilder) node(place event.Location, at time.Time) *openSpan {
 	return o
 }
 
-// embedder is the span of the node that embeds the one at a path, or else that of the run.
+// embedder returns the span of the node that embeds the one at a path, else that of the run.
 func (b *SpanBuilder) embedder(path string) *openSpan {
 	for {
 		i := strings.LastIndexByte(path, '.')
@@ -68,7 +68,7 @@ func (b *SpanBuilder) embedder(path string) *openSpan {
 	}
 }
 
-// part is the span of what has iterations of its own: a provider of a parallel block, a step, or else a node.
+// part returns the span of a sequence of iterations: of a provider in a parallel block, of a step, or of a node.
 func (b *SpanBuilder) part(place event.Location, at time.Time) *openSpan {
 	node := b.node(place, at)
 	place.Iteration = 0
@@ -85,7 +85,7 @@ func (b *SpanBuilder) part(place event.Location, at time.Time) *openSpan {
 	return b.start(key, node, "step "+place.Step, at, keyStep.String(place.Step))
 }
 
-// iteration is the span of an iteration. The one before it has no more to come.
+// iteration returns the span of an iteration. It ends the one before.
 func (b *SpanBuilder) iteration(place event.Location, at time.Time) *openSpan {
 	key := place.Key(event.KeyIteration, 1)
 	if o := b.spans[key]; o != nil {
@@ -107,7 +107,7 @@ func (b *SpanBuilder) iteration(place event.Location, at time.Time) *openSpan {
 	return o
 }
 
-// visitLocation is the place of a node whose visit an event of no key is about.
+// visitLocation returns the location of a visit for an event without a key.
 func (b *SpanBuilder) visitLocation(e event.Event) (event.Location, bool) {
 	if e.Cursor == nil || b.state == nil {
 		return event.Location{}, false
@@ -119,8 +119,8 @@ func (b *SpanBuilder) visitLocation(e event.Event) (event.Location, bool) {
 	return place, place.Node != ""
 }
 
-// attempting says whether an attempt is under way at a place by the state: an iteration that is checked before it, or
-// that passes over the steps of its node, begins without one.
+// attempting reports whether an attempt is running at a location, by the state: an iteration that is checked first, or
+// that consists of its node's steps, begins without one.
 func (b *SpanBuilder) attempting(at event.Location) bool {
 	n := b.state.Nodes[at.Outer()]
 	loop := n.Loop

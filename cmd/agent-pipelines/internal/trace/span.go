@@ -9,44 +9,44 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Span is something that has ended.
+// Span is a span that has ended.
 type Span struct {
 	Trace event.TraceID
 	ID    event.SpanID
 	// Parent is the span around it, zero for that of the run.
 	Parent event.SpanID
 	Name   string
-	// Top: it is the span of the run, or of its going on after a rest.
+	// Top: it is the span of the run, or of its resume.
 	Top bool
-	// Call: it is a call of something outside: a plugin, or through it an agent.
+	// Call: it is a call of a plugin, or through it of an agent.
 	Call       bool
 	Start, End time.Time
 	Attributes []attribute.KeyValue
 	Events     []Event
-	// Before is the span in which the same went on until the session came to rest, zero for none.
+	// Before is the span of the same key before the last rest of the session, zero for none.
 	Before event.SpanID
-	// Rested: the session came to rest in it, and goes on in another one, if at all. It is of no span of work that was cut off.
+	// Rested: the session rested before the span's end, and may continue in another one. Spans of cut-off work never have it.
 	Rested bool
-	// Error is the kind of what went wrong, "" for nothing.
+	// Error is the kind of the failure, "" for none.
 	Error string
 }
 
-// The kinds of spans that others ask for.
+// The kinds of spans that other packages need.
 const (
 	KindNode    = "node"
 	KindAttempt = "attempt"
 )
 
-// Is says whether the span is of a kind: the first word of its name.
+// Is reports whether the span is of a kind: the first word of its name.
 func (s Span) Is(kind string) bool {
 	first, _, _ := strings.Cut(s.Name, " ")
 	return first == kind
 }
 
-// Cut says whether what it is of did not come to an end of its own.
+// Cut reports whether the work was cut off.
 func (s Span) Cut() bool { return s.Error == interrupted || s.Error == cutOff }
 
-// Event is something that happened within a span.
+// Event is an event within a span.
 type Event struct {
 	Name       string
 	At         time.Time
@@ -58,16 +58,16 @@ type openSpan struct {
 	Span
 	key      event.Key
 	parent   *openSpan
-	children []*openSpan // that are open, in the order in which they began
+	children []*openSpan // the open ones, in the order of their begin
 	last     time.Time
-	epoch    int    // of the kernel whose work it is; 0: it outlives kernels
-	done     bool   // an iteration whose work is over: only what follows from it is still to come
-	node     string // of an iteration: the id of its node, and whom its attempts ask
+	epoch    int    // of the kernel that does the work; 0: it outlives kernels
+	done     bool   // an iteration whose work is done; only its consequences follow
+	node     string // of an iteration: the id of its node, and the provider of its attempts
 	provider string
 	model    string
 }
 
-// extend lets the span and those around it reach to a time.
+// extend moves the end of the span and of those around it to a time, if that is later.
 func (o *openSpan) extend(at time.Time) {
 	for ; o != nil; o = o.parent {
 		if at.After(o.last) {

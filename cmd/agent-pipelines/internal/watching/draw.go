@@ -8,32 +8,32 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 )
 
-// view is all that a screenful is drawn from.
+// view holds everything that a screen is drawn from.
 type view struct {
 	width, height int
 	now           time.Time
 	tree          *tree.Model
 	selected      int
-	title         string   // of what the lower part is about
+	title         string   // of the lower part
 	body          []string // printable lines
-	up            int      // how many of them lie below what is shown
-	hint          string   // how the session stands, and what to do
-	note          string   // what came of the last key, instead of the hint
-	prompt        string   // what is to be typed, "" for nothing
+	up            int      // number of body lines below the visible ones
+	hint          string   // the session's status, and the next action
+	note          string   // result of the last key, instead of the hint
+	prompt        string   // label of the input line, "" for none
 	typed         string
 	help          bool
 }
 
-// minBody is how many lines the lower part has at least, its title among them.
+// minBody is the minimum number of lines of the lower part, including its title.
 const minBody = 4
 
-// The keys, for terminals that have room and for others.
+// The keys, for wide terminals and for others.
 const (
 	keys = "↑↓ select  p pause  a approve  r reject  f follow  o open  ? help  q leave"
 	few  = "↑↓ p a r f o  ? help  q leave"
 )
 
-// helpLines explain the keys.
+// helpLines describe the keys.
 var helpLines = []string{
 	"↑ ↓ (k j)   select a node, a provider or a step",
 	"PgUp PgDn   look back in what is told of it, and forth; f follows again",
@@ -73,7 +73,7 @@ func drawView(v view) []screen.Line {
 	return lines[max(len(lines)-v.height, 0):]
 }
 
-// lower is the part below the tree, at most room lines.
+// lower draws the part below the tree, at most room lines.
 func (v view) lower(room int) []screen.Line {
 	if room < 2 {
 		return nil
@@ -98,11 +98,10 @@ func (v view) lower(room int) []screen.Line {
 	return lines
 }
 
-// clockColumns is how many columns the time has with which a line of a story begins.
+// clockColumns is the width of the time at the begin of a line.
 const clockColumns = len("15:04:05 ")
 
-// folded are lines that are at most width columns wide: what is too long goes on below, behind the time or the spaces
-// that it begins with.
+// folded wraps lines to at most width columns, with the indent of the time or of the line's spaces.
 func folded(body []string, width int) []string {
 	var lines []string
 	for _, line := range body {
@@ -115,11 +114,11 @@ func folded(body []string, width int) []string {
 	return lines
 }
 
-// bottom is what is asked or said last, and the keys.
+// bottom draws the input line or the note, and the keys.
 func (v view) bottom() []screen.Line {
 	if v.prompt != "" {
 		typed := v.typed
-		for screen.Columns(v.prompt)+screen.Columns(typed)+2 > v.width && typed != "" { // its end is what one looks at
+		for screen.Columns(v.prompt)+screen.Columns(typed)+2 > v.width && typed != "" { // the end is visible
 			typed = typed[len(string([]rune(typed)[:1])):]
 		}
 		return []screen.Line{

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Engine is what is used of the kernel's.
+// Engine is the part of the engine that this package uses.
 type Engine interface {
 	Follow(ctx context.Context, session string, lines int, observe func(engine.Update) error) error
 	Status(session string) (*engine.Status, error)
@@ -26,32 +26,32 @@ type Engine interface {
 	Answer(ctx context.Context, o engine.AnswerOptions) error
 }
 
-// maxLines is how many lines are kept of what is told of a spot.
+// maxLines bounds the lines that are kept of a position.
 const maxLines = 500
 
-// pollEvery is how often it is looked whether somebody works again on a session that nobody holds.
+// pollEvery is the interval at which a session that no kernel holds is checked.
 const pollEvery = time.Second
 
-// position is what a story is about: the session, a node, or one of its providers or steps.
+// position is the subject of lines: the session, a node, or one of its providers or steps.
 type position struct{ path, branch, step string }
 
-// feed follows a session and keeps what is to be shown. It is safe for concurrent use.
+// feed follows a session and keeps the lines about it. It is safe for concurrent use.
 type feed struct {
 	engine  Engine
 	session string
-	first   chan struct{} // closed with the first event, or when there is none
+	first   chan struct{} // closed with the first event, or if there is none
 	began   sync.Once
 
 	mu        sync.Mutex // guards:
 	model     tree.Model
 	narrator  screen.Renderer
 	lines     map[position][]string
-	output    map[position]string // path of the newest one, in the session's directory
+	output    map[position]string // path of the latest one, in the session's directory
 	last      int64               // number of the last event
-	status    *engine.Status      // when nobody held the session; nil while somebody does
+	status    *engine.Status      // set while no kernel holds the session, else nil
 	dir       string              // of the session, absolute; "" before the first event
 	notifier  screen.Notifier
-	sequences string // what is to be written to the terminal
+	sequences string // control sequences to write to the terminal
 	started   time.Time
 	err       error
 }
@@ -63,7 +63,7 @@ func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *f
 	}
 }
 
-// run follows the session until ctx ends, also after nobody holds it any more. An error ends it.
+// run follows the session until ctx ends, also while no kernel holds it. An error ends it.
 func (f *feed) run(ctx context.Context) {
 	defer f.began.Do(func() { close(f.first) })
 	if err := f.follow(ctx); err != nil && ctx.Err() == nil {
@@ -105,7 +105,7 @@ func (f *feed) await(ctx context.Context, journal string) {
 	}
 }
 
-// size is that of a file, -1 if there is none.
+// size returns the size of a file, -1 if there is none.
 func size(name string) int64 {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func size(name string) int64 {
 	return info.Size()
 }
 
-// setStatus takes note of how a session stands that nobody holds.
+// setStatus stores the status of a session that no kernel holds.
 func (f *feed) setStatus(s *engine.Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +128,7 @@ func (f *feed) setStatus(s *engine.Status) {
 	}
 }
 
-// observe takes an update in. Those that it had already are passed over.
+// observe adds an update, unless it is an old one.
 func (f *feed) observe(u engine.Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +145,7 @@ func (f *feed) observe(u engine.Update) error {
 	return nil
 }
 
-// addLines keeps the lines about an event: for its node and those that embed it, and for the provider or step that it is of.
+// addLines adds the lines about an event: to its node, to those that embed it, and to its provider or step.
 func (f *feed) addLines(u engine.Update) {
 	e := *u.Event
 	at := []position{{}}
@@ -172,14 +172,13 @@ func (f *feed) addLines(u engine.Update) {
 	}
 }
 
-// isShown reports whether a line says something here: frames and details that only somebody wants who looks for a fault do
-// not.
+// isShown reports whether a line is shown here; frames and details for troubleshooting are not.
 func isShown(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && !strings.ContainsAny(line[:min(len(line), 3)], "┌│└╔║╚╠") && !strings.HasPrefix(line, "·")
 }
 
-// addLine adds a line to a story, of which the beginning is dropped when it grows long.
+// addLine adds a line to a position, and drops the oldest ones of many.
 func (f *feed) addLine(at position, line string) {
 	f.lines[at] = append(f.lines[at], line)
 	if all := f.lines[at]; len(all) > 2*maxLines {
@@ -187,7 +186,7 @@ func (f *feed) addLine(at position, line string) {
 	}
 }
 
-// setOutput takes note of the output of an iteration.
+// setOutput stores the path of an iteration's output.
 func (f *feed) setOutput(e event.Event, at []position) {
 	d, err := event.Decode[struct {
 		Output *event.Ref `json:"output"`
@@ -200,14 +199,14 @@ func (f *feed) setOutput(e event.Event, at []position) {
 	}
 }
 
-// failed is why nothing more is followed, nil while it is.
+// failed returns the error that ended the feed, nil while it follows.
 func (f *feed) failed() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// takeSequences are control sequences for the terminal that nobody has written yet.
+// takeSequences returns the control sequences that are not written yet.
 func (f *feed) takeSequences() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,17 +215,17 @@ func (f *feed) takeSequences() string {
 	return calls
 }
 
-// resetTitle takes back what the terminal's title says.
+// resetTitle restores the terminal's title.
 func (f *feed) resetTitle(to io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	io.WriteString(to, f.notifier.ResetTitle()) //nolint:errcheck // a terminal that is gone is nobody's loss
 }
 
-// maxOutput is how much of the end of an output is shown, in bytes.
+// maxOutput bounds the shown end of an output, in bytes.
 const maxOutput = 64 << 10
 
-// outputFile is the absolute path of the newest output of a row, "" if there is none.
+// outputFile returns the absolute path of the latest output of a row, "" if there is none.
 func (f *feed) outputFile(r tree.Row) string {
 	path := f.output[position{r.Path, r.Branch, r.Step}]
 	if path == "" || f.dir == "" {
@@ -235,7 +234,7 @@ func (f *feed) outputFile(r tree.Row) string {
 	return filepath.Join(f.dir, filepath.FromSlash(path))
 }
 
-// tail are the last lines of a file, made printable.
+// tail returns the last lines of a file, made printable.
 func tail(name string) []string {
 	file, err := os.Open(name)
 	if err != nil {

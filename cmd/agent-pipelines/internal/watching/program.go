@@ -18,17 +18,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// drawEvery is how often the screen is drawn anew while nobody presses a key.
+// drawEvery is the interval at which the screen is redrawn.
 const drawEvery = 250 * time.Millisecond
 
-// noteFor is how long a note stands before the hint is back.
+// noteFor is the time that a note is shown instead of the hint.
 const noteFor = 4 * time.Second
 
-// actionLimit is how long a pause or an answer may take to be taken.
+// actionLimit bounds the time of a pause or an answer.
 const actionLimit = 10 * time.Second
 
-// program is what bubbletea runs: it turns keys into steps, and is drawn. It is a value; what changes beside the keys is
-// in the feed.
+// program is the model of bubbletea: it turns keys into messages and is drawn. It is a value; everything that changes
+// without keys is in the feed.
 type program struct {
 	Options
 	ctx    context.Context //nolint:containedctx // of the watching; commands have no other way to know that it ends
@@ -38,14 +38,14 @@ type program struct {
 	height int
 
 	at     position // selected
-	chosen bool     // by the person; else what is most urgent is
+	chosen bool     // by the user; else the most urgent row is selected
 	up     int
 	help   bool
 	note   string
-	noted  string    // the note that was there when the screen was drawn last
-	noteAt time.Time // since when
+	noted  string    // the note at the last drawing
+	noteAt time.Time // time of that note
 	prompt *prompt
-	sure   string // the id of the question whose approval is to be confirmed
+	sure   string // id of the question whose approval must be confirmed
 	left   bool   // by Ctrl-C
 	shown  shown
 	away   *atomic.Bool // another program has the terminal
@@ -57,11 +57,11 @@ type shown struct {
 	lines []string
 }
 
-// prompt is a line that is being typed about a question.
+// prompt is an input line about a question.
 type prompt struct {
 	question string
 	digest   string
-	feedback bool // the text is feedback; else it has to be "reject"
+	feedback bool // the text is feedback; else it must be "reject"
 	typed    []rune
 }
 
@@ -70,16 +70,16 @@ const maxTyped = 4000
 
 type (
 	tick time.Time
-	// said is what came of an action.
+	// said is the result of an action.
 	said string
 )
 
-// Init begins to draw.
+// Init starts the drawing.
 func (p program) Init() tea.Cmd { return next() }
 
 func next() tea.Cmd { return tea.Tick(drawEvery, func(t time.Time) tea.Msg { return tick(t) }) }
 
-// Update takes a message in.
+// Update handles a message.
 func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -110,7 +110,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, nil
 }
 
-// key does what a key stands for; text is what it types.
+// key handles a key; text is its character.
 func (p program) key(name, text string) (program, tea.Cmd) {
 	if name == "ctrl+c" {
 		p.left = true
@@ -155,7 +155,7 @@ func (p program) key(name, text string) (program, tea.Cmd) {
 	return p, nil
 }
 
-// promptKey edits the line that is typed.
+// promptKey edits the input line.
 func (p program) promptKey(name, text string) (program, tea.Cmd) {
 	switch name {
 	case "esc":
@@ -168,7 +168,7 @@ func (p program) promptKey(name, text string) (program, tea.Cmd) {
 	}
 }
 
-// typing changes the line that is typed, of which no copy is changed.
+// typing changes the input line in a copy.
 func (p program) typing(name, text string) program {
 	one := *p.prompt
 	switch name {
@@ -184,7 +184,7 @@ func (p program) typing(name, text string) program {
 	return p
 }
 
-// printable is a text that somebody types, or pastes, as one line.
+// printable returns a typed or pasted text as one line.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -198,7 +198,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// send answers the question that the line is about.
+// send answers the question of the input line.
 func (p program) send() (program, tea.Cmd) {
 	one, text := *p.prompt, strings.TrimSpace(string(p.prompt.typed))
 	p.prompt = nil
@@ -215,7 +215,7 @@ func (p program) send() (program, tea.Cmd) {
 	})
 }
 
-// act does something and says what came of it.
+// act performs an action and reports its result.
 func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(p.ctx, actionLimit)
@@ -228,7 +228,7 @@ func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
 	}
 }
 
-// question is the one that is open and about the selected row, else the oldest; "" if none is.
+// question returns the open question about the selected row, else the oldest one; "" if there is none.
 func (p program) question() (string, state.Question) {
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()
@@ -252,7 +252,7 @@ func (p program) question() (string, state.Question) {
 	return first, st.Questions[first]
 }
 
-// approve approves the question, once it is confirmed.
+// approve approves the question after a confirmation.
 func (p program) approve(sure string) (program, tea.Cmd) {
 	id, q := p.question()
 	switch {
@@ -286,7 +286,7 @@ func (p program) reject() program {
 	return p
 }
 
-// index is the position of the selected row, -1 if there is none.
+// index returns the position of the selected row, -1 if there is none.
 func (p program) index(rows []tree.Row) int {
 	if p.chosen {
 		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return position{r.Path, r.Branch, r.Step} == p.at }); i >= 0 {

@@ -15,28 +15,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// Options say what is watched, and where.
+// Options configures [Run].
 type Options struct {
 	Engine  Engine
 	Session string
-	By      string // who answers, for the journal
+	By      string // name of the user, for the journal
 	In      *os.File
 	Out     *os.File // a terminal, as In is
 	Environ []string // of the process; nil: none
 	Color   bool
 	Viewer  string // the command that opens files, "" for none
-	// Attention says how the person is called.
+	// Attention says how to notify the user.
 	Attention screen.Attention
 }
 
-// Signal is the error of a watching that a signal ended, or Ctrl-C, which counts as SIGINT.
+// Signal is the error of [Run] after a signal, or after Ctrl-C, which counts as SIGINT.
 type Signal struct{ os.Signal }
 
 func (s *Signal) Error() string { return "ended by " + s.String() }
 
-// Run shows a session until the person leaves, ctx ends or the session cannot be read any more. The terminal is as it was
-// before when Run returns, also by a panic. The error is a [Signal], the cause of ctx, or what the engine says of the
-// session.
+// Run shows a session until the user leaves, ctx ends or the session cannot be read. It restores the terminal when it
+// returns, also in a panic. The error is a [Signal], the cause of ctx, or an error of the engine.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
@@ -56,7 +55,7 @@ func Run(ctx context.Context, o Options) error {
 		return context.Cause(ctx)
 	}
 	if err := f.failed(); err != nil {
-		return err // before anything is drawn
+		return err // nothing is drawn yet
 	}
 	end, err := t.run()
 	f.resetTitle(o.Out)
@@ -71,7 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// watchSignals ends the watching by a signal. While another program has the terminal, Ctrl-C is for that.
+// watchSignals cancels at a signal. While another program has the terminal, Ctrl-C is for that program.
 func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, away *atomic.Bool) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -95,7 +94,7 @@ func options(ctx context.Context, o Options) []tea.ProgramOption {
 	}
 }
 
-// terminal is a program on a terminal.
+// terminal runs a program on a terminal.
 type terminal struct {
 	ui      *tea.Program
 	running atomic.Bool
@@ -107,7 +106,7 @@ func (t *terminal) run() (tea.Model, error) {
 	return t.ui.Run()
 }
 
-// restore gives the terminal back before a panic ends the process.
+// restore restores the terminal before a panic ends the process.
 func (t *terminal) restore() {
 	fault := recover()
 	if fault == nil {

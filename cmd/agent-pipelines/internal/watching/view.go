@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// View draws what is known at this moment.
+// View draws the current view.
 func (p program) View() tea.View {
 	var texts []string
 	for _, line := range drawView(p.view()) {
@@ -24,7 +24,7 @@ func (p program) View() tea.View {
 	return v
 }
 
-// view gathers what is drawn.
+// view collects everything that is drawn.
 func (p program) view() view {
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()
@@ -61,7 +61,7 @@ func (p program) view() view {
 	return v
 }
 
-// questionLines are the lines of a question with the beginning of what it is about.
+// questionLines returns the lines of a question with the beginning of its subject.
 func questionLines(q state.Question) []string {
 	var lines []string
 	for line := range strings.Lines(q.Text) {
@@ -79,7 +79,7 @@ func questionLines(q state.Question) []string {
 	return lines
 }
 
-// hint is how the session stands, and what to do about it.
+// hint returns the session's status, and the next action.
 func (f *feed) hint() string {
 	st := f.model.State()
 	switch s := f.status; {
@@ -100,7 +100,7 @@ func (f *feed) hint() string {
 	}
 }
 
-// resumeHint is how to go on, "" where a process does, or there is nothing to go on with.
+// resumeHint returns the command that resumes the session, "" if a kernel holds it or it cannot be resumed.
 func resumeHint(s *engine.Status) string {
 	switch {
 	case s == nil:
@@ -114,7 +114,7 @@ func resumeHint(s *engine.Status) string {
 	}
 }
 
-// read reads the newest output of the selected row, unless it was read already.
+// read reads the latest output of the selected row, unless it was read before.
 func (p program) read() program {
 	p.feed.mu.Lock()
 	rows := p.feed.model.Rows(p.now)
@@ -132,7 +132,7 @@ func (p program) read() program {
 	return p
 }
 
-// open shows the files of the question that is open, or else the newest output, in the person's editor or pager.
+// open shows the files of the open question, or else the latest output, in the user's editor or pager.
 func (p program) open() (program, tea.Cmd) {
 	viewer := p.Viewer
 	if viewer == "" {
@@ -144,7 +144,7 @@ func (p program) open() (program, tea.Cmd) {
 		p.note = "There is no output of it yet."
 		return p, nil
 	}
-	// The files come as arguments, not as a part of the command.
+	// The files are arguments, not a part of the command.
 	cmd := exec.CommandContext(p.ctx, "sh", append([]string{"-c", "exec " + viewer + ` "$@"`, "agent-pipelines"}, files...)...)
 	p.away.Store(true)
 	return p, tea.ExecProcess(cmd, func(err error) tea.Msg {
@@ -156,7 +156,7 @@ func (p program) open() (program, tea.Cmd) {
 	})
 }
 
-// files are those that a person wants to read now, absolute paths.
+// files returns the absolute paths of the files that the user may want to read now.
 func (p program) files() []string {
 	p.feed.mu.Lock()
 	rows := p.feed.model.Rows(p.now)
