@@ -42,7 +42,7 @@ func (s *session) appendTimeouts(e event.Event, st state.State) {
 	if e.Type == event.TimerFired {
 		s.expiredTimers = append(s.expiredTimers, e)
 	}
-	if schedule.IsHookRunning(st) {
+	if st.IsHookRunning() {
 		return
 	}
 	for _, fired := range s.expiredTimers {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
+	"time"
 )
 
 // Kind is the kind of a node.
@@ -175,4 +177,29 @@ func (in Inputs) stringAt(key string) string {
 		return ""
 	}
 	return s
+}
+
+// defaultDelay is the number of seconds between iterations (U089).
+const defaultDelay = 3.0
+
+// IterationDelay returns the pause between two iterations.
+func (n *Node) IterationDelay() time.Duration {
+	if n.Delay == nil {
+		return Seconds(defaultDelay)
+	}
+	return Seconds(*n.Delay)
+}
+
+// Seconds returns a duration of so many seconds, at most half of the longest one.
+func Seconds(s float64) time.Duration {
+	return time.Duration(min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
+}
+
+// MaxRuns returns how often a pipeline node runs its plan. A nested one inside another runs once, because a location
+// has only one run number.
+func (p *Plan) MaxRuns(n *Node) int {
+	if p.Embedder(n.Path) != "" {
+		return 1
+	}
+	return max(n.Runs, 1)
 }

@@ -18,7 +18,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, fmt.Sprintf("key %q has no location", e.Key))
 	}
 	n, ns := StageAt(p, *s, loc), s.Nodes[loc.Outer()]
-	ref, ok := findLoop(ns, loc)
+	ref, ok := ns.FindLoop(loc)
 	if n == nil || !ok || loc.Outer() != s.At || ns.Status != state.NodeRunning {
 		return invalidTransition(e, "the run is not at "+loc.Node)
 	}
@@ -27,8 +27,8 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	result := decodeAttemptResult(e)
-	accountUsage(p, s, &l, ref.loop, loc, e, result.Usage)
-	setLoop(&ns, loc, l)
+	accountUsage(p, s, &l, ref.Loop, loc, e, result.Usage)
+	ns.SetLoop(loc, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
 		endPass(n, &ns)
 	}
@@ -41,27 +41,19 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 			}
 		}
 		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
-			consumeContext(s, ref.loop.ContextConsumed)
+			s.ConsumeContext(ref.Loop.ContextConsumed)
 		}
 		// The attempt asks no questions any more.
-		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
+		s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
 	if e.Type == event.IterationComplete && loc.Branch == "" && result.Artifact != nil {
-		setArtifact(&ns, event.Artifact, *result.Artifact)
+		ns.SetArtifact(event.Artifact, *result.Artifact)
 	}
 	if loc.Branch != "" {
 		nextBranchStage(p.Find(s.At), &ns, loc.Branch)
 	}
 	s.Nodes[s.At] = ns
 	return nil
-}
-
-// setArtifact stores an artifact of the node under a name.
-func setArtifact(ns *state.Node, name string, ref event.Ref) {
-	if ns.Artifacts == nil {
-		ns.Artifacts = map[string]event.Ref{}
-	}
-	ns.Artifacts[name] = ref
 }
 
 // attemptEnded reports whether the event ends an attempt. Its iteration may still have to be settled.
@@ -74,8 +66,8 @@ func attemptEnded(e event.Event) bool {
 	}
 }
 
-func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref loopRef, loc event.Location, e event.Event) (state.Loop, error) {
-	l, current := ref.loop, ref.loc
+func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref state.LoopRef, loc event.Location, e event.Event) (state.Loop, error) {
+	l, current := ref.Loop, ref.Location
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		return applyAttemptStart(n, len(s.Context), l, current, loc, e)
@@ -119,7 +111,7 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, current, lo
 			l.Phase = state.PhaseDecide
 			return
 		}
-		if l.Attempt > 0 && !isArtifactRetry(*l) { // a retry starts over; only an interrupted attempt continues
+		if l.Attempt > 0 && !l.IsArtifactRetry() { // a retry starts over; only an interrupted attempt continues
 			l.Checkpoint, l.Calls = nil, nil
 		}
 		l.Phase, l.Attempt, l.Check, l.ContextConsumed = state.PhaseAttempt, l.Attempt+1, "", contextBytes
@@ -138,7 +130,7 @@ func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, 
 	}
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	if e.Key.Kind() == event.KeySettle {
-		phase, key = state.PhaseSettle, settleKey(current, l)
+		phase, key = state.PhaseSettle, l.SettleKey(current)
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
@@ -146,12 +138,12 @@ func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, 
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
 		recordSettlement(l, d.Settlement)
 		if d.AgentDecision == "error" {
-			settleFailed(l, agentError(e, d))
+			l.Fail(agentError(e, d))
 			return
 		}
 		l.Completed, l.Injected = l.Iteration, nil
 		if passesSteps(n, current) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
-			settleLoop(l, l.Message)
+			l.Settle(l.Message)
 		}
 	})
 }
@@ -189,7 +181,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	switch {
 	case e.Key.Kind() == event.KeySettle: // an invalid artifact
-		phase, key = state.PhaseSettle, settleKey(current, l)
+		phase, key = state.PhaseSettle, l.SettleKey(current)
 	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
 		current.Iteration = l.Completed + 1
 		phase, key = state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1)
@@ -211,19 +203,19 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.MaxRetries():
 			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
 		case len(d.Faults) > 0:
-			settleFailed(l, &d)
+			l.Fail(&d)
 		case d.Escalate:
 			l.Phase, l.Failure = state.PhaseCutOff, &d
-		case repeat && hasUncertainCall(l.Calls):
+		case repeat && l.HasUncertainCall():
 			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
-			repeatAttempt(l)
+			l.RepeatAttempt()
 		case uncharged:
 			l.Phase, l.Attempt, l.Uncharged = state.PhaseReady, l.Attempt-1, l.Uncharged+1
 		case repeat:
 			l.Phase, l.Failure = state.PhaseBackoff, &d
 		default:
-			settleFailed(l, &d)
+			l.Fail(&d)
 		}
 	})
 }
@@ -235,32 +227,6 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 // again at once and forever.
 func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
-}
-
-func settleFailed(l *state.Loop, d *event.FailureData) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(failureOutcome(d)), d.Message, d
-	l.IterationStartedAt, l.Checkpoint, l.Calls = nil, nil, nil
-}
-
-// failureOutcome returns the outcome of failed work.
-func failureOutcome(d *event.FailureData) plan.Outcome {
-	switch failure.Kind(d.ErrorType) {
-	case failure.IterationTimeout:
-		return plan.OutcomeTimeout
-	case failure.BudgetExceeded:
-		return plan.OutcomeBudget
-	default:
-		return plan.OutcomeError
-	}
-}
-
-// settleLoop ends a loop with the outcome of its last iteration; no outcome means success.
-func settleLoop(l *state.Loop, reason string) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, cmp.Or(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
-	l.IterationStartedAt = nil
-	if l.Outcome != string(plan.OutcomeSuccess) {
-		l.Reason = cmp.Or(l.Message, reason)
-	}
 }
 
 func applyDecision(n *plan.Node, s state.State, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
@@ -295,22 +261,23 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	limit := n.Termination.Max()
 	switch {
 	case d.Action == "stop":
-		settleLoop(l, d.Reason)
+		l.Settle(d.Reason)
 	case d.Action == "continue" && limit > 0 && l.CountedIterations() >= limit:
-		settleLoop(l, "max_iterations")
+		l.Settle("max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
-	case d.Action == "continue" && (skipDelays || iterationDelay(n) <= 0):
+	case d.Action == "continue" && (skipDelays || n.IterationDelay() <= 0):
 		l.Phase = state.PhaseReady
 	case d.Action == "continue":
 		l.Phase = state.PhaseDelay
 	case d.Failure != nil:
-		settleFailed(l, d.Failure)
+		l.Fail(d.Failure)
 	default:
-		settleFailed(l, &event.FailureData{
+		l.Fail(&event.FailureData{
 			Code: failure.StrategyFailed.Code(), ErrorType: string(failure.StrategyFailed), Node: n.ID, Stage: n.ID,
 			Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, cmp.Or(d.Reason, "it answered "+d.Action)),
 		})
+
 	}
 }
 
@@ -342,10 +309,10 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	delete(s.Timers, e.Key)
 	_, loc, _, _ := e.Key.Parse() // only keys that parse have timers
 	n := s.Nodes[loc.Outer()]
-	ref, ok := findLoop(n, loc)
-	if ok && (ref.loop.Phase == state.PhaseDelay || ref.loop.Phase == state.PhaseBackoff) {
-		ref.loop.Phase = state.PhaseReady
-		setLoop(&n, loc, ref.loop)
+	ref, ok := n.FindLoop(loc)
+	if ok && (ref.Loop.Phase == state.PhaseDelay || ref.Loop.Phase == state.PhaseBackoff) {
+		ref.Loop.Phase = state.PhaseReady
+		n.SetLoop(loc, ref.Loop)
 		s.Nodes[loc.Outer()] = n
 	}
 	return nil

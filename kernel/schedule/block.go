@@ -50,7 +50,7 @@ func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comman
 	if written || failedBranches(n, ns) != nil {
 		return completeNode(p, s, n, ns)
 	}
-	loc := iterationLocation(n.Path, ns)
+	loc := ns.IterationLocation(n.Path)
 	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 
@@ -67,7 +67,7 @@ func failedBranches(n *plan.Node, ns state.Node) []string {
 
 // decideBranch continues the loop of the provider's current stage, or ends the provider's work.
 func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
-	loc := branchLocation(n.Path, ns, id)
+	loc := ns.BranchLocation(n.Path, id)
 	point := plan.PointParallelProviderStart
 	if b.Loop.Phase == state.PhaseSettled {
 		point = plan.PointParallelProviderEnd
@@ -171,14 +171,6 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reaso
 	return &f
 }
 
-// branchLocation returns the location of a provider's current iteration.
-func branchLocation(path string, n state.Node, id string) event.Location {
-	b := n.Branches[id]
-	return event.Location{
-		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: currentIteration(b.Loop),
-	}
-}
-
 // runningBlock returns the block that the run is at, with its state.
 func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
@@ -224,7 +216,7 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 		s.NextInjected = append(s.NextInjected, b.Loop.Injected...)
 	}
 	if allComplete(n, ns) { // every provider has received the user's context
-		consumeContext(s, minConsumed(ns))
+		s.ConsumeContext(minConsumed(ns))
 	}
 	return nil
 }
@@ -270,16 +262,6 @@ func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	ns.Branches[id] = b
 }
 
-// reopenBranches lets failed providers continue where they failed; their loops are ready again.
-func reopenBranches(branches map[string]state.Branch) {
-	for id, b := range branches {
-		if b.Status == state.NodeFailed {
-			b.Status, b.HookCursor = state.NodeRunning, reopenCursor(b.HookCursor, plan.PointParallelProviderEnd)
-			branches[id] = b
-		}
-	}
-}
-
 func applyArtifact(s *state.State, e event.Event) error {
 	d, err := event.Decode[event.ArtifactWrittenData](e)
 	if err != nil {
@@ -289,7 +271,7 @@ func applyArtifact(s *state.State, e event.Event) error {
 	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
 		return invalidTransition(e, "the run is not at that node")
 	}
-	setArtifact(&ns, d.Name, d.Ref)
+	ns.SetArtifact(d.Name, d.Ref)
 	s.Nodes[s.At] = ns
 	return nil
 }

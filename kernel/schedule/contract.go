@@ -27,7 +27,7 @@ func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location,
 	if number == 0 {
 		return nil
 	}
-	return []Command{{Kind: Check, Key: checkKey(s, loc, number), Location: loc, Check: c.ID}}
+	return []Command{{Kind: Check, Key: s.CheckKey(loc, number), Location: loc, Check: c.ID}}
 }
 
 // nextCheck returns the first check at the moment that has not run, with its number from 1; 0 if none is left.
@@ -38,18 +38,6 @@ func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 		}
 	}
 	return plan.Check{}, 0
-}
-
-func checkKey(s state.State, loc event.Location, number int) event.Key {
-	if loc.Iteration == 0 {
-		number += checkRounds * s.Nodes[loc.Outer()].StageAttempt
-	}
-	return loc.Key(event.KeyCheck, number)
-}
-
-// settleKey returns the key for settling the latest attempt.
-func settleKey(loc event.Location, l state.Loop) event.Key {
-	return loc.Key(event.KeySettle, max(l.Attempt, 1))
 }
 
 // applyAttemptComplete ends an attempt whose outcome must still be settled.
@@ -89,7 +77,7 @@ func applyCheckResult(s state.State, n *plan.Node, l state.Loop, current event.L
 	if number == 0 || c.ID != d.ID {
 		return l, invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
-	return expect(l, e, phase, checkKey(s, current, number), func(l *state.Loop) {
+	return expect(l, e, phase, s.CheckKey(current, number), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the check runs again after the resume
 		}
@@ -116,11 +104,11 @@ func settleFailedEntry(l *state.Loop) {
 	}
 	bad := l.Measured[i]
 	if f := bad.Failure; f != nil && f.ErrorType != string(failure.HookTimeout) {
-		settleFailed(l, f)
+		l.Fail(f)
 		return
 	}
 	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+cmp.Or(bad.Reason, "it did not pass")
-	settleLoop(l, l.Message)
+	l.Settle(l.Message)
 }
 
 // recordSettlement stores the outcome of an iteration.

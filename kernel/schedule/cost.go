@@ -73,10 +73,10 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 }
 
 func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, shortfall *insufficientBudget) {
-	charge, reserved, pending := s.Charges[c.Scope], sumReservations(s, c.Scope), pendingCalls(p, s)
+	charge, reserved, pending := s.Charges[c.Scope], s.Reservations(c.Scope), pendingCalls(p, s)
 	if c.Cost.MaxUSD > 0 {
 		amount, shortfall := share(ceilingUsage[float64]{
-			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, reserved: reserved.usd, reservedCalls: reserved.calls, pending: pending,
+			limit: c.Cost.MaxUSD * float64(1+charge.Renewals), spent: charge.USD, reserved: reserved.USD, reservedCalls: reserved.Calls, pending: pending,
 			expected: c.Cost.ReserveUSD, highest: charge.HighestUSD, reported: charge.Attempts - charge.UnknownUSD,
 			unreported: charge.UnknownUSD, unit: "USD", tolerance: roundingTolerance, setting: "reserve_usd",
 		}, c.Scope)
@@ -87,7 +87,7 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 	}
 	if c.Cost.MaxTokens > 0 {
 		amount, shortfall := share(ceilingUsage[int64]{
-			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, reserved: reserved.tokens, reservedCalls: reserved.calls, pending: pending,
+			limit: c.Cost.MaxTokens * int64(1+charge.Renewals), spent: charge.Tokens, reserved: reserved.Tokens, reservedCalls: reserved.Calls, pending: pending,
 			expected: c.Cost.ReserveTokens, highest: charge.HighestTokens, reported: charge.Attempts - charge.UnknownTokens,
 			unreported: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
@@ -174,37 +174,6 @@ func pendingCalls(p *plan.Plan, s state.State) int {
 		waiting = min(waiting, parallelSteps-reserved)
 	}
 	return max(waiting, 1)
-}
-
-// reservations sums the reservations of the calls in flight in a scope.
-type reservations struct {
-	usd    float64
-	tokens int64
-	calls  int
-}
-
-func sumReservations(s state.State, scope string) reservations {
-	var sum reservations
-	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
-		ns := s.Nodes[path]
-		if ns.Status != state.NodeRunning {
-			continue
-		}
-		for _, ref := range activeLoops(path, ns) {
-			part, isReserved := ref.loop.Reserved[scope]
-			if !isReserved {
-				continue
-			}
-			sum.calls++
-			if part.USD != nil {
-				sum.usd += *part.USD
-			}
-			if part.Tokens != nil {
-				sum.tokens += *part.Tokens
-			}
-		}
-	}
-	return sum
 }
 
 // accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.

@@ -22,7 +22,7 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 	for i := len(list) - 1; i >= 0; i-- {
 		path := prefix + list[i].Path
 		ns := s.Nodes[path]
-		if !endedSuccessfully(ns) {
+		if !ns.EndedSuccessfully() {
 			continue
 		}
 		if ref, made := ns.Artifacts[event.Artifact]; made {
@@ -37,11 +37,6 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 func needsDeliverable(n *plan.Node, ns state.Node) bool {
 	_, handed := ns.Artifacts[event.Artifact]
 	return n.Wraps != nil && !handed
-}
-
-// deliverableKey returns the key for settling a node that wraps a pipeline.
-func deliverableKey(path string, ns state.Node) event.Key {
-	return nodeLocation(path, ns).Key(event.KeySettle, 1)
 }
 
 // deliver stores the deliverable of a finished plan as the artifact of the node that embeds it. A node that wraps the
@@ -61,8 +56,8 @@ func deliver(p *plan.Plan, s *state.State, path string) {
 // awaitingDeliverable returns the node that wraps a pipeline and waits for its artifact under the event's key.
 func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= maxRuns(p, n) && ns.InputFailure == nil && needsDeliverable(n, ns)
-	if !waits || e.Key != deliverableKey(s.At, ns) {
+	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= p.MaxRuns(n) && ns.InputFailure == nil && needsDeliverable(n, ns)
+	if !waits || e.Key != ns.DeliverableKey(s.At) {
 		return ns, invalidTransition(e, "the run does not wait for the artifact of that node")
 	}
 	return ns, nil

@@ -61,9 +61,9 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) even
 	d.Waits = e.Waits()
 	switch {
 	case e.Timeout > 0 && (d.Waits || s.Waits):
-		d.TimeLimit = seconds(e.Timeout)
+		d.TimeLimit = plan.Seconds(e.Timeout)
 	case d.Waits:
-		d.TimeLimit = seconds(plan.DefaultEscalationTimeout)
+		d.TimeLimit = plan.Seconds(plan.DefaultEscalationTimeout)
 	}
 	if d.TimeLimit > 0 {
 		d.OnTimeout = cmp.Or(e.OnTimeout, plan.ToAbort)
@@ -78,7 +78,7 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 		Code: cmp.Or(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
 		Message: nobodyAnswered + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
 	}
-	last := event.New(event.NodeComplete, iterationLocation(s.At, ns).Cursor(), "", event.NodeCompleteData{
+	last := event.New(event.NodeComplete, ns.IterationLocation(s.At).Cursor(), "", event.NodeCompleteData{
 		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
 	})
 	if n.Path != s.At || len(ns.Order) > 0 { // other work in the node ends first

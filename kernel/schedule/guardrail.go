@@ -52,10 +52,10 @@ func activeGuardrails(p *plan.Plan, s state.State) []guardrail {
 		if n.Kind != plan.KindParallel {
 			continue
 		}
-		for _, ref := range activeLoops(path, ns) {
-			if stage := p.Find(ref.loc.Node); stage != nil {
-				ref.loc.Iteration = 0
-				add(ref.loc, 1, stage.Guardrails)
+		for _, ref := range ns.ActiveLoops(path) {
+			if stage := p.Find(ref.Location.Node); stage != nil {
+				ref.Location.Iteration = 0
+				add(ref.Location, 1, stage.Guardrails)
 			}
 		}
 	}
@@ -101,39 +101,39 @@ func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 		return due
 	}
 	var cmds []Command
-	for _, ref := range activeLoops(s.At, s.Nodes[s.At]) {
-		g, reached := reachedGuardrail(p, s, ref.loc)
+	for _, ref := range s.Nodes[s.At].ActiveLoops(s.At) {
+		g, reached := reachedGuardrail(p, s, ref.Location)
 		if !reached {
 			continue
 		}
-		d := g.failure(p, s, ref.loc)
-		if ref.loop.HookCursor.Firing > 0 {
+		d := g.failure(p, s, ref.Location)
+		if ref.Loop.HookCursor.Firing > 0 {
 			continue
 		}
-		if key, busy := pendingEffect(ref); busy {
-			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
+		if key, busy := ref.PendingEffect(); busy {
+			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.Location, Cause: d})
 		}
 		cmds = append(cmds, cancelChecks(due, ref, d)...)
-		if ref.loop.Phase != state.PhaseDecide {
+		if ref.Loop.Phase != state.PhaseDecide {
 			continue
 		}
-		key := ref.loc.Key(event.KeyDecide, ref.loop.Round+1)
+		key := ref.Location.Key(event.KeyDecide, ref.Loop.Round+1)
 		due = slices.DeleteFunc(due, func(c Command) bool { return c.Key == key })
-		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.loc, Cause: d})
-		cmds = append(cmds, record(event.New(event.Decision, ref.loc.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
+		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: ref.Location, Cause: d})
+		cmds = append(cmds, record(event.New(event.Decision, ref.Location.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
 	}
 	return append(cmds, due...)
 }
 
 // cancelChecks returns cancel commands for the checks of the loop among those that are due.
-func cancelChecks(due []Command, ref loopRef, cause *event.FailureData) []Command {
-	if ref.loop.Phase != state.PhaseEnter && ref.loop.Phase != state.PhaseMeasure {
+func cancelChecks(due []Command, ref state.LoopRef, cause *event.FailureData) []Command {
+	if ref.Loop.Phase != state.PhaseEnter && ref.Loop.Phase != state.PhaseMeasure {
 		return nil
 	}
 	var cmds []Command
 	for _, c := range due {
-		if c.Kind == Check && c.Location.Node == ref.loc.Node && c.Location.Branch == ref.loc.Branch {
-			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: ref.loc, Cause: cause})
+		if c.Kind == Check && c.Location.Node == ref.Location.Node && c.Location.Branch == ref.Location.Branch {
+			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: ref.Location, Cause: cause})
 		}
 	}
 	return cmds
@@ -235,16 +235,16 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 		return nil
 	}
 	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.HookCursor.Firing == 0 {
-		updateLoops(s.At, &n, func(loc event.Location, l state.Loop) state.Loop {
-			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 { // a hook has its own timeout (REQUIREMENTS U249)
-				return l
+		n.UpdateLoops(s.At, func(loc event.Location, l *state.Loop) {
+			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 {
+				return
 			}
-			next := settleOverrun(p, before, *s, e, loc, l)
-			if next.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled { // nothing waits for their answers
-				dropQuestions(s, inLoop(loc))
+			settleOverrun(p, before, *s, e, loc, l)
+			if l.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled {
+				s.DropQuestions(func(q state.Question) bool { return q.FromLoopHook(loc) })
 			}
-			return next
 		})
+
 		s.Nodes[s.At] = n
 	}
 	return nil
@@ -276,26 +276,25 @@ func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 
 // settleOverrun settles a loop beyond a guardrail once nothing of it is in flight and no question is open. An attempt
 // or a decision that fails after the guardrail was reached was cancelled for it.
-func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l state.Loop) state.Loop {
+func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l *state.Loop) {
 	g, reached := reachedGuardrail(p, s, loc)
 	old := before.LoopAt(loc)
 	attempt := e.Type == event.Error && old.Phase == state.PhaseAttempt
 	switch l.Phase {
 	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
-		return l
+		return
 	case state.PhaseSettled:
 		decision := e.Type == event.Decision && old.Phase == state.PhaseDecide && l.Failure != nil
 		reached = reached && (attempt || decision)
 	}
 	if !reached {
-		return l
+		return
 	}
 	d := g.failure(p, s, loc)
 	if attempt { // its own event has reported it
 		d.Attempt = old.Attempt
 	}
-	settleFailed(&l, d)
+	l.Fail(d)
 	l.Round, l.Question, l.Answer = 0, nil, nil
 	l.Outcome = string(plan.OutcomeTimeout)
-	return l
 }

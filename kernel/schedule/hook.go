@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -30,15 +29,7 @@ type hookPoint struct {
 }
 
 func newHookPoint(point plan.HookPoint, n *plan.Node, loc event.Location, cursor state.HookCursor) hookPoint {
-	return hookPoint{point, n, loc, cursorFor(cursor, point, loc.Iteration)}
-}
-
-// cursorFor returns the cursor, or a new one of the same round if it belongs to another point.
-func cursorFor(cursor state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
-	if cursor.Point != string(point) || cursor.Iteration != iteration {
-		return state.HookCursor{Point: string(point), Iteration: iteration, Round: cursor.Round}
-	}
-	return cursor
+	return hookPoint{point, n, loc, cursor.AtPoint(point, loc.Iteration)}
 }
 
 // dueCommands returns the command for the next hook. passed is true when no hook is left; otherwise the run waits for
@@ -48,16 +39,12 @@ func (hp hookPoint) dueCommands(p *plan.Plan, s state.State) (cmds []Command, pa
 	if !found {
 		return nil, true
 	}
-	key := hookKey(hp.loc, hp.cursor, number)
+	key := hp.cursor.Key(hp.loc, number)
 	id := event.QuestionID(key)
 	if q, asked := s.Questions[id]; asked && q.Answer == nil {
 		return awaitAnswer(s, hp.loc.Cursor(), id, q), false
 	}
 	return []Command{{Kind: Hook, Key: key, Location: hp.loc, Hook: number, Point: hp.point}}, false
-}
-
-func hookKey(loc event.Location, cursor state.HookCursor, number int) event.Key {
-	return loc.Key(event.KeyHook, cursor.Round*roundStep+number)
 }
 
 // nextHook returns the number of the first hook that applies and has not answered.
@@ -151,20 +138,10 @@ func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
 
 // decideStartHooks returns the stage_start hooks of a node that was entered and has not begun.
 func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
-	if hasBegun(ns) {
+	if ns.HasBegun() {
 		return nil, true
 	}
-	return newHookPoint(plan.PointStageStart, n, nodeLocation(n.Path, ns), ns.HookCursor).dueCommands(p, s)
-}
-
-// hasBegun reports whether any work of a node that was entered has begun.
-func hasBegun(n state.Node) bool {
-	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !isFresh(n.Loop)
-}
-
-// isFresh reports whether nothing of the loop has begun.
-func isFresh(l state.Loop) bool {
-	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.HookCursor.Point == ""
+	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(p, s)
 }
 
 // beforeIteration returns the hooks before a new iteration; a retry has none.
@@ -185,25 +162,10 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
-// endHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
-// continues with the next hook.
-func endHooksBegun(s state.State, loc event.Location, cursor state.HookCursor) bool {
-	if !strings.HasSuffix(cursor.Point, "_end") || cursor.Point == string(plan.PointIterationEnd) {
-		return false
-	}
-	loc.Iteration = cursor.Iteration
-	for _, q := range s.Questions {
-		if kind, other, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && other == loc && n/roundStep == cursor.Round {
-			return true
-		}
-	}
-	return cursor.Done > 0
-}
-
 // decideProviderHooks returns the hooks before or after the work of a provider in a block.
 func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
 	if point == plan.PointParallelProviderStart {
-		if b.Stage > 0 || !isFresh(b.Loop) {
+		if b.Stage > 0 || !b.Loop.IsFresh() {
 			return nil, true
 		}
 		loc.Iteration = 0
@@ -214,20 +176,16 @@ func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *p
 // decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
 // a hook that never lets a stage pass could run all night.
 func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	if len(inFlightEffects(n.Path, ns)) > 0 {
+	if len(ns.EffectsInFlight(n.Path)) > 0 {
 		return nil
 	}
 	limit := maxRestarts(p, n)
 	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
 		return record(nodeStartEvent(p, s, n))
 	}
-	key := restartKey(n.Path, ns)
-	return escalate(p, s, n, escalation{key: key, cursor: nodeLocation(n.Path, ns).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
+	key := ns.RestartKey(n.Path)
+	return escalate(p, s, n, escalation{key: key, cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
 		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
-}
-
-func restartKey(path string, ns state.Node) event.Key {
-	return nodeLocation(path, ns).Key(event.KeyRestart, 1)
 }
 
 // maxRestarts returns how often a node may be restarted without asking the user.

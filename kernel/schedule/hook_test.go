@@ -65,7 +65,7 @@ func answerEvent(q event.QuestionAskedData, answer, text string) event.Event {
 
 func injectedText(s state.State, loc event.Location) string {
 	var all []string
-	for _, ref := range schedule.InjectedTexts(s, loc) {
+	for _, ref := range s.InjectedTexts(loc) {
 		all = append(all, ref.Path)
 	}
 	return strings.Join(all, " ")
@@ -337,7 +337,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	for key := range h.state.Timers {
 		h.add(event.Event{Type: event.TimerFired, Key: key})
 	}
-	if h.loop().Phase != state.PhaseDecide || !schedule.IsHookRunning(h.state) {
+	if h.loop().Phase != state.PhaseDecide || !h.state.IsHookRunning() {
 		t.Fatalf("the loop is in phase %s", h.loop().Phase)
 	}
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))

@@ -20,7 +20,7 @@ type cursorSlot struct {
 // findCursor returns the slot of a point's cursor, false if the run is not at the point.
 func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (cursorSlot, bool) {
 	if point == plan.PointSessionStart || point == plan.PointSessionEnd {
-		return cursorSlot{cursorFor(s.HookCursor, point, 0), func(cursor state.HookCursor) { s.HookCursor = cursor }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
+		return cursorSlot{s.HookCursor.AtPoint(point, 0), func(cursor state.HookCursor) { s.HookCursor = cursor }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
 	}
 	n, ok := s.Nodes[s.At]
 	if !ok || loc.Outer() != s.At || n.Status != state.NodeRunning || loc.Visit != n.Visit {
@@ -28,38 +28,38 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 	}
 	switch point {
 	case plan.PointStageStart, plan.PointStageEnd:
-		reached := !hasBegun(n)
+		reached := !n.HasBegun()
 		if point == plan.PointStageEnd {
-			reached = isBlock(n) || n.Loop.Phase == state.PhaseSettled
+			reached = n.IsBlock() || n.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(n.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
+		return cursorSlot{n.HookCursor.AtPoint(point, loc.Iteration), func(cursor state.HookCursor) {
 			n := s.Nodes[s.At]
 			n.HookCursor = cursor
 			s.Nodes[s.At] = n
 		}}, reached
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
 		b := n.Branches[loc.Branch]
-		reached := b.Stage == 0 && isFresh(b.Loop)
+		reached := b.Stage == 0 && b.Loop.IsFresh()
 		if point == plan.PointParallelProviderEnd {
 			reached = b.Loop.Phase == state.PhaseSettled
 		}
-		return cursorSlot{cursorFor(b.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
+		return cursorSlot{b.HookCursor.AtPoint(point, loc.Iteration), func(cursor state.HookCursor) {
 			b := s.Nodes[s.At].Branches[loc.Branch]
 			b.HookCursor = cursor
 			s.Nodes[s.At].Branches[loc.Branch] = b
 		}}, reached && b.Status == state.NodeRunning
 	default:
-		ref, ok := findLoop(n, loc)
-		l := ref.loop
+		ref, ok := n.FindLoop(loc)
+		l := ref.Loop
 		reached := l.Phase == state.PhaseReady && l.Attempt == 0 && loc.Iteration == l.Completed+1
 		if point == plan.PointIterationEnd {
 			reached = l.Phase == state.PhaseDecide && loc.Iteration == l.Completed
 		}
-		return cursorSlot{cursorFor(ref.loop.HookCursor, point, loc.Iteration), func(cursor state.HookCursor) {
+		return cursorSlot{ref.Loop.HookCursor.AtPoint(point, loc.Iteration), func(cursor state.HookCursor) {
 			n := s.Nodes[s.At]
-			ref, _ := findLoop(n, loc)
-			ref.loop.HookCursor = cursor
-			setLoop(&n, loc, ref.loop)
+			ref, _ := n.FindLoop(loc)
+			ref.Loop.HookCursor = cursor
+			n.SetLoop(loc, ref.Loop)
 			s.Nodes[s.At] = n
 		}}, ok && reached
 	}
@@ -68,11 +68,11 @@ func findCursor(s *state.State, point plan.HookPoint, loc event.Location) (curso
 // pendingCursor returns the slot of the cursor at which the event's hook is called and has not answered.
 func pendingCursor(s *state.State, e event.Event, point string, number int) (cursorSlot, event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
-	if !ok || kind != event.KeyHook || n%roundStep != number {
+	if !ok || kind != event.KeyHook || n%state.HookRoundStep != number {
 		return cursorSlot{}, loc, invalidTransition(e, fmt.Sprintf("key %q is not that of hook %d", e.Key, number))
 	}
 	slot, found := findCursor(s, plan.HookPoint(point), loc)
-	if !found || slot.cursor.Round != n/roundStep {
+	if !found || slot.cursor.Round != n/state.HookRoundStep {
 		return cursorSlot{}, loc, invalidTransition(e, "the run is not at "+point+" of "+loc.Node)
 	}
 	if s.Status != state.Running {
@@ -150,7 +150,7 @@ func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Que
 	if q.Answer == nil || q.Answer.Option != event.AnswerApprove {
 		return
 	}
-	appendContext(s, q.Answer.Text)
+	s.AppendContext(q.Answer.Text)
 	if n := p.Find(loc.Node); q.Kind == event.QuestionSupervise && n != nil {
 		s.ApprovedStages = append(s.ApprovedStages, n.ID)
 	}
@@ -200,30 +200,14 @@ func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text
 		b.Injected = append(b.Injected, text)
 		n.Branches[loc.Branch] = b
 	default:
-		ref, ok := findLoop(n, loc)
+		ref, ok := n.FindLoop(loc)
 		if !ok {
 			return
 		}
-		ref.loop.Injected = append(ref.loop.Injected, text)
-		setLoop(&n, loc, ref.loop)
+		ref.Loop.Injected = append(ref.Loop.Injected, text)
+		n.SetLoop(loc, ref.Loop)
 	}
 	s.Nodes[s.At] = n
-}
-
-// InjectedTexts returns the texts of hooks for the prompts of an iteration at the location, the widest scope first:
-// session, enclosing nodes, location.
-func InjectedTexts(s state.State, loc event.Location) []event.Ref {
-	n := s.Nodes[loc.Outer()]
-	texts := append([]event.Ref{}, s.Injected...)
-	for i, c := range loc.Outer() + "." {
-		if c == '.' {
-			texts = append(texts, s.Nodes[loc.Outer()[:i]].Injected...)
-		}
-	}
-	if loc.Branch != "" {
-		texts = append(texts, n.Branches[loc.Branch].Injected...)
-	}
-	return append(texts, s.LoopAt(loc).Injected...)
 }
 
 // clearFiring clears the hook calls of a kernel that has died.
@@ -240,12 +224,4 @@ func clearFiring(s *state.State) {
 		}
 		s.Nodes[path] = n
 	}
-}
-
-// reopenCursor returns the cursor for another round of an end that failed and may come again.
-func reopenCursor(cursor state.HookCursor, point plan.HookPoint) state.HookCursor {
-	if cursor.Point != string(point) {
-		return cursor
-	}
-	return state.HookCursor{Point: cursor.Point, Iteration: cursor.Iteration, Round: cursor.Round + 1}
 }

@@ -13,12 +13,8 @@ import (
 
 // inspectInput returns the command that inspects the input artifact.
 func inspectInput(n *plan.Node, ns state.Node) []Command {
-	loc := nodeLocation(n.Path, ns)
-	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: loc}}
-}
-
-func inputKey(path string, ns state.Node) event.Key {
-	return nodeLocation(path, ns).Key(event.KeyInput, 1)
+	loc := ns.Location(n.Path)
+	return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: loc}}
 }
 
 // skipNode completes a node without running it; it was entered, so that it is visible. Its edge leads forward or ends
@@ -54,7 +50,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || ns.Status != state.NodeRunning || !ns.Inspect || e.Key != inputKey(s.At, ns) {
+	if n == nil || ns.Status != state.NodeRunning || !ns.Inspect || e.Key != ns.InputKey(s.At) {
 		return invalidTransition(e, "the run does not wait for the input of that node")
 	}
 	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
@@ -65,7 +61,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	case d.Failure != nil:
 		ns.InputFailure = d.Failure
 		if n.Kind == plan.KindStage {
-			settleFailed(&ns.Loop, d.Failure)
+			ns.Loop.Fail(d.Failure)
 		}
 	case d.Skip:
 		ns.Skip = cmp.Or(d.Reason, "skip_when holds")

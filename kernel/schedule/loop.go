@@ -13,22 +13,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-const (
-	defaultStepRetries  = 3
-	defaultStageRetries = 2
-	defaultDelay        = 3.0 // seconds between iterations (U089)
-	firstBackoff        = 2.0 // seconds, doubled for each further attempt (U100)
-	maxBackoff          = 30.0
-	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; beyond it the session fails and can be resumed later
-	maxUncharged        = 5        // attempts of one iteration that may fail with the process of another call
-	maxRounds           = 4        // questions per decision (DESIGN 4)
-)
+// defaultStepRetries is the number of retries of a step.
+const defaultStepRetries = 3
+
+// defaultStageRetries is the number of stage retries of a node.
+const defaultStageRetries = 2
+
+// firstBackoff is the pause in seconds before the first retry, doubled for each further attempt (U100).
+const firstBackoff = 2.0
+
+// maxBackoff is the longest doubled pause in seconds.
+const maxBackoff = 30.0
+
+// maxRetryAfter is the wait in seconds that a service may ask for. Beyond it the session fails and can be resumed
+// later.
+const maxRetryAfter = 6 * 3600
+
+// maxUncharged is the number of attempts of one iteration that may fail with the process of another call.
+const maxUncharged = 5
+
+// maxRounds is the number of questions per decision (DESIGN 4).
+const maxRounds = 4
 
 // ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
 var ladderBackoff = []float64{1, 2, 4}
-
-// purposeBackoff is the purpose of a timer before a retry.
-const purposeBackoff = "backoff"
 
 // decideLoop returns the next commands of an iteration loop: attempt, decide, delay, repeat.
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
@@ -46,11 +54,11 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 	case state.PhaseMeasure:
 		return decideCheck(s, n, plan.AtExit, loc, l)
 	case state.PhaseSettle:
-		return []Command{{Kind: Settle, Key: settleKey(loc, l), Location: loc, Attempt: l.Attempt}}
+		return []Command{{Kind: Settle, Key: l.SettleKey(loc), Location: loc, Attempt: l.Attempt}}
 	case state.PhaseBackoff:
-		return setTimer(s, loc, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // the number of the next attempt
+		return setTimer(s, loc, state.PurposeBackoff, l.Attempt+1, backoff(p, n, l)) // the number of the next attempt
 	case state.PhaseDelay:
-		return setTimer(s, loc, "delay", 1, iterationDelay(n))
+		return setTimer(s, loc, "delay", 1, n.IterationDelay())
 	case state.PhaseDecide:
 		if cmds, passed := afterIteration(p, s, n, loc, l); !passed {
 			return cmds
@@ -139,19 +147,7 @@ func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	if l.Failure != nil {
 		text, remedy = l.Failure.Message+"; "+text, l.Failure.Remedy
 	}
-	return escalate(p, s, n, escalation{key: cutOffKey(loc, l), cursor: loc.Cursor(), text: text, remedy: remedy})
-}
-
-// cutOffKey returns the key of the interrupted attempt.
-func cutOffKey(loc event.Location, l state.Loop) event.Key {
-	return loc.Key(event.KeyAttempt, l.Attempt)
-}
-
-func iterationDelay(n *plan.Node) time.Duration {
-	if n.Delay == nil {
-		return seconds(defaultDelay)
-	}
-	return seconds(*n.Delay)
+	return escalate(p, s, n, escalation{key: l.CutOffKey(loc), cursor: loc.Cursor(), text: text, remedy: remedy})
 }
 
 // backoff returns the pause before the next attempt: the service's retry-after if it is longer than the configured
@@ -171,7 +167,7 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	if l.Failure != nil {
 		pause = max(pause, l.Failure.RetryAfter)
 	}
-	return seconds(pause)
+	return plan.Seconds(pause)
 }
 
 // maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
@@ -196,7 +192,7 @@ func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) 
 
 // retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
 func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
-	if isArtifactRetry(l) {
+	if l.IsArtifactRetry() {
 		return event.RetryData{Rung: event.RungArtifact, N: l.ArtifactRetries, Max: n.Artifact.MaxRetries()}
 	}
 	rung := event.RungAttempt
@@ -204,8 +200,4 @@ func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) even
 		rung = event.RungStep
 	}
 	return event.RetryData{Rung: rung, N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
-}
-
-func seconds(s float64) time.Duration {
-	return time.Duration(min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }

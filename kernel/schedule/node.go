@@ -25,7 +25,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	case ns.Inspect:
 		return inspectInput(n, ns)
 	case ns.Skip != "":
-		return skipNode(p, s, n, nodeLocation(n.Path, ns).Cursor(), ns.Skip)
+		return skipNode(p, s, n, ns.Location(n.Path).Cursor(), ns.Skip)
 	case ns.InputFailure != nil:
 		return completeNode(p, s, n, ns)
 	}
@@ -42,7 +42,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	case ns.Loop.Phase == state.PhaseSteps:
 		return decideSteps(p, s, n, ns)
 	default:
-		return decideLoop(p, s, n, iterationLocation(n.Path, ns), ns.Loop)
+		return decideLoop(p, s, n, ns.IterationLocation(n.Path), ns.Loop)
 	}
 }
 
@@ -67,7 +67,7 @@ func nodeStartEvent(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 // iteration ended it. As in the Bash engine, that is so for the check before the first iteration and for a judge, who
 // rules on all iterations of a loop.
 func completionCursor(s state.State, path string, ns state.Node) *event.Cursor {
-	loc := iterationLocation(path, ns)
+	loc := ns.IterationLocation(path)
 	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {
 		loc.Iteration = 0
 	}
@@ -103,7 +103,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if entered && old.Status == state.NodeRunning && old.Restart == nil {
 		return invalidTransition(e, "the node is already running")
 	}
-	dropQuestions(s, inNode(s.At))
+	s.DropNodeQuestions(s.At)
 	n := state.Node{Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runNumber(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
 	if old.Restart != nil {
@@ -150,7 +150,7 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if !ok || n.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
 		return invalidTransition(e, "the run is not at that node")
 	}
-	dropQuestions(s, inNode(s.At))
+	s.DropNodeQuestions(s.At)
 	now := e.Time
 	if d.To != plan.ToFailed {
 		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // texts left over after the last iteration are older

@@ -12,36 +12,27 @@ import (
 // decideEmbedded runs a pipeline node that was entered: each run goes through the embedded plan, from its first node
 // until a transition leads back to this node.
 func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	limit := maxRuns(p, n)
+	limit := p.MaxRuns(n)
 	if ns.Runs < limit {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
 	}
 	if needsDeliverable(n, ns) {
-		loc := nodeLocation(n.Path, ns)
-		return []Command{{Kind: Settle, Key: deliverableKey(n.Path, ns), Location: loc}}
+		loc := ns.Location(n.Path)
+		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: loc}}
 	}
 	return completeNode(p, s, n, ns)
 }
 
-// maxRuns returns how often a pipeline node runs its plan. A nested one inside another runs once, because a location
-// has only one run number.
-func maxRuns(p *plan.Plan, n *plan.Node) int {
-	if p.Embedder(n.Path) != "" {
-		return 1
-	}
-	return max(n.Runs, 1)
-}
-
 func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",
-		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: maxRuns(p, n)})
+		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: p.MaxRuns(n)})
 }
 
 // applyNodeRunStart moves the run to the first node of the embedded plan and forgets that plan's nodes.
 func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= maxRuns(p, n) {
+	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= p.MaxRuns(n) {
 		return invalidTransition(e, "the run is not at that pipeline")
 	}
 	if p.Embedder(s.At) == "" {

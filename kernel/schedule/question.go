@@ -75,16 +75,16 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	switch {
 	case q.Kind == event.QuestionTool: // the attempt receives it and journals the result
-		removeQuestion(s, d.ID)
+		s.RemoveQuestion(d.ID)
 	case d.Expired && q.OnTimeout == plan.ToFailed:
 		q.Answer = &state.Answer{Option: d.Answer, At: e.Time}
 		s.Questions[d.ID] = q
 	case d.Answer == event.AnswerReject && d.Text == "":
-		removeQuestion(s, d.ID)
+		s.RemoveQuestion(d.ID)
 		s.Stop = &state.Stop{Action: "abort", Reason: refusalPrefix(q, d.Expired) + q.Text, By: d.By, Hook: true}
 	case q.Kind == event.QuestionEscalation:
-		removeQuestion(s, d.ID)
-		appendContext(s, d.Text)
+		s.RemoveQuestion(d.ID)
+		s.AppendContext(d.Text)
 		approveEscalation(p, s, q.Key)
 	default:
 		q.Answer = &state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time}
@@ -117,37 +117,18 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 		return
 	}
 	if key.Kind() == event.KeyRestart {
-		if n.Restart != nil && restartKey(loc.Node, n) == key {
+		if n.Restart != nil && n.RestartKey(loc.Node) == key {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
 		}
 	} else {
-		updateLoops(loc.Outer(), &n, func(other event.Location, l state.Loop) state.Loop {
-			if l.Phase == state.PhaseCutOff && cutOffKey(other, l) == key { // the question was not about the others
-				return resumeLoop(l, true)
+		n.UpdateLoops(loc.Outer(), func(other event.Location, l *state.Loop) {
+			if l.Phase == state.PhaseCutOff && l.CutOffKey(other) == key {
+				l.Resume(true)
 			}
-			return l
 		})
+
 	}
 	s.Nodes[loc.Outer()] = n
-}
-
-// appendContext keeps the user's text for the next prompts.
-func appendContext(s *state.State, text string) {
-	switch {
-	case text == "":
-	case s.Context == "":
-		s.Context = text
-	default:
-		s.Context += "\n" + text
-	}
-}
-
-// consumeContext removes the first bytes of the user's context, which the last prompts contained.
-func consumeContext(s *state.State, bytes int) {
-	s.Context = s.Context[min(bytes, len(s.Context)):]
-	if len(s.Context) > 0 && s.Context[0] == '\n' {
-		s.Context = s.Context[1:]
-	}
 }
 
 // markHandled records the id of a control message, so that it is not applied twice.
@@ -169,43 +150,6 @@ func isAttempting(s state.State, key event.Key) bool {
 	if !ok {
 		return false
 	}
-	ref, ok := findLoop(s.Nodes[loc.Outer()], loc)
-	return ok && ref.loop.Phase == state.PhaseAttempt && ref.loc.Key(event.KeyAttempt, ref.loop.Attempt) == key
-}
-
-// anyQuestion matches all questions.
-func anyQuestion(state.Question) bool { return true }
-
-// inNode matches the questions of the node at path.
-func inNode(path string) func(state.Question) bool {
-	return func(q state.Question) bool {
-		_, loc, _, ok := q.Key.Parse()
-		return ok && loc.Outer() == path
-	}
-}
-
-// inLoop matches the questions of hooks of the loop at the location.
-func inLoop(loc event.Location) func(state.Question) bool {
-	return func(q state.Question) bool {
-		kind, other, _, ok := q.Key.Parse()
-		return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
-	}
-}
-
-// dropQuestions removes the questions that match.
-func dropQuestions(s *state.State, drop func(state.Question) bool) {
-	for id, q := range s.Questions {
-		if drop(q) {
-			removeQuestion(s, id)
-		}
-	}
-	if len(s.Questions) == 0 {
-		s.Questions = nil
-	}
-}
-
-// removeQuestion removes a question and its deadline.
-func removeQuestion(s *state.State, id string) {
-	delete(s.Timers, s.Questions[id].Key) // only an escalation has a timer under its own key
-	delete(s.Questions, id)
+	ref, ok := s.Nodes[loc.Outer()].FindLoop(loc)
+	return ok && ref.Loop.Phase == state.PhaseAttempt && ref.Location.Key(event.KeyAttempt, ref.Loop.Attempt) == key
 }

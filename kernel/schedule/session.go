@@ -83,7 +83,7 @@ func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
 // exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
 func exitNode(p *plan.Plan, s state.State) string {
 	i := indexOf(p.Nodes, p.ExitAfter())
-	if i < 0 || i == len(p.Nodes)-1 || !endedSuccessfully(s.Nodes[p.Nodes[i].Path]) {
+	if i < 0 || i == len(p.Nodes)-1 || !s.Nodes[p.Nodes[i].Path].EndedSuccessfully() {
 		return ""
 	}
 	return p.Nodes[i].ID
@@ -122,7 +122,7 @@ func lastCompletionCursor(p *plan.Plan, s state.State) *event.Cursor {
 
 func currentCursor(s state.State) *event.Cursor {
 	if n, ok := s.Nodes[s.At]; ok {
-		return iterationLocation(s.At, n).Cursor()
+		return n.IterationLocation(s.At).Cursor()
 	}
 	return &event.Cursor{NodePath: s.At}
 }
@@ -162,20 +162,21 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Stop = nil
 	}
 	clearFiring(s)
-	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of interrupted attempts
+	s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of interrupted attempts
 	// Sorted, because sums of money depend on the order.
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue
 		}
-		updateLoops(path, &n, func(loc event.Location, l state.Loop) state.Loop {
+		n.UpdateLoops(path, func(loc event.Location, l *state.Loop) {
 			l.HookCursor.Firing = 0
 			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
-				chargeCutOff(p, s, loc.Node, &l)
+				chargeCutOff(p, s, loc.Node, l)
 			}
-			return recoverLoop(p.EffectivePolicy(p.Find(loc.Node)).Recovery, l)
+			l.Recover(p.EffectivePolicy(p.Find(loc.Node)).Recovery)
 		})
+
 		s.Nodes[path] = n
 	}
 	return nil
@@ -200,7 +201,7 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Cycles, s.Returns = nil, 0
 	}
 	if s.Status != state.Running { // nobody waits for a retry that starts over or runs at once
-		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
+		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == state.PurposeBackoff })
 	}
 	if n, ok := s.Nodes[s.At]; ok && d.ReenterNode == "" {
 		resumeNode(p, s, n, d)
@@ -209,11 +210,11 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Stop = nil
 	}
 	if s.Status != state.Running {
-		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
+		s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	}
 	now := e.Time
 	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &now
-	appendContext(s, d.Context)
+	s.AppendContext(d.Context)
 	return nil
 }
 
@@ -233,7 +234,7 @@ func CheckReentry(p *plan.Plan, s state.State, path string) error {
 		return fmt.Errorf("the session is %s", s.Status)
 	case s.At != path:
 		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
-	case len(inFlightEffects(path, n)) > 0:
+	case len(n.EffectsInFlight(path)) > 0:
 		return fmt.Errorf("an attempt of %s was interrupted", node.ID)
 	}
 	return nil
@@ -247,7 +248,7 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	n := s.Nodes[path]
 	n.Restart = &state.Restart{Reason: "restarted by the user", Approved: true}
 	s.At, s.Nodes[path] = path, n
-	s.HookCursor = reopenCursor(s.HookCursor, plan.PointSessionEnd)
+	s.HookCursor = s.HookCursor.Reopen(plan.PointSessionEnd)
 	return nil
 }
 
@@ -255,29 +256,29 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
-		n.HookCursor, s.HookCursor = reopenCursor(n.HookCursor, plan.PointStageEnd), reopenCursor(s.HookCursor, plan.PointSessionEnd)
+		n.HookCursor, s.HookCursor = n.HookCursor.Reopen(plan.PointStageEnd), s.HookCursor.Reopen(plan.PointSessionEnd)
 	}
 	without := d.SkipFailedStep && resumeWithoutFailed(p.Find(s.At), &n)
 	if without {
-		dropQuestions(s, inNode(s.At))
+		s.DropNodeQuestions(s.At)
 	}
 	if s.Status != state.Running {
-		if !without && !endHooksBegun(*s, iterationLocation(s.At, n), n.HookCursor) && !endHooksBegun(*s, event.Location{}, s.HookCursor) {
+		if !without && !s.EndHooksBegun(n.IterationLocation(s.At), n.HookCursor) && !s.EndHooksBegun(event.Location{}, s.HookCursor) {
 			retryFailed(p, *s, &n)
 		}
-		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
+		if _, asked := s.Questions[event.QuestionID(n.RestartKey(s.At))]; asked && n.Restart != nil {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Approved: true}
 		}
 	}
 	s.Nodes[s.At] = n
-	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
+	if _, asked := s.Questions[event.QuestionID(n.EscalationKey(s.At))]; asked && s.Status != state.Running {
 		approveOverride(p, s, s.At)
 	}
 }
 
 // retryFailed retries what failed in the node that the run is at.
 func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
-	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
+	if _, asked := s.Questions[event.QuestionID(n.EscalationKey(s.At))]; asked {
 		return // approveOverride decides about the whole node
 	}
 	if n.InputFailure != nil {
@@ -291,14 +292,15 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 		}
 		return
 	}
-	updateLoops(s.At, n, func(loc event.Location, l state.Loop) state.Loop {
-		if b := n.Branches[loc.Branch]; b.Status == state.NodeRunning && endHooksBegun(s, loc, b.HookCursor) {
-			return l
+	n.UpdateLoops(s.At, func(loc event.Location, l *state.Loop) {
+		if b := n.Branches[loc.Branch]; b.Status == state.NodeRunning && s.EndHooksBegun(loc, b.HookCursor) {
+			return
 		}
-		_, asked := s.Questions[event.QuestionID(cutOffKey(loc, l))]
-		return resumeLoop(l, asked)
+		_, asked := s.Questions[event.QuestionID(l.CutOffKey(loc))]
+		l.Resume(asked)
 	})
-	reopenBranches(n.Branches)
+
+	n.ReopenBranches()
 }
 
 // abortedByHook reports whether a hook or a rejection has ended the run and the event that records it is still
@@ -328,7 +330,7 @@ func applyComplete(s *state.State, e event.Event) error {
 	if err := setStatus(s, e, state.Completed); err != nil {
 		return err
 	}
-	dropQuestions(s, anyQuestion)
+	s.DropQuestions(func(state.Question) bool { return true })
 	s.Reason, s.ExitedAfter = d.Reason, d.ExitAfter
 	return nil
 }
@@ -341,7 +343,7 @@ func applyAborted(s *state.State, e event.Event) error {
 	if err := setStatus(s, e, state.Aborted); err != nil {
 		return err
 	}
-	dropQuestions(s, anyQuestion)
+	s.DropQuestions(func(state.Question) bool { return true })
 	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
 	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: cmp.Or(d.Reason, "aborted")}
 	return nil
@@ -367,7 +369,7 @@ func applyControl(s *state.State, e event.Event) error {
 		}
 	case "feedback":
 		if !s.Status.Final() {
-			appendContext(s, d.Text)
+			s.AppendContext(d.Text)
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func passesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil 
 // step that waits for the user pauses the run when nothing else of the pass can continue.
 func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if ns.Order == nil {
-		loc := iterationLocation(n.Path, ns)
+		loc := ns.IterationLocation(n.Path)
 		return []Command{{Kind: PlanSteps, Key: loc.Key(event.KeyPlan, 1), Location: loc}}
 	}
 	var cmds, waits []Command
@@ -54,13 +54,13 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
 	id := ns.Order[i]
 	st := ns.Steps[id]
-	loc := stepLocation(n.Path, ns, id)
+	loc := ns.StepLocation(n.Path, id)
 	if st.Loop.Phase != state.PhaseSettled {
 		return decideLoop(p, s, n, loc, st.Loop)
 	}
 	d := event.StepCompleteData{
 		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,
-		N: i + 1, Total: len(ns.Order), Done: stepsDone(ns), Failure: st.Loop.Failure,
+		N: i + 1, Total: len(ns.Order), Done: ns.StepsDone(), Failure: st.Loop.Failure,
 	}
 	if d.Outcome == string(plan.OutcomeSuccess) {
 		d.Done++
@@ -68,16 +68,6 @@ func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int)
 		d.Status = string(state.StepFailed)
 	}
 	return record(event.New(event.StepComplete, loc.Cursor(), "", d))
-}
-
-func stepsDone(ns state.Node) int {
-	done := 0
-	for _, id := range ns.Order {
-		if ns.Steps[id].Status.Done() {
-			done++
-		}
-	}
-	return done
 }
 
 // beginSteps begins the steps that are ready, and blocks those that depend on a failed step.
@@ -92,8 +82,8 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		if st.Status != state.StepPending {
 			continue
 		}
-		loc := stepLocation(n.Path, ns, id)
-		switch by, ready := checkDependencies(ns, st); {
+		loc := ns.StepLocation(n.Path, id)
+		switch by, ready := ns.CheckDependencies(st); {
 		case by != "":
 			cmds = append(cmds, record(event.New(event.StepBlocked, loc.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
 		case ready && running < limit:
@@ -103,20 +93,6 @@ func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 		}
 	}
 	return cmds
-}
-
-// checkDependencies returns the failed or blocked step that blocks st, else whether all its dependencies are done.
-func checkDependencies(ns state.Node, st state.Step) (by string, ready bool) {
-	ready = true
-	for _, id := range st.DependsOn {
-		switch before := ns.Steps[id].Status; {
-		case before == state.StepFailed || before == state.StepBlocked:
-			return id, false
-		case !before.Done():
-			ready = false
-		}
-	}
-	return "", ready
 }
 
 // runningSteps returns the running node whose steps the event is about.
@@ -146,7 +122,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if want := iterationLocation(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
+	if want := ns.IterationLocation(s.At).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
 		return invalidTransition(e, "the node does not wait for its steps")
 	}
 	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
@@ -158,7 +134,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 		}
 	}
 	if d.Failure != nil {
-		settleFailed(&ns.Loop, d.Failure)
+		ns.Loop.Fail(d.Failure)
 		s.Nodes[s.At] = ns
 		return nil
 	}
@@ -176,8 +152,8 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	if len(ns.Order) < len(d.Steps) {
 		return invalidTransition(e, "the steps have a dependency cycle")
 	}
-	if stepsDone(ns) == len(ns.Order) {
-		repeatSteps(&ns, nil)
+	if ns.StepsDone() == len(ns.Order) {
+		ns.RepeatSteps(nil)
 	}
 	ns.FailedSteps = nil
 	endPass(n, &ns) // the user has skipped all of them
@@ -209,11 +185,12 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if _, ready := checkDependencies(ns, st); !known || st.Status != state.StepPending || !ready {
+	if _, ready := ns.CheckDependencies(st); !known || st.Status != state.StepPending || !ready {
 		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
 	}
 	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = startAfter(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
+	st.Loop = state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}
+	st.Loop.StartAfter(st.Last)
 	ns.Steps[d.Step] = st
 	s.Nodes[s.At] = ns
 	return nil
@@ -246,7 +223,7 @@ func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	st, known := ns.Steps[d.Step]
-	if by, _ := checkDependencies(ns, st); !known || st.Status != state.StepPending || by == "" {
+	if by, _ := ns.CheckDependencies(st); !known || st.Status != state.StepPending || by == "" {
 		return invalidTransition(e, fmt.Sprintf("step %q is not blocked", d.Step))
 	}
 	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
@@ -296,53 +273,13 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	return &f
 }
 
-// retrySteps makes the failed steps, and those that they blocked, ready again.
-func retrySteps(ns *state.Node) {
-	for _, id := range ns.Order {
-		if st := ns.Steps[id]; st.Status == state.StepFailed || st.Status == state.StepBlocked {
-			st.Status, st.Loop = state.StepPending, state.Loop{Feedback: st.Loop.Feedback}
-			ns.Steps[id] = st
-		}
-	}
-}
-
-// repeatSteps makes finished steps ready again after a pass with a bad result: the named ones, else all but the
-// skipped ones.
-func repeatSteps(ns *state.Node, named []string) {
-	if !slices.ContainsFunc(ns.Order, func(id string) bool { return slices.Contains(named, id) }) {
-		named = nil
-	}
-	for _, id := range ns.Order {
-		if st := ns.Steps[id]; st.Status == state.StepComplete && (len(named) == 0 || slices.Contains(named, id)) {
-			st.Status, st.Loop = state.StepPending, state.Loop{}
-			ns.Steps[id] = st
-		}
-	}
-}
-
 // resumeWithoutFailed continues a settled node in the same visit without its failed steps. It reports whether there
 // were any.
 func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
-	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
+	if !ns.SkipFailedSteps() || ns.Loop.Phase != state.PhaseSettled {
 		return false
 	}
 	ns.StageAttempt, ns.Approved, ns.Restart = 0, false, nil
 	prepareStageRetry(n, ns)
 	return true
-}
-
-// skipFailedSteps marks the failed steps as skipped and reports whether there are any.
-func skipFailedSteps(ns *state.Node) (found bool) {
-	for _, id := range ns.Order {
-		st := ns.Steps[id]
-		switch st.Status {
-		case state.StepFailed:
-			found = true
-			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by the user: "+st.Reason
-		case state.StepBlocked:
-			st.Status, st.Reason = state.StepPending, ""
-		}
-		ns.Steps[id] = st
-	}
-	return found
 }

@@ -42,19 +42,11 @@ func finishCall(l *state.Loop, e event.Event) {
 	}
 }
 
-// hasUncertainCall reports whether a call that must not run twice was interrupted.
-func hasUncertainCall(calls []state.Call) bool { return slices.ContainsFunc(calls, isUncertain) }
-
-// isUncertain reports whether it is unknown if the call ran, and it must not run twice.
-func isUncertain(c state.Call) bool {
-	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
-}
-
 // describeUncertain names the calls of which it is unknown whether they ran, for a question to the user; "" for none.
 func describeUncertain(calls []state.Call) string {
 	var names []string
 	for _, c := range calls {
-		if isUncertain(c) {
+		if c.IsUncertain() {
 			names = append(names, strings.TrimSpace(c.Call.Tool+" "+c.Call.Command))
 		}
 	}

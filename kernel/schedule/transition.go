@@ -28,7 +28,7 @@ func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
 	var end nodeOutcome
 	switch {
 	case ns.InputFailure != nil:
-		return nodeOutcome{outcome: failureOutcome(ns.InputFailure), reason: ns.InputFailure.Message, failure: ns.InputFailure, cursor: nodeLocation(n.Path, ns).Cursor()}
+		return nodeOutcome{outcome: state.FailureOutcome(ns.InputFailure), reason: ns.InputFailure.Message, failure: ns.InputFailure, cursor: ns.Location(n.Path).Cursor()}
 	case n.Kind == plan.KindParallel:
 		end = blockOutcome(n, ns)
 	case n.Kind == plan.KindPipeline:
@@ -51,7 +51,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
-	if cmds, passed := newHookPoint(plan.PointStageEnd, n, iterationLocation(n.Path, ns), ns.HookCursor).dueCommands(p, s); !passed {
+	if cmds, passed := newHookPoint(plan.PointStageEnd, n, ns.IterationLocation(n.Path), ns.HookCursor).dueCommands(p, s); !passed {
 		return cmds
 	}
 	d := event.NodeCompleteData{
@@ -63,7 +63,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	}
 	if stop := blockedBy(p, s, n, ns, end, route, d.PassHash); stop != nil {
 		if stop.action == plan.ToPause {
-			esc := escalation{key: escalationKey(n.Path, ns), cursor: end.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
+			esc := escalation{key: ns.EscalationKey(n.Path), cursor: end.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
 			if end.failure != nil {
 				esc.remedy = end.failure.Remedy
 			}
@@ -89,8 +89,8 @@ func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []C
 	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.InputFailure != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
-	loc := nodeLocation(n.Path, ns)
-	e := event.New(event.Retry, iterationLocation(n.Path, ns).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
+	loc := ns.Location(n.Path)
+	e := event.New(event.Retry, ns.IterationLocation(n.Path).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
 		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1})
 	return record(e)
 }
@@ -194,11 +194,6 @@ func outcomeFailure(n *plan.Node, ns state.Node, end nodeOutcome) *event.Failure
 	}
 }
 
-// escalationKey returns the key of the question about a node that cannot be left.
-func escalationKey(path string, ns state.Node) event.Key {
-	return nodeLocation(path, ns).Key(event.KeyEscalate, 1)
-}
-
 // applyStageRetry starts the work of a node again.
 func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.RetryData](e)
@@ -206,7 +201,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != nodeLocation(s.At, ns).Key(event.KeyRestart, d.N) {
+	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != ns.Location(s.At).Key(event.KeyRestart, d.N) {
 		return invalidTransition(e, "the node does not wait for a stage retry")
 	}
 	if n.Kind == plan.KindStage && ns.Loop.Phase != state.PhaseSettled {
@@ -214,7 +209,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	ns.StageAttempt++
 	prepareStageRetry(n, &ns)
-	dropQuestions(s, inNode(s.At))
+	s.DropNodeQuestions(s.At)
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -226,26 +221,21 @@ func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	if n.Kind == plan.KindParallel {
 		for id, b := range ns.Branches {
 			if b.Status == state.NodeFailed {
-				b.Loop = resumeLoop(b.Loop, false)
+				b.Loop.Resume(false)
 				ns.Branches[id] = b
 			}
 		}
-		reopenBranches(ns.Branches)
+		ns.ReopenBranches()
 		return
 	}
 	old := ns.Loop
-	ns.Loop = startAfter(newLoop(n), max(old.Iteration, old.Completed))
+	ns.Loop = newLoop(n)
+	ns.Loop.StartAfter(max(old.Iteration, old.Completed))
 	ns.Loop.ContextConsumed, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.ContextConsumed, old.Injected, old.Feedback, old.Failure, old.Faults
-	retrySteps(ns)
-	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // their result was not good enough
-		repeatSteps(ns, old.FailedSteps)
+	ns.RetrySteps()
+	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && ns.StepsDone() == len(ns.Order) { // their result was not good enough
+		ns.RepeatSteps(old.FailedSteps)
 	}
-}
-
-// startAfter sets a loop to begin after the given iteration.
-func startAfter(l state.Loop, last int) state.Loop {
-	l.Before, l.Completed, l.Iteration = last, last, last
-	return l
 }
 
 // approveOverride continues a node that the user was asked about: over its edge beyond the limit, from where the
@@ -276,7 +266,8 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 // resumeOverBudget continues a node where its budget ended, so that finished work is not paid for twice.
 func resumeOverBudget(n *plan.Node, ns *state.Node) {
 	if n.Kind == plan.KindStage && n.Steps == nil {
-		ns.Loop, ns.HookCursor = resumeLoop(ns.Loop, false), reopenCursor(ns.HookCursor, plan.PointStageEnd)
+		ns.Loop.Resume(false)
+		ns.HookCursor = ns.HookCursor.Reopen(plan.PointStageEnd)
 		return
 	}
 	prepareStageRetry(n, ns)

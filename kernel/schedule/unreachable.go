@@ -17,7 +17,7 @@ func UnreachableReason(p *plan.Plan, s state.State, path string) string {
 		holder, embedder := p.Holder(at)
 		siblings, i := p.Siblings(at)
 		exit := indexOf(siblings, holder.ExitAfter())
-		if exit >= 0 && exit < i && endedSuccessfully(s.Nodes[siblings[exit].Path]) {
+		if exit >= 0 && exit < i && s.Nodes[siblings[exit].Path].EndedSuccessfully() {
 			return "the pipeline was complete after " + siblings[exit].ID
 		}
 		if embedder == "" && i < indexOf(siblings, startNode(p)) {
@@ -25,13 +25,6 @@ func UnreachableReason(p *plan.Plan, s state.State, path string) string {
 		}
 	}
 	return ""
-}
-
-// endedWell reports whether a node has ended with success or was skipped, so that exit_after may complete the
-// pipeline.
-func endedSuccessfully(n state.Node) bool {
-	ended := n.Status == state.NodeComplete || n.Status == state.NodeSkipped
-	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
 }
 
 // startNode returns the id of the node that the run was told to begin with, "" for the first one.

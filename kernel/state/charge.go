@@ -1,5 +1,10 @@
 package state
 
+import (
+	"maps"
+	"slices"
+)
+
 // Amount is an amount of money and tokens. A nil member is not limited.
 type Amount struct {
 	USD    *float64 `json:"usd,omitempty"`
@@ -46,4 +51,36 @@ type Charge struct {
 	Renewals int `json:"renewed,omitempty"`
 	// WarnedAt is the number of the event that exceeded warn_usd, 0 before.
 	WarnedAt int64 `json:"warned_at,omitempty"`
+}
+
+// Reservations is the sum of the reservations of calls in flight.
+type Reservations struct {
+	USD    float64
+	Tokens int64
+	Calls  int
+}
+
+// Reservations sums the reservations of the calls in flight in a scope.
+func (s State) Reservations(scope string) Reservations {
+	var sum Reservations
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
+		n := s.Nodes[path]
+		if n.Status != NodeRunning {
+			continue
+		}
+		for _, ref := range n.ActiveLoops(path) {
+			part, isReserved := ref.Loop.Reserved[scope]
+			if !isReserved {
+				continue
+			}
+			sum.Calls++
+			if part.USD != nil {
+				sum.USD += *part.USD
+			}
+			if part.Tokens != nil {
+				sum.Tokens += *part.Tokens
+			}
+		}
+	}
+	return sum
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Node is the current or last visit of a node of the plan.
@@ -106,33 +107,30 @@ func (b BranchStage) EndedBy(strategy string) string {
 	}
 }
 
-// Step is one item of a node's steps.
-type Step struct {
-	Status StepStatus `json:"status"`
-	event.StepData
-	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
-	// Last is the number of its last iteration, so that no stage retry reuses a number.
-	Last   int    `json:"last,omitempty"`
-	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
-	// Output is the last output of its agent in any visit.
-	Output *event.Ref `json:"output,omitempty"`
+// EndedSuccessfully reports whether the node has ended with success or was skipped, so that exit_after may complete the
+// pipeline.
+func (n Node) EndedSuccessfully() bool {
+	ended := n.Status == NodeComplete || n.Status == NodeSkipped
+	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
 }
 
-// StepStatus is the status of a step.
-type StepStatus string
+// ReopenBranches lets failed providers continue where they failed; their loops are ready again.
+func (n *Node) ReopenBranches() {
+	for id, b := range n.Branches {
+		if b.Status == NodeFailed {
+			b.Status, b.HookCursor = NodeRunning, b.HookCursor.Reopen(plan.PointParallelProviderEnd)
+			n.Branches[id] = b
+		}
+	}
+}
 
-// The statuses of steps.
-const (
-	StepPending  StepStatus = "pending"
-	StepRunning  StepStatus = "running"
-	StepComplete StepStatus = "complete"
-	StepFailed   StepStatus = "failed"
-	StepBlocked  StepStatus = "blocked" // a dependency failed
-	StepSkipped  StepStatus = "skipped" // the user resumed without it
-)
-
-// Done reports whether steps that depend on this one may begin.
-func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }
+// SetArtifact stores an artifact of the node under a name.
+func (n *Node) SetArtifact(name string, ref event.Ref) {
+	if n.Artifacts == nil {
+		n.Artifacts = map[string]event.Ref{}
+	}
+	n.Artifacts[name] = ref
+}
 
 func (n Node) clone() Node {
 	n.Loop = n.Loop.clone()

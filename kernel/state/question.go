@@ -78,3 +78,35 @@ func EscalationName(before string, at time.Time) string {
 		return fmt.Sprintf("%s-%d", name, n+1)
 	}
 }
+
+// DropQuestions removes the questions that match.
+func (s *State) DropQuestions(match func(Question) bool) {
+	for id, q := range s.Questions {
+		if match(q) {
+			s.RemoveQuestion(id)
+		}
+	}
+	if len(s.Questions) == 0 {
+		s.Questions = nil
+	}
+}
+
+// RemoveQuestion removes a question and its deadline.
+func (s *State) RemoveQuestion(id string) {
+	delete(s.Timers, s.Questions[id].Key) // only an escalation has a timer under its own key
+	delete(s.Questions, id)
+}
+
+// DropNodeQuestions removes the questions about the node at path.
+func (s *State) DropNodeQuestions(path string) {
+	s.DropQuestions(func(q Question) bool {
+		_, loc, _, ok := q.Key.Parse()
+		return ok && loc.Outer() == path
+	})
+}
+
+// FromLoopHook reports whether a hook of the loop at the location asks the question.
+func (q Question) FromLoopHook(loc event.Location) bool {
+	kind, other, _, ok := q.Key.Parse()
+	return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
+}

@@ -14,6 +14,9 @@ const PurposeGuardrail = "guardrail"
 // same lifetime.
 const PurposeEscalation = "escalation"
 
+// PurposeBackoff is the purpose of a timer before a retry.
+const PurposeBackoff = "backoff"
+
 // Timer is armed until its event arrives; a guardrail's until the guarded work is over.
 type Timer struct {
 	Purpose string    `json:"purpose"`

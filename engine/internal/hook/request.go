@@ -15,7 +15,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -149,7 +148,7 @@ func (k *call) loop() state.Loop {
 // InjectedContext returns the texts of users and hooks for the prompts at a location.
 func InjectedContext(d *store.Dir, st state.State, at event.Location) (string, error) {
 	texts := []string{}
-	for _, ref := range schedule.InjectedTexts(st, at) {
+	for _, ref := range st.InjectedTexts(at) {
 		text, err := d.ReadRef(ref)
 		if err != nil {
 			return "", err

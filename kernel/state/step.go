@@ -1,0 +1,100 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Step is one item of a node's steps.
+type Step struct {
+	Status StepStatus `json:"status"`
+	event.StepData
+	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
+	// Last is the number of its last iteration, so that no stage retry reuses a number.
+	Last   int    `json:"last,omitempty"`
+	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
+	// Output is the last output of its agent in any visit.
+	Output *event.Ref `json:"output,omitempty"`
+}
+
+// StepStatus is the status of a step.
+type StepStatus string
+
+// The statuses of steps.
+const (
+	StepPending  StepStatus = "pending"
+	StepRunning  StepStatus = "running"
+	StepComplete StepStatus = "complete"
+	StepFailed   StepStatus = "failed"
+	StepBlocked  StepStatus = "blocked" // a dependency failed
+	StepSkipped  StepStatus = "skipped" // the user resumed without it
+)
+
+// Done reports whether steps that depend on this one may begin.
+func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }
+
+// StepsDone returns the number of steps that are complete or skipped.
+func (n Node) StepsDone() int {
+	done := 0
+	for _, id := range n.Order {
+		if n.Steps[id].Status.Done() {
+			done++
+		}
+	}
+	return done
+}
+
+// CheckDependencies returns the failed or blocked step that blocks st, else whether all its dependencies are done.
+func (n Node) CheckDependencies(st Step) (by string, ready bool) {
+	ready = true
+	for _, id := range st.DependsOn {
+		switch before := n.Steps[id].Status; {
+		case before == StepFailed || before == StepBlocked:
+			return id, false
+		case !before.Done():
+			ready = false
+		}
+	}
+	return "", ready
+}
+
+// RetrySteps makes the failed steps, and those that they blocked, ready again.
+func (n *Node) RetrySteps() {
+	for _, id := range n.Order {
+		if st := n.Steps[id]; st.Status == StepFailed || st.Status == StepBlocked {
+			st.Status, st.Loop = StepPending, Loop{Feedback: st.Loop.Feedback}
+			n.Steps[id] = st
+		}
+	}
+}
+
+// RepeatSteps makes finished steps ready again after a pass with a bad result: the named ones, else all but the
+// skipped ones.
+func (n *Node) RepeatSteps(named []string) {
+	if !slices.ContainsFunc(n.Order, func(id string) bool { return slices.Contains(named, id) }) {
+		named = nil
+	}
+	for _, id := range n.Order {
+		if st := n.Steps[id]; st.Status == StepComplete && (len(named) == 0 || slices.Contains(named, id)) {
+			st.Status, st.Loop = StepPending, Loop{}
+			n.Steps[id] = st
+		}
+	}
+}
+
+// SkipFailedSteps marks the failed steps as skipped and reports whether there are any.
+func (n *Node) SkipFailedSteps() (found bool) {
+	for _, id := range n.Order {
+		st := n.Steps[id]
+		switch st.Status {
+		case StepFailed:
+			found = true
+			st.Status, st.Loop, st.Reason = StepSkipped, Loop{}, "skipped by the user: "+st.Reason
+		case StepBlocked:
+			st.Status, st.Reason = StepPending, ""
+		}
+		n.Steps[id] = st
+	}
+	return found
+}
