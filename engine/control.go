@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -155,7 +155,7 @@ func (s *session) applyUnread(ctx context.Context, control <-chan event.Event) e
 
 // commitIfValid commits a control event while no effect is running, or rejects it.
 func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
-	if _, invalid := schedule.Apply(s.plan, s.state, e); invalid != nil {
+	if _, invalid := progress.Apply(s.plan, s.state, e); invalid != nil {
 		s.rejectEvent(e, invalid)
 		return nil
 	}

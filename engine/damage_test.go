@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -239,7 +239,7 @@ func TestReplayOfASecondRun(t *testing.T) {
 	if err := e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error { events = append(events, ev); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	replayed, misfits := schedule.Fold(p, events)
+	replayed, misfits := progress.Fold(p, events)
 	if len(misfits) > 0 || len(live.Handled) != 1 {
 		t.Errorf("handled %v, misfits %v", live.Handled, misfits)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -84,7 +85,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 		return nil, err
 	}
 	start := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
 		SkipDelays: e.env.Config.SkipDelays, Providers: catalog.BlockProviders(src.plan),
 		Runs: o.Run.runCount(),
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -182,7 +182,7 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 		}
 		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
 	}
-	if err := schedule.CheckReentry(p, st, path); err != nil {
+	if err := progress.CheckReentry(p, st, path); err != nil {
 		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
 			WithHint("continue with `agent-pipelines resume %s`; `agent-pipelines status %s` shows the current stage", st.Session, st.Session)
 	}

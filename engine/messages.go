@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -206,7 +207,7 @@ func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	if first, found := inbox.Before(dir, m); found {
 		return alreadyAnsweredError(dir.Session(), m.Question, first.Answer, first.By)
 	}
-	if _, invalid := schedule.Apply(view.plan, view.state, messageEvent(m)); invalid != nil {
+	if _, invalid := progress.Apply(view.plan, view.state, messageEvent(m)); invalid != nil {
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", dir.Session(), invalid).
 			WithHint("check its state with `agent-pipelines status %s`", dir.Session())
 	}
@@ -233,7 +234,7 @@ func (s *session) record(ctx context.Context, ev event.Event) error {
 	if err := s.beginEpoch(ctx, from); err != nil {
 		return err
 	}
-	if _, invalid := schedule.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
+	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", s.name, invalid).
 			WithHint("check its state with `agent-pipelines status %s`", s.name)
 	}

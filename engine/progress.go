@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -74,7 +75,7 @@ func newDeliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
 	if st.Status != state.Completed {
 		return nil
 	}
-	path, ref, has := schedule.Deliverable(p, st, "")
+	path, ref, has := progress.Deliverable(p, st, "")
 	n := p.Find(path)
 	if !has || n == nil {
 		return nil

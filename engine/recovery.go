@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -94,7 +94,7 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 // recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
 func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
 	b := recovery.Base{
-		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.env.Config.SkipDelays,
+		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
 		Legacy: s.engine.env.Config.Variable(legacyVariable) == "1",
 	}
 	var err error

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -162,7 +162,7 @@ func (e *Engine) loadView(dir *store.Dir, handle eventHandler) (sessionView, err
 	onEvent := handle(view.plan)
 	view.log, err = journal.Read(dir, func(ev event.Event) error {
 		onEvent(ev)
-		if next, invalid := schedule.Apply(view.plan, view.state, ev); invalid == nil { // late deliveries are invalid and ignored
+		if next, invalid := progress.Apply(view.plan, view.state, ev); invalid == nil { // late deliveries are invalid and ignored
 			view.state = next
 		}
 		return nil
@@ -200,7 +200,7 @@ func (e *Engine) recoverView(dir *store.Dir, view sessionView) (sessionView, err
 	if found.Origin() == recovery.Bash && found.IsLoop() {
 		view.plan, view.damage = found.Loop().Plan(), ""
 	}
-	b := recovery.Base{Plan: view.plan, RunID: "-", SchedulerVersion: schedule.Version, Legacy: e.env.Config.Variable(legacyVariable) == "1"}
+	b := recovery.Base{Plan: view.plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: e.env.Config.Variable(legacyVariable) == "1"}
 	r, err := found.Restore(b)
 	if err != nil {
 		if len(found.Lines) > 0 || !isNew(dir) {

@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -133,7 +134,7 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 		return err
 	}
 	d := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowData(src.plan),
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, Flow: flowData(src.plan),
 		PlanSHA256: digest, SkipDelays: s.engine.env.Config.SkipDelays, Providers: providers,
 		Runs: src.runs, Input: input, SuppliedArtifacts: nodeArtifacts,
 	}

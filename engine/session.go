@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -42,8 +42,8 @@ func (s *session) fold() error {
 // in a fold.
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
-		next, err := schedule.Apply(s.plan, s.state, e)
-		if errors.Is(err, schedule.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
+		next, err := progress.Apply(s.plan, s.state, e)
+		if errors.Is(err, progress.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
 			s.log.Debug("ignored an event of an earlier epoch", "error", err)
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -328,7 +328,7 @@ func (f *follower) apply(ev event.Event) error {
 			return err
 		}
 	}
-	if next, err := schedule.Apply(f.plan, f.state, ev); err == nil { // late deliveries are invalid and ignored
+	if next, err := progress.Apply(f.plan, f.state, ev); err == nil { // late deliveries are invalid and ignored
 		f.state = next
 	}
 	st := f.state

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -28,7 +28,7 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 // commitRecord commits an event of an effect and replies with the result. An event that does not fit the state or a
 // journal line is refused; a failed journal ends the run too.
 func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
-	if _, invalid := schedule.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
+	if _, invalid := progress.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
 		q.reply <- invalid
 		return nil //nolint:nilerr // the effect is told, and the run goes on
 	}
@@ -46,7 +46,7 @@ func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) er
 		r.cfg.Control = nil
 		return nil
 	}
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrInvalidTransition) {
+	if _, err := progress.Apply(r.cfg.Plan, r.st, e); errors.Is(err, progress.ErrInvalidTransition) {
 		if r.cfg.OnRefused != nil {
 			r.cfg.OnRefused(e, err)
 		}
@@ -65,7 +65,7 @@ func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 	if err := r.pauseOnSystemFailure(ctx, e); err != nil {
 		return err
 	}
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
+	if _, err := progress.Apply(r.cfg.Plan, r.st, e); err != nil {
 		e = lateDelivery(e, event.LateDeliveryData{Kind: event.LateEnd, Attempt: e.Attempt, Type: e.Type, Data: e.Data})
 	}
 	err := r.commit(ctx, e)
@@ -135,7 +135,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 		return err
 	}
 	for _, e := range stamped {
-		next, err := schedule.Apply(r.cfg.Plan, r.st, e)
+		next, err := progress.Apply(r.cfg.Plan, r.st, e)
 		if err != nil {
 			return failure.New(failure.Internal, "apply committed event: %w", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -100,7 +100,7 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
 			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
-			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrInvalidTransition) {
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, progress.ErrInvalidTransition) {
 				t.Errorf("recorded: %v", err)
 			}
 			return completeEvent(w)

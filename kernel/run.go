@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -190,7 +191,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	failpoint.Point("run.committed." + string(c.Kind))
-	w := EffectRequest{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Location), State: r.st, Record: r.record, Ask: r.ask}
+	w := EffectRequest{Command: c, Node: progress.StageAt(r.cfg.Plan, r.st, c.Location), State: r.st, Record: r.record, Ask: r.ask}
 	switch c.Kind {
 	case schedule.Record:
 		return nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -141,13 +141,13 @@ func twoStages() *plan.Plan {
 
 func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	t.Helper()
-	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version})
+	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: progress.Version})
 	kernel := event.New(event.KernelStart, nil, "", event.KernelStartData{})
 	events, err := j.Append(t.Context(), start, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, errs := schedule.Fold(p, events)
+	st, errs := progress.Fold(p, events)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -33,7 +33,7 @@ func BenchmarkApply(b *testing.B) {
 			apply := func(kind event.Type, key event.Key, data any) {
 				e := event.New(kind, loc.Cursor(), key, data)
 				e.Seq, e.Time = st.Seq+1, time.Unix(st.Seq, 0)
-				next, err := schedule.Apply(p, st, e)
+				next, err := progress.Apply(p, st, e)
 				if err != nil {
 					b.Fatal(err)
 				}

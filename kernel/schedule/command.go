@@ -1,13 +1,12 @@
 package schedule
 
 import (
+	"fmt"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// Version is the version of the scheduler's rules; a session keeps the one it was started with.
-const Version = 1
 
 // Kind is the effect of a command after its event is committed.
 type Kind string
@@ -48,38 +47,32 @@ type Command struct {
 	Point plan.HookPoint `json:"point,omitempty"`
 }
 
-// Decide returns the commands that are due in s, in a stable order. It returns the same commands until an event that
-// answers them is applied. It returns none while the run waits for effects in flight, a timer or the user, or when it
-// has ended.
-func Decide(p *plan.Plan, s state.State) []Command {
-	return stampRun(s.Run, decide(p, s))
-}
-
-func decide(p *plan.Plan, s state.State) []Command {
-	switch {
-	case s.Epoch == 0 || s.RunID == "":
-		return nil
-	case s.Stop != nil:
-		return decideStop(s)
-	case s.Status != state.Running:
-		return nil
-	}
-	if cmds, passed := decideSessionStart(p, s); !passed {
-		return cmds
-	}
-	if s.At == "" {
-		return decideEnd(p, s)
-	}
-	n := p.Find(s.At)
-	if n == nil {
-		return record(planMismatchEvent(s))
-	}
-	if due := armGuardrails(p, s); due != nil {
-		return due
-	}
-	return enforceGuardrails(p, s, decideNode(p, s, n))
-}
-
 func record(e event.Event) []Command {
 	return []Command{{Kind: Record, Key: e.Key, Event: &e}}
+}
+
+// awaitAnswer waits for the user's answer: it keeps the run running if the question allows that, else pauses it.
+func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
+	if s.KeepsRunningFor(q) {
+		return nil
+	}
+	kind := state.PauseApproval
+	if q.Kind == event.QuestionEscalation {
+		kind = state.PauseEscalation
+	}
+	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
+}
+
+// planMismatchEvent pauses a run whose plan lacks the node that the journal is at.
+func planMismatchEvent(s state.State) event.Event {
+	return event.New(event.SessionPaused, currentCursor(s), "", event.SessionPausedData{
+		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At),
+	})
+}
+
+func currentCursor(s state.State) *event.Cursor {
+	if n, ok := s.Nodes[s.At]; ok {
+		return n.IterationLocation(s.At).Cursor()
+	}
+	return &event.Cursor{NodePath: s.At}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -80,7 +81,7 @@ func (w *scriptedRun) perform(c schedule.Command) {
 		w.record = append(w.record, "check "+c.Check)
 		w.add(event.New(event.CheckResult, cursor, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
-		n := schedule.StageAt(w.plan, w.state, c.Location)
+		n := progress.StageAt(w.plan, w.state, c.Location)
 		outcome := orSuccess(w.attempt(c, n.ID))
 		for _, m := range w.state.LoopAt(c.Location).Measured {
 			if !m.Passed {
@@ -110,7 +111,7 @@ func (w *scriptedRun) apply(e event.Event) {
 }
 
 func (w *scriptedRun) finish(c schedule.Command) {
-	n := schedule.StageAt(w.plan, w.state, c.Location)
+	n := progress.StageAt(w.plan, w.state, c.Location)
 	line := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
 	if c.Location.Step != "" {
 		line += " " + c.Location.Step

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -33,23 +34,14 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 
 // countReturns returns how often the edge's target was re-entered, over all edges that lead to it.
 func countReturns(s state.State, route plan.Route) int {
-	subject, _ := splitEdge(route.Name)
+	subject, _ := progress.SplitEdge(route.Name)
 	sum := 0
 	for name, c := range s.Cycles {
-		if embedder, edge := splitEdge(name); embedder == subject && strings.HasSuffix(edge, "->"+route.Edge.To) {
+		if embedder, edge := progress.SplitEdge(name); embedder == subject && strings.HasSuffix(edge, "->"+route.Edge.To) {
 			sum += c.Count
 		}
 	}
 	return sum
-}
-
-// splitEdge splits the name of a counted edge into the path of the node that embeds its pipeline, "" for none, and
-// the rest.
-func splitEdge(name string) (embedder, edge string) {
-	if before, after, inside := strings.Cut(name, "/"); inside {
-		return before, after
-	}
-	return "", name
 }
 
 // passHash returns a digest of the outputs of the nodes from the target of a back edge to its source.
@@ -70,33 +62,4 @@ func passHash(p *plan.Plan, s state.State, n *plan.Node, target string) string {
 		}
 	}
 	return hex.EncodeToString(digest.Sum(nil))[:16]
-}
-
-// countReturn counts a transition over a back edge.
-func countReturn(s *state.State, d event.NodeCompleteData) {
-	if d.Edge == "" {
-		return
-	}
-	if s.Cycles == nil {
-		s.Cycles = map[string]state.Cycle{}
-	}
-	c := s.Cycles[d.Edge]
-	if c.PassHash != d.PassHash {
-		c.PassHash, c.IdenticalPasses = d.PassHash, 0
-	}
-	c.IdenticalPasses++
-	c.Count, c.Limit = d.Cycle, d.Limit
-	c.Reasons = append(c.Reasons, d.Reason)
-	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]
-	s.Cycles[d.Edge] = c
-	s.Returns++
-}
-
-// clearCycles clears the counts of the cycles inside a pipeline node that begins another run.
-func clearCycles(s *state.State, path string) {
-	for name := range s.Cycles {
-		if embedder, _ := splitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
-			delete(s.Cycles, name)
-		}
-	}
 }

@@ -1,10 +1,7 @@
-// Package schedule is the scheduler as two pure functions: [Decide] returns the commands that are due in a state,
-// [Apply] returns the state after an event.
+// Package schedule decides what comes next in a session: [Decide] returns the commands that are due in a state.
 //
-// Neither has a clock, randomness, goroutines, files or map order: times and ids arrive inside events. A runtime
-// commits the event of a command, performs its effect, reports the result as an event and applies it. A live run, a
-// resume, a replay and a dry run are this same loop, fed from different sources.
-//
-// For an iteration loop, Decide's half is in loop.go, Apply's half in applyloop.go, and the handling of crashes in
-// recover.go. node.go and session.go hold both halves of their subjects.
+// Decide is pure, like [progress.Apply]: it has no clock, randomness, goroutines, files or map order. A runtime commits
+// the event of a command, performs its effect, reports the result as an event and applies it. A live run, a resume, a
+// replay and a dry run are this same loop, fed from different sources. Start with decide.go; the other files decide
+// about one subject each.
 package schedule

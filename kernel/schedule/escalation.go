@@ -5,15 +5,13 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // An escalation asks the user when the engine may not decide. The run pauses for it, or keeps running until the
 // answer or the deadline, as policy.escalation of the node says.
-
-// nobodyAnswered is the reason of a run whose escalation expired.
-const nobodyAnswered = "nobody answered in time"
 
 // escalation describes a question to the user about stuck work.
 type escalation struct {
@@ -76,10 +74,10 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{
 		Code: cmp.Or(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
-		Message: nobodyAnswered + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
+		Message: progress.NoAnswerInTime + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
 	}
 	last := event.New(event.NodeComplete, ns.IterationLocation(s.At).Cursor(), "", event.NodeCompleteData{
-		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
+		Name: progress.NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
 	})
 	if n.Path != s.At || len(ns.Order) > 0 { // other work in the node ends first
 		return record(last)
@@ -109,40 +107,4 @@ func shownFiles(l state.Loop) []event.Ref {
 		}
 	}
 	return shown
-}
-
-// initEscalation sets the name and the deadline of an escalation.
-func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {
-	s.Escalation = state.EscalationName(s.Escalation, q.AskedAt)
-	q.Escalation, q.Remedy, q.Waits, q.OnTimeout = s.Escalation, d.Remedy, d.Waits, d.OnTimeout
-	if d.TimeLimit <= 0 {
-		return
-	}
-	due := q.AskedAt.Add(d.TimeLimit)
-	q.Due = &due
-	if s.Timers == nil {
-		s.Timers = map[event.Key]state.Timer{}
-	}
-	s.Timers[q.Key] = state.Timer{Purpose: state.PurposeEscalation, Due: due}
-}
-
-// expireEscalation marks the escalation whose deadline has passed.
-func expireEscalation(s *state.State, key event.Key) {
-	for id, q := range s.Questions {
-		if q.Key == key && q.Kind == event.QuestionEscalation {
-			q.Expired = true
-			s.Questions[id] = q
-		}
-	}
-}
-
-// clearDeadlines removes the deadlines of escalations: a paused run may rest without limit (K9).
-func clearDeadlines(s *state.State) {
-	for id, q := range s.Questions {
-		if q.Kind == event.QuestionEscalation && q.Due != nil {
-			delete(s.Timers, q.Key)
-			q.Due, q.Expired, q.Waits = nil, false, false
-			s.Questions[id] = q
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -134,7 +135,7 @@ func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 	id, q := w.openQuestion()
 	w.run().requireStopped(state.Aborted, "")
 	late := event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: event.AnswerApprove, Digest: q.Digest})
-	if _, err := schedule.Apply(w.plan, w.state, late); !isInvalidTransition(err) {
+	if _, err := progress.Apply(w.plan, w.state, late); !isInvalidTransition(err) {
 		t.Errorf("an answer after the end: %v", err)
 	}
 }
@@ -192,7 +193,7 @@ func TestEscalationNames(t *testing.T) {
 		key := loc.Key(event.KeyAttempt, 1)
 		e := event.New(event.QuestionAsked, loc.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
 		e.Time = now
-		next, err := schedule.Apply(w.plan, w.state, e)
+		next, err := progress.Apply(w.plan, w.state, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +206,7 @@ func TestEscalationNames(t *testing.T) {
 	ask(4, now.Add(time.Second))
 	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline"})
 	start.RunID = "PL-2"
-	next, err := schedule.Apply(w.plan, w.state, start)
+	next, err := progress.Apply(w.plan, w.state, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 			"m1": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}, "m2": ended,
 		},
 	}}}
-	next, err := schedule.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
+	next, err := progress.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
 	if err != nil {
 		t.Fatal(err)
 	}

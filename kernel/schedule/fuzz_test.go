@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -55,7 +56,7 @@ func FuzzFold(f *testing.F) {
 				continue
 			}
 			before := asJSON(s)
-			next, err := schedule.Apply(&p, s, e)
+			next, err := progress.Apply(&p, s, e)
 			if diff := cmp.Diff(before, asJSON(s)); diff != "" {
 				t.Fatalf("%s changed its input state:\n%s", line, diff)
 			}
@@ -85,7 +86,7 @@ func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	if diff := cmp.Diff(asJSON(schedule.Decide(p, s)), asJSON(schedule.Decide(p, back))); diff != "" {
 		t.Fatalf("the state from its JSON leads to other commands:\n%s", diff)
 	}
-	if _, err := schedule.Apply(p, s, event.Event{Type: "of_another_version", Critical: true}); err == nil {
+	if _, err := progress.Apply(p, s, event.Event{Type: "of_another_version", Critical: true}); err == nil {
 		t.Fatal("an unknown event that must be understood is taken")
 	}
 }

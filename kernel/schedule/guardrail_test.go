@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -434,7 +435,7 @@ func TestInvalidTimer(t *testing.T) {
 	h.commit()
 	h.fireGuardrail(runKey, 0)
 	for _, key := range []event.Key{runKey, "timer:7/v1/r1/-/-/i0#1"} {
-		if _, err := schedule.Apply(h.plan, h.state, event.Event{Type: event.TimerFired, Key: key, Epoch: h.state.Epoch}); !isInvalidTransition(err) {
+		if _, err := progress.Apply(h.plan, h.state, event.Event{Type: event.TimerFired, Key: key, Epoch: h.state.Epoch}); !isInvalidTransition(err) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

@@ -1,20 +1,21 @@
 package schedule
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// roundStep separates the keys of a hook that is called again at the same location.
-const roundStep = 10_000
-
-// defaultRestarts is how often hooks may restart a node (REQUIREMENTS K31).
-const defaultRestarts = 3
+// completeSession commits the run's last event once the session_end hooks have been called.
+func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
+	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.HookCursor).dueCommands(p, s); !passed {
+		return cmds
+	}
+	return record(last)
+}
 
 // CallbackNumber returns the hook number of the i-th callback, counted from 0, of the program that holds the session.
 // Callbacks follow the hooks of the pipeline.
@@ -116,87 +117,6 @@ func NodeAt(p *plan.Plan, s state.State, loc event.Location, point plan.HookPoin
 	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
 		return p.Find(loc.Outer())
 	default:
-		return StageAt(p, s, loc)
-	}
-}
-
-// decideSessionStart returns the session_start hooks that are due before the first node is entered.
-func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
-	if len(s.Nodes) > 0 || s.Run > 1 || s.HookCursor.Point == string(plan.PointSessionEnd) {
-		return nil, true
-	}
-	return newHookPoint(plan.PointSessionStart, nil, event.Location{}, s.HookCursor).dueCommands(p, s)
-}
-
-// completeSession commits the run's last event once the session_end hooks have been called.
-func completeSession(p *plan.Plan, s state.State, last event.Event) []Command {
-	if cmds, passed := newHookPoint(plan.PointSessionEnd, nil, event.Location{}, s.HookCursor).dueCommands(p, s); !passed {
-		return cmds
-	}
-	return record(last)
-}
-
-// decideStartHooks returns the stage_start hooks of a node that was entered and has not begun.
-func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
-	if ns.HasBegun() {
-		return nil, true
-	}
-	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(p, s)
-}
-
-// beforeIteration returns the hooks before a new iteration; a retry has none.
-func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
-	if l.Attempt > 0 {
-		return nil, true
-	}
-	loc.Iteration = l.Completed + 1
-	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
-}
-
-// afterIteration returns the hooks after an iteration, before the strategy is asked about it.
-func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
-	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
-		return nil, true
-	}
-	loc.Iteration = l.Completed
-	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
-}
-
-// decideProviderHooks returns the hooks before or after the work of a provider in a block.
-func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
-	if point == plan.PointParallelProviderStart {
-		if b.Stage > 0 || !b.Loop.IsFresh() {
-			return nil, true
-		}
-		loc.Iteration = 0
-	}
-	return newHookPoint(point, n, loc, b.HookCursor).dueCommands(p, s)
-}
-
-// decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
-// a hook that never lets a stage pass could run all night.
-func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	if len(ns.EffectsInFlight(n.Path)) > 0 {
-		return nil
-	}
-	limit := maxRestarts(p, n)
-	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
-		return record(nodeStartEvent(p, s, n))
-	}
-	key := ns.RestartKey(n.Path)
-	return escalate(p, s, n, escalation{key: key, cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
-		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
-}
-
-// maxRestarts returns how often a node may be restarted without asking the user.
-func maxRestarts(p *plan.Plan, n *plan.Node) int {
-	f := p.EffectivePolicy(n).Feedback
-	switch {
-	case f == nil:
-		return defaultRestarts
-	case !f.Enabled:
-		return 0
-	default:
-		return cmp.Or(f.Max, defaultRestarts)
+		return progress.StageAt(p, s, loc)
 	}
 }

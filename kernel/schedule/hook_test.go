@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -190,7 +191,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		"feedback":         answerEvent(q, event.AnswerReject, "better"),
 	} {
 		e.Seq = h.state.Seq + 1
-		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
+		if _, err := progress.Apply(p, h.state, e); !errors.Is(err, progress.ErrInvalidTransition) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -54,7 +55,7 @@ func TestSecondAnswer(t *testing.T) {
 	h.commit()
 	h.add(answerEvent(q, event.AnswerApprove, ""))
 	for _, e := range []event.Event{answerEvent(q, event.AnswerReject, ""), answerEvent(q, event.AnswerReject, "better"), answerEvent(q, event.AnswerApprove, "more")} {
-		if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
+		if _, err := progress.Apply(h.plan, h.state, e); !errors.Is(err, progress.ErrInvalidTransition) {
 			t.Errorf("%s is taken: %v", e.Data, err)
 		}
 	}
@@ -224,12 +225,12 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 		Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Iteration: 1, Attempt: 1}}},
 	}}}
 	again := event.New(event.Retry, loc.Cursor(), loc.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
-	s, err := schedule.Apply(p, s, again)
+	s, err := progress.Apply(p, s, again)
 	if err != nil {
 		t.Fatal(err)
 	}
 	begins := event.New(event.HookStart, loc.Cursor(), loc.Key(event.KeyHook, 2), event.HookStartData{Hook: 2, Point: string(plan.PointStageEnd)})
-	if _, err := schedule.Apply(p, s, begins); !errors.Is(err, schedule.ErrInvalidTransition) {
+	if _, err := progress.Apply(p, s, begins); !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("it is taken: %v\n%s", err, asJSON(s))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -138,11 +139,11 @@ func TestInputCheckedOnce(t *testing.T) {
 	checked := event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{})
 	late := checked
 	late.Key = "input:1/v2/r1/-/-/i0#1"
-	if _, err := schedule.Apply(w.plan, w.state, late); !errors.Is(err, schedule.ErrInvalidTransition) {
+	if _, err := progress.Apply(w.plan, w.state, late); !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("that of another visit: %v", err)
 	}
 	w.add(checked)
-	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrInvalidTransition) {
+	if _, err := progress.Apply(w.plan, w.state, checked); !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("applied twice: %v", err)
 	}
 	w.run()

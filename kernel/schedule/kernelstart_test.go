@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -31,7 +31,7 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 	started.Epoch = 1
 	var want float64
 	for i := range 50 {
-		next, err := schedule.Apply(p, s, started)
+		next, err := progress.Apply(p, s, started)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +73,8 @@ func TestEnterAgain(t *testing.T) {
 		{"nowhere", "7", at(state.Completed, ""), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			next, err := schedule.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{ReenterNode: tt.path}))
-			if got := err == nil; got != tt.can || got != (schedule.CheckReentry(p, tt.s, tt.path) == nil) {
+			next, err := progress.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{ReenterNode: tt.path}))
+			if got := err == nil; got != tt.can || got != (progress.CheckReentry(p, tt.s, tt.path) == nil) {
 				t.Fatalf("%v, want %v", err, tt.can)
 			}
 			if tt.can && (next.Status != state.Running || next.At != tt.path || next.Nodes[tt.path].Restart == nil || len(next.Timers) > 0) {

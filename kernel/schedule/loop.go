@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,33 +9,10 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// defaultStepRetries is the number of retries of a step.
-const defaultStepRetries = 3
-
-// defaultStageRetries is the number of stage retries of a node.
-const defaultStageRetries = 2
-
-// firstBackoff is the pause in seconds before the first retry, doubled for each further attempt (U100).
-const firstBackoff = 2.0
-
-// maxBackoff is the longest doubled pause in seconds.
-const maxBackoff = 30.0
-
-// maxRetryAfter is the wait in seconds that a service may ask for. Beyond it the session fails and can be resumed
-// later.
-const maxRetryAfter = 6 * 3600
-
-// maxUncharged is the number of attempts of one iteration that may fail with the process of another call.
-const maxUncharged = 5
-
-// maxRounds is the number of questions per decision (DESIGN 4).
-const maxRounds = 4
-
-// ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
-var ladderBackoff = []float64{1, 2, 4}
 
 // decideLoop returns the next commands of an iteration loop: attempt, decide, delay, repeat.
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
@@ -50,7 +26,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 		if cmds, affordable := checkBudget(p, s, n, loc, l); !affordable {
 			return cmds
 		}
-		return startAttempt(n, NodeName(p, s, n), maxAttempts(p, s, n, loc), loc, l)
+		return startAttempt(n, progress.NodeName(p, s, n), progress.MaxAttempts(p, s, n, loc), loc, l)
 	case state.PhaseMeasure:
 		return decideCheck(s, n, plan.AtExit, loc, l)
 	case state.PhaseSettle:
@@ -92,7 +68,7 @@ func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l 
 		e = iterationStartEvent(n, name, loc, key)
 	}
 	e.Attempt = attempt
-	if l.Check == state.CheckDue || passesSteps(n, loc) {
+	if l.Check == state.CheckDue || progress.PassesSteps(n, loc) {
 		return record(e)
 	}
 	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: loc, Attempt: attempt}}
@@ -170,26 +146,6 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	return plan.Seconds(pause)
 }
 
-// maxAttempts returns the number of attempts that an iteration has in all: for a step one more than its retries.
-func maxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) int {
-	var r plan.Retry
-	if retry := p.EffectivePolicy(n).Retry; retry != nil {
-		r = *retry
-	}
-	if loc.Step == "" || n.Steps == nil {
-		return cmp.Or(r.Attempts, plan.DefaultAttempts)
-	}
-	ns := s.Nodes[loc.Outer()]
-	retries := cmp.Or(r.Step, defaultStepRetries)
-	if by, isSet := n.Steps.RetryBy[ns.Steps[loc.Step].Action]; isSet {
-		retries = by
-	}
-	if ns.StageAttempt > 0 && r.OnStageRetry == "single" {
-		retries = 0
-	}
-	return 1 + retries
-}
-
 // retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
 func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
 	if l.IsArtifactRetry() {
@@ -201,3 +157,86 @@ func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) even
 	}
 	return event.RetryData{Rung: rung, N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
 }
+
+// decideCheck returns the command for the next check at the moment, nil if all have run. The entry checks of a node
+// run before its first iteration and again in every stage retry.
+func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location, l state.Loop) []Command {
+	if moment == plan.AtEnter {
+		loc.Iteration = 0
+	}
+	c, number := progress.NextCheck(n, moment, l)
+	if number == 0 {
+		return nil
+	}
+	return []Command{{Kind: Check, Key: s.CheckKey(loc, number), Location: loc, Check: c.ID}}
+}
+
+// checkBudget reports whether a call at the location is affordable. If not, it waits for others to end, or the
+// commands settle the loop as over its budget.
+func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
+	if progress.PassesSteps(n, loc) || l.Check == state.CheckDue {
+		return nil, true
+	}
+	_, shortfall := progress.Reserve(p, s, loc.Node)
+	switch {
+	case shortfall == nil:
+		return nil, true
+	case shortfall.CanWait:
+		return nil, false
+	}
+	key := loc.Key(event.KeyQuestion, l.Round+1)
+	if l.Phase == state.PhaseReady {
+		loc.Iteration = l.Completed + 1
+		key = loc.Key(event.KeyAttempt, l.Attempt+1)
+	}
+	d := event.FailureData{
+		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
+		Iteration: loc.Iteration, Message: shortfall.Text,
+		Remedy: "resume allows the same amount again; policy.cost sets the limit, and a session keeps its plan",
+	}
+	return record(event.New(event.Error, loc.Cursor(), key, d)), false
+}
+
+// beforeIteration returns the hooks before a new iteration; a retry has none.
+func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
+	if l.Attempt > 0 {
+		return nil, true
+	}
+	loc.Iteration = l.Completed + 1
+	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
+}
+
+// afterIteration returns the hooks after an iteration, before the strategy is asked about it.
+func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
+	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
+		return nil, true
+	}
+	loc.Iteration = l.Completed
+	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
+}
+
+// ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
+var ladderBackoff = []float64{1, 2, 4}
+
+// firstBackoff is the pause in seconds before the first retry, doubled for each further attempt (U100).
+const firstBackoff = 2.0
+
+// maxBackoff is the longest doubled pause in seconds.
+const maxBackoff = 30.0
+
+// describeUncertain names the calls of which it is unknown whether they ran, for a question to the user; "" for none.
+func describeUncertain(calls []state.Call) string {
+	var names []string
+	for _, c := range calls {
+		if c.IsUncertain() {
+			names = append(names, strings.TrimSpace(c.Call.Tool+" "+c.Call.Command))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return event.Truncate(": it is unknown whether these calls ran: "+strings.Join(names, ", "), maxUncertainText)
+}
+
+// maxUncertainText is the number of bytes of a question's text that name calls.
+const maxUncertainText = 300

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -17,7 +18,7 @@ import (
 func newRepeatedHistory(t *testing.T, p *plan.Plan, runs int) *history {
 	t.Helper()
 	h := &history{t: t, plan: p}
-	h.add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: runs}))
+	h.add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: progress.Version, Runs: runs}))
 	h.startKernel()
 	return h
 }
@@ -109,7 +110,7 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	refused := func(e event.Event) {
 		t.Helper()
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
-		if next, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
+		if next, err := progress.Apply(h.plan, h.state, e); !errors.Is(err, progress.ErrInvalidTransition) {
 			t.Errorf("%s was applied: %s", e.Type, asJSON(next))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -38,7 +39,7 @@ func TestReplayEqualsLiveRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if replayed, err = schedule.Apply(s.plan, replayed, read); err != nil {
+			if replayed, err = progress.Apply(s.plan, replayed, read); err != nil {
 				t.Fatalf("event %d: %v", i, err)
 			}
 			if diff := cmp.Diff(asJSON(s.states[i]), asJSON(replayed)); diff != "" {
@@ -62,7 +63,7 @@ func TestStateCopyIsComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range s.journal[at+1:] {
-			if snapshot, err = schedule.Apply(s.plan, snapshot, e); err != nil {
+			if snapshot, err = progress.Apply(s.plan, snapshot, e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,7 +123,7 @@ func TestInvalidEventsChangeNothing(t *testing.T) {
 		if e.Seq > s.state.Seq && (e.Type == event.SessionStart || e.Type == event.SessionResumed || e.Type == event.Control || e.Type == event.QuestionAsked || e.Type == event.TimerSet) {
 			return // these may be repeated
 		}
-		after, err := schedule.Apply(s.plan, s.state, e)
+		after, err := progress.Apply(s.plan, s.state, e)
 		if err != nil && !isInvalidTransition(err) {
 			t.Fatalf("apply again: %v", err)
 		}

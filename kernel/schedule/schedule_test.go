@@ -16,6 +16,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -35,7 +36,7 @@ func newHistory(t *testing.T, p *plan.Plan) *history {
 	t.Helper()
 	h := &history{t: t, plan: p}
 	h.add(event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", event.SessionStartData{
-		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
+		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
 	}))
 	h.startKernel()
 	return h
@@ -54,7 +55,7 @@ func (h *history) add(e event.Event) {
 	if e.Epoch == 0 {
 		e.Epoch = h.state.Epoch
 	}
-	next, err := schedule.Apply(h.plan, h.state, e)
+	next, err := progress.Apply(h.plan, h.state, e)
 	if err != nil {
 		h.t.Fatalf("apply: %v", err)
 	}
@@ -285,8 +286,8 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	h.startKernel()
 	late := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{})
 	late.Seq, late.Epoch = h.state.Seq+1, 1
-	after, err := schedule.Apply(h.plan, h.state, late)
-	if !errors.Is(err, schedule.ErrInvalidTransition) {
+	after, err := progress.Apply(h.plan, h.state, late)
+	if !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("error %v", err)
 	}
 	if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {
@@ -369,11 +370,11 @@ func TestQuestionRounds(t *testing.T) {
 func TestUnknownEvents(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	unknown := event.Event{Type: "from_the_future", Seq: h.state.Seq + 1}
-	if _, err := schedule.Apply(h.plan, h.state, unknown); err != nil {
+	if _, err := progress.Apply(h.plan, h.state, unknown); err != nil {
 		t.Error(err)
 	}
 	unknown.Critical = true
-	if _, err := schedule.Apply(h.plan, h.state, unknown); err == nil {
+	if _, err := progress.Apply(h.plan, h.state, unknown); err == nil {
 		t.Error("an event that must be understood was skipped")
 	}
 }
@@ -404,7 +405,7 @@ func TestGoldenJournal(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	got, errs := schedule.Fold(p, events)
+	got, errs := progress.Fold(p, events)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -34,7 +35,7 @@ type simulation struct {
 func start(t *rapid.T, p *plan.Plan) *simulation {
 	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), inFlight: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, resumed: map[event.Key]bool{}}
 	e := event.New(event.SessionStart, nil, "", event.SessionStartData{
-		Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
+		Mode: "pipeline", SchedulerVersion: progress.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
 	})
 	s.append(e)
 	s.startKernel()
@@ -57,7 +58,7 @@ func (s *simulation) append(e event.Event) {
 	if e.Epoch == 0 {
 		e.Epoch = s.state.Epoch
 	}
-	next, err := schedule.Apply(s.plan, s.state, e)
+	next, err := progress.Apply(s.plan, s.state, e)
 	if err != nil {
 		s.t.Fatalf("apply %s %s: %v\nstate: %s", e.Type, e.Key, err, asJSON(s.state))
 	}
@@ -389,4 +390,4 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-func isInvalidTransition(err error) bool { return errors.Is(err, schedule.ErrInvalidTransition) }
+func isInvalidTransition(err error) bool { return errors.Is(err, progress.ErrInvalidTransition) }

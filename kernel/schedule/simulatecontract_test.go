@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
@@ -75,7 +76,7 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 		}
 		s.append(event.New(event.CheckResult, c.Location.Cursor(), c.Key, d))
 	case schedule.Settle:
-		if n := schedule.StageAt(s.plan, s.state, c.Location); n.Kind == plan.KindPipeline {
+		if n := progress.StageAt(s.plan, s.state, c.Location); n.Kind == plan.KindPipeline {
 			s.append(s.drawHanded(c))
 			return true
 		}
@@ -128,7 +129,7 @@ func drawSteps(t *rapid.T) event.StepsPlannedData {
 
 // contractNode returns the node of an attempt whose outcome must be settled.
 func (s *simulation) contractNode(c schedule.Command) *plan.Node {
-	n := schedule.StageAt(s.plan, s.state, c.Location)
+	n := progress.StageAt(s.plan, s.state, c.Location)
 	if n == nil || !n.HasContract() || c.Location.Step != "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
@@ -81,7 +82,7 @@ func (s *simulation) isSuperseded(c schedule.Command) bool {
 	}
 	delete(s.resumed, c.Key)
 	probe := event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
-	_, err := schedule.Apply(s.plan, s.state, probe)
+	_, err := progress.Apply(s.plan, s.state, probe)
 	return isInvalidTransition(err)
 }
 
@@ -89,7 +90,7 @@ func (s *simulation) isSuperseded(c schedule.Command) bool {
 // guardrail does not wait for a condition. A runtime then records a late delivery.
 func (s *simulation) beginHook(c schedule.Command) {
 	probe := event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
-	if _, err := schedule.Apply(s.plan, s.state, probe); isInvalidTransition(err) {
+	if _, err := progress.Apply(s.plan, s.state, probe); isInvalidTransition(err) {
 		delete(s.inFlight, c.Key)
 		return
 	}

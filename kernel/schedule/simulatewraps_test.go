@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -85,7 +86,7 @@ func checkDelivered(t *rapid.T, p *plan.Plan, st state.State, n *plan.Node) {
 		}
 		return
 	}
-	_, want, made := schedule.Deliverable(p, st, n.Path)
+	_, want, made := progress.Deliverable(p, st, n.Path)
 	if has != made {
 		t.Fatalf("%s ended well, with an artifact: %t, and its pipeline: %t", n.Path, has, made)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -22,7 +23,7 @@ func TestUnreadableDataIsAtomic(t *testing.T) {
 		for i, e := range s.journal[1:] {
 			before, after := s.states[i], s.states[i+1]
 			e.Data = json.RawMessage(`["nonsense"]`)
-			got, err := schedule.Apply(s.plan, before, e)
+			got, err := progress.Apply(s.plan, before, e)
 			want := after
 			if err != nil {
 				want = before
@@ -78,7 +79,7 @@ func TestToolCallsAreKept(t *testing.T) {
 	kept("2")
 
 	late := event.New(event.ToolCall, c.Location.Cursor(), "attempt:0/v9/r1/-/-/i1#1", event.ToolCallData{CallID: "3"})
-	if _, err := schedule.Apply(h.plan, h.state, late); !isInvalidTransition(err) {
+	if _, err := progress.Apply(h.plan, h.state, late); !isInvalidTransition(err) {
 		t.Errorf("a call of another attempt: %v", err)
 	}
 }
@@ -100,7 +101,7 @@ func TestInvalidTransitions(t *testing.T) {
 		"a failure of another attempt": event.New(event.Error, cursor, c.Location.Key(event.KeyAttempt, 5), event.FailureData{ErrorType: string(failure.ProviderCrashed)}),
 	} {
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
-		after, err := schedule.Apply(h.plan, h.state, e)
+		after, err := progress.Apply(h.plan, h.state, e)
 		if !isInvalidTransition(err) || err.Error() == "" {
 			t.Errorf("%s: %v", name, err)
 		}

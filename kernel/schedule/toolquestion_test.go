@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -92,7 +93,7 @@ func TestInvalidToolQuestions(t *testing.T) {
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			e := tt.event(h, c)
-			if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
+			if _, err := progress.Apply(h.plan, h.state, e); !errors.Is(err, progress.ErrInvalidTransition) {
 				t.Errorf("error %v", err)
 			}
 		})

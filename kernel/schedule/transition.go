@@ -1,5 +1,7 @@
 package schedule
 
+// A node is left by a stage retry, by a question to the user, or by one event that commits the transition.
+
 import (
 	"cmp"
 	"fmt"
@@ -8,46 +10,16 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A node is left by a stage retry, by a question to the user, or by one event that commits the transition.
-
-// nodeOutcome is the outcome of a node before a transition is chosen.
-type nodeOutcome struct {
-	outcome plan.Outcome
-	reason  string
-	failure *event.FailureData
-	cursor  *event.Cursor // of the event that commits it
-}
-
-// determineOutcome returns the outcome of a node whose work is done. A failed check of a stage_end hook turns success
-// into failure.
-func determineOutcome(s state.State, n *plan.Node, ns state.Node) nodeOutcome {
-	var end nodeOutcome
-	switch {
-	case ns.InputFailure != nil:
-		return nodeOutcome{outcome: state.FailureOutcome(ns.InputFailure), reason: ns.InputFailure.Message, failure: ns.InputFailure, cursor: ns.Location(n.Path).Cursor()}
-	case n.Kind == plan.KindParallel:
-		end = blockOutcome(n, ns)
-	case n.Kind == plan.KindPipeline:
-		end = nodeOutcome{outcome: plan.OutcomeSuccess, cursor: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
-	default:
-		l := ns.Loop
-		end = nodeOutcome{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, cursor: completionCursor(s, n.Path, ns)}
-	}
-	if f := ns.Failure; f != nil && end.outcome == plan.OutcomeSuccess {
-		end.outcome, end.reason, end.failure = plan.OutcomeFail, f.Message, f
-	}
-	return end
-}
-
 // completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
 // transition. If that fails the run, the session_end hooks come last.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	end := determineOutcome(s, n, ns)
-	route := p.Route(n, end.outcome)
+	end := progress.OutcomeOf(s, n, ns)
+	route := p.Route(n, end.Outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
 	}
@@ -55,17 +27,17 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 		return cmds
 	}
 	d := event.NodeCompleteData{
-		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
-		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
+		Name: progress.NodeName(p, s, n), Status: string(state.NodeComplete), Reason: end.Reason,
+		Outcome: string(end.Outcome), To: route.To, Failure: end.Failure,
 	}
 	if route.Name != "" {
 		d.Edge, d.Cycle, d.Limit, d.PassHash = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
 	}
 	if stop := blockedBy(p, s, n, ns, end, route, d.PassHash); stop != nil {
 		if stop.action == plan.ToPause {
-			esc := escalation{key: ns.EscalationKey(n.Path), cursor: end.cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
-			if end.failure != nil {
-				esc.remedy = end.failure.Remedy
+			esc := escalation{key: ns.EscalationKey(n.Path), cursor: end.Cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
+			if end.Failure != nil {
+				esc.remedy = end.Failure.Remedy
 			}
 			return escalate(p, s, n, esc)
 		}
@@ -78,9 +50,9 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 		if d.Failure == nil {
 			d.Failure = outcomeFailure(n, ns, end)
 		}
-		return completeSession(p, s, event.New(event.NodeComplete, end.cursor, "", d))
+		return completeSession(p, s, event.New(event.NodeComplete, end.Cursor, "", d))
 	}
-	return record(event.New(event.NodeComplete, end.cursor, "", d))
+	return record(event.New(event.NodeComplete, end.Cursor, "", d))
 }
 
 // retryStage repeats the node's work in the same visit if its outcome routes to retry and stage retries are left.
@@ -102,6 +74,18 @@ func maxStageRetries(p *plan.Plan, n *plan.Node) int {
 	return defaultStageRetries
 }
 
+// defaultStageRetries is the number of stage retries of a node.
+const defaultStageRetries = 2
+
+// limitAction returns the action when an edge or the retry ladder is used up.
+func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
+	policy := ""
+	if e := p.EffectivePolicy(n).Escalation; e != nil {
+		policy = e.OnLimit
+	}
+	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
+}
+
 // blockReason is why the transition of an outcome cannot be taken, and the action instead: pause, failed or abort.
 type blockReason struct {
 	action   string
@@ -111,41 +95,53 @@ type blockReason struct {
 	summary  string       // the question without the possible answers
 }
 
+// failure returns the failure record of a run that ends at a blocked transition.
+func (b blockReason) failure(n *plan.Node, end progress.Outcome) *event.FailureData {
+	kind := b.kind
+	if kind == "" && end.Failure != nil {
+		f := *end.Failure
+		f.Message, f.Usage, f.Collateral = b.summary, nil, false
+		return &f
+	}
+	kind = cmp.Or(kind, failure.CheckFailed)
+	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.summary, Node: n.ID, Stage: n.ID}
+}
+
 // blockedBy returns why the transition cannot be taken, nil if it can.
-func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end nodeOutcome, route plan.Route, pass string) *blockReason {
-	reason := cmp.Or(end.reason, "no reason given")
+func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end progress.Outcome, route plan.Route, pass string) *blockReason {
+	reason := cmp.Or(end.Reason, "no reason given")
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
 	}
 	b := blockReason{action: plan.ToPause, code: codeEscalated}
-	if end.outcome == plan.OutcomeBudget {
+	if end.Outcome == plan.OutcomeBudget {
 		b.code = failure.BudgetExceeded.Code()
 	}
 	approval := "continuing starts it again, with your text in its prompt"
 	switch {
 	case route.To == plan.ToRetry && ns.StageAttempt > 0:
 		b.action = limitAction(p, n, route)
-		b.summary = fmt.Sprintf("%s ended as %s %d times, after all its stage retries: %s", n.ID, end.outcome, ns.StageAttempt+1, reason)
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
+		b.summary = fmt.Sprintf("%s ended as %s %d times, after all its stage retries: %s", n.ID, end.Outcome, ns.StageAttempt+1, reason)
+	case route.To == plan.ToPause && end.Outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
 		b.summary = fmt.Sprintf("%s has used up its budget: %s", n.ID, reason)
 		approval = "continuing allows the same amount again"
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
+	case route.To == plan.ToPause && end.Outcome == plan.OutcomeBudget:
 		b.summary = fmt.Sprintf("%s is over its budget: %s", n.ID, reason)
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CycleLimits(n).Max:
+	case route.To == plan.ToPause && end.Outcome == plan.OutcomeEscalate && ns.Escalations >= p.CycleLimits(n).Max:
 		b.action, b.kind = plan.ToFailed, failure.CycleLimit
 		b.summary = fmt.Sprintf("%s needs the user again after %d escalations, the maximum of policy.cycles.max: %s", n.ID, ns.Escalations, reason)
 		return &b
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
+	case route.To == plan.ToPause && end.Outcome == plan.OutcomeEscalate:
 		b.summary = fmt.Sprintf("%s needs the user: %s", n.ID, reason)
 	case route.To == plan.ToRetry || route.To == plan.ToPause:
-		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, reason)
+		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, end.Outcome, reason)
 	case route.Name != "" && !ns.Approved:
 		limit := overLimit(p, s, n, route, pass)
 		if limit == "" {
 			return nil
 		}
 		b.action, b.kind, b.code = limitAction(p, n, route), failure.CycleLimit, failure.CycleLimit.Code()
-		b.summary = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, end.outcome, limit, reason)
+		b.summary = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, end.Outcome, limit, reason)
 		approval = fmt.Sprintf("continuing takes %s once more, with your text in the prompt of %s", route.Name, route.Edge.To)
 	default:
 		return nil
@@ -160,115 +156,15 @@ const maxReason = 1000
 // codeEscalated is the code of a run that needs the user because its own options are used up.
 const codeEscalated = "ACODE-ORCH-004"
 
-// limitAction returns the action when an edge or the retry ladder is used up.
-func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
-	policy := ""
-	if e := p.EffectivePolicy(n).Escalation; e != nil {
-		policy = e.OnLimit
-	}
-	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
-}
-
-// failure returns the failure record of a run that ends at a blocked transition.
-func (b blockReason) failure(n *plan.Node, end nodeOutcome) *event.FailureData {
-	kind := b.kind
-	if kind == "" && end.failure != nil {
-		f := *end.failure
-		f.Message, f.Usage, f.Collateral = b.summary, nil, false
-		return &f
-	}
-	kind = cmp.Or(kind, failure.CheckFailed)
-	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.summary, Node: n.ID, Stage: n.ID}
-}
-
 // outcomeFailure returns the failure record of a node with a bad outcome and no failure of its own: a check or a
 // verdict was negative.
-func outcomeFailure(n *plan.Node, ns state.Node, end nodeOutcome) *event.FailureData {
+func outcomeFailure(n *plan.Node, ns state.Node, end progress.Outcome) *event.FailureData {
 	kind := failure.AgentError
 	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
 		kind = failure.CheckFailed
 	}
 	return &event.FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
-		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, cmp.Or(end.reason, "no reason given")),
+		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.Outcome, cmp.Or(end.Reason, "no reason given")),
 	}
-}
-
-// applyStageRetry starts the work of a node again.
-func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.RetryData](e)
-	if err != nil {
-		return err
-	}
-	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != ns.Location(s.At).Key(event.KeyRestart, d.N) {
-		return invalidTransition(e, "the node does not wait for a stage retry")
-	}
-	if n.Kind == plan.KindStage && ns.Loop.Phase != state.PhaseSettled {
-		return invalidTransition(e, "the node has not ended")
-	}
-	ns.StageAttempt++
-	prepareStageRetry(n, &ns)
-	s.DropNodeQuestions(s.At)
-	s.Nodes[s.At] = ns
-	return nil
-}
-
-// prepareStageRetry resets a node before its next stage retry, or on resume after failed steps. Finished steps stay
-// done, unless all are done and the node still failed. Iteration numbers are never reused.
-func prepareStageRetry(n *plan.Node, ns *state.Node) {
-	ns.HookCursor, ns.Failure = state.HookCursor{Round: ns.HookCursor.Round + 1}, nil
-	if n.Kind == plan.KindParallel {
-		for id, b := range ns.Branches {
-			if b.Status == state.NodeFailed {
-				b.Loop.Resume(false)
-				ns.Branches[id] = b
-			}
-		}
-		ns.ReopenBranches()
-		return
-	}
-	old := ns.Loop
-	ns.Loop = newLoop(n)
-	ns.Loop.StartAfter(max(old.Iteration, old.Completed))
-	ns.Loop.ContextConsumed, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.ContextConsumed, old.Injected, old.Feedback, old.Failure, old.Faults
-	ns.RetrySteps()
-	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && ns.StepsDone() == len(ns.Order) { // their result was not good enough
-		ns.RepeatSteps(old.FailedSteps)
-	}
-}
-
-// approveOverride continues a node that the user was asked about: over its edge beyond the limit, from where the
-// budget ended, or from its beginning.
-func approveOverride(p *plan.Plan, s *state.State, path string) {
-	n, ns := p.Find(path), s.Nodes[path]
-	if n == nil || ns.Status != state.NodeRunning {
-		return
-	}
-	end := determineOutcome(*s, n, ns)
-	if end.outcome == plan.OutcomeBudget {
-		renewCeilings(p, s, path)
-	}
-	switch {
-	case p.Route(n, end.outcome).Name != "":
-		ns.Approved = true
-	case end.outcome == plan.OutcomeBudget:
-		resumeOverBudget(n, &ns)
-	default:
-		ns.Restart = &state.Restart{Reason: end.reason, Approved: true}
-		if end.outcome == plan.OutcomeEscalate {
-			ns.Escalations++
-		}
-	}
-	s.Nodes[path] = ns
-}
-
-// resumeOverBudget continues a node where its budget ended, so that finished work is not paid for twice.
-func resumeOverBudget(n *plan.Node, ns *state.Node) {
-	if n.Kind == plan.KindStage && n.Steps == nil {
-		ns.Loop.Resume(false)
-		ns.HookCursor = ns.HookCursor.Reopen(plan.PointStageEnd)
-		return
-	}
-	prepareStageRetry(n, ns)
 }

@@ -39,3 +39,12 @@ func startNode(p *plan.Plan) string {
 func indexOf(nodes []plan.Node, id string) int {
 	return slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id && id != "" })
 }
+
+// exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
+func exitNode(p *plan.Plan, s state.State) string {
+	i := indexOf(p.Nodes, p.ExitAfter())
+	if i < 0 || i == len(p.Nodes)-1 || !s.Nodes[p.Nodes[i].Path].EndedSuccessfully() {
+		return ""
+	}
+	return p.Nodes[i].ID
+}

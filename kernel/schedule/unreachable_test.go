@@ -5,6 +5,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -46,7 +47,7 @@ func TestDeliverable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, s := exitAfterPlan(), state.State{Nodes: tt.nodes}
 			for embedder, want := range map[string][2]string{"": {tt.node, tt.whole}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
-				path, ref, has := schedule.Deliverable(p, s, embedder)
+				path, ref, has := progress.Deliverable(p, s, embedder)
 				if got := [2]string{path, ref.Path}; got != want || has != (want[0] != "") {
 					t.Errorf("of %q: %q %t, want %q", embedder, got, has, want)
 				}

@@ -1,10 +1,5 @@
 package state
 
-import (
-	"maps"
-	"slices"
-)
-
 // Amount is an amount of money and tokens. A nil member is not limited.
 type Amount struct {
 	USD    *float64 `json:"usd,omitempty"`
@@ -14,19 +9,6 @@ type Amount struct {
 // Min returns the smaller of two amounts, member by member.
 func (a Amount) Min(b Amount) Amount {
 	return Amount{minLimit(a.USD, b.USD), minLimit(a.Tokens, b.Tokens)}
-}
-
-// Allowance returns what the loop's call may consume: the smallest reservation of any scope; nil if there is no
-// ceiling.
-func (l Loop) Allowance() *Amount {
-	var a Amount
-	for _, part := range l.Reserved {
-		a = a.Min(part)
-	}
-	if a == (Amount{}) {
-		return nil
-	}
-	return &a
 }
 
 // minLimit returns the smaller of two limits; nil means no limit.
@@ -58,29 +40,4 @@ type Reservations struct {
 	USD    float64
 	Tokens int64
 	Calls  int
-}
-
-// Reservations sums the reservations of the calls in flight in a scope.
-func (s State) Reservations(scope string) Reservations {
-	var sum Reservations
-	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
-		n := s.Nodes[path]
-		if n.Status != NodeRunning {
-			continue
-		}
-		for _, ref := range n.ActiveLoops(path) {
-			part, isReserved := ref.Loop.Reserved[scope]
-			if !isReserved {
-				continue
-			}
-			sum.Calls++
-			if part.USD != nil {
-				sum.USD += *part.USD
-			}
-			if part.Tokens != nil {
-				sum.Tokens += *part.Tokens
-			}
-		}
-	}
-	return sum
 }

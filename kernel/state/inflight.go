@@ -3,14 +3,34 @@ package state
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Effect is an effect in flight as far as the state shows it. The state does not show calls of a strategy.
-type Effect struct {
-	Key      event.Key
-	Location event.Location
+// Reservations sums the reservations of the calls in flight in a scope.
+func (s State) Reservations(scope string) Reservations {
+	var sum Reservations
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
+		n := s.Nodes[path]
+		if n.Status != NodeRunning {
+			continue
+		}
+		for _, ref := range n.ActiveLoops(path) {
+			part, isReserved := ref.Loop.Reserved[scope]
+			if !isReserved {
+				continue
+			}
+			sum.Calls++
+			if part.USD != nil {
+				sum.USD += *part.USD
+			}
+			if part.Tokens != nil {
+				sum.Tokens += *part.Tokens
+			}
+		}
+	}
+	return sum
 }
 
 // EffectsInFlight returns all effects in flight, ordered by node path and branch.
@@ -29,41 +49,27 @@ func (s State) IsHookRunning() bool {
 	return slices.ContainsFunc(s.EffectsInFlight(), func(e Effect) bool { return e.Key.Kind() == event.KeyHook })
 }
 
-// EffectsInFlight returns the effects in flight in a running node.
-func (n Node) EffectsInFlight(path string) []Effect {
-	effects := n.HookCursor.firingCall(n.Location(path))
-	for _, ref := range n.ActiveLoops(path) {
-		if ref.Location.Branch != "" {
-			effects = append(effects, n.Branches[ref.Location.Branch].HookCursor.firingCall(ref.Location)...)
-		}
-		if key, busy := ref.PendingEffect(); busy {
-			effects = append(effects, Effect{key, ref.Location})
+// Guarded reports whether a guardrail's timer is set.
+func (s State) Guarded() bool {
+	for _, t := range s.Timers {
+		if t.Purpose == PurposeGuardrail {
+			return true
 		}
 	}
-	return effects
+	return false
 }
 
-// firingCall returns the hook that is being called at the cursor, if any. The cursor's iteration replaces that of the
-// location.
-func (c HookCursor) firingCall(loc event.Location) []Effect {
-	if c.Firing == 0 {
-		return nil
+// Remaining returns the time, at least 0, that the guardrails leave at now for the work at a location; bounded is
+// false if there are no guardrails.
+func (s State) Remaining(loc event.Location, now time.Time) (least time.Duration, bounded bool) {
+	for key, t := range s.Timers {
+		_, bound, _, ok := key.Parse()
+		if t.Purpose != PurposeGuardrail || !ok || !bound.Holds(loc) {
+			continue
+		}
+		if left := max(0, t.Due.Sub(now)); !bounded || left < least {
+			least, bounded = left, true
+		}
 	}
-	loc.Iteration = c.Iteration
-	return []Effect{{c.Key(loc, c.Firing), loc}}
-}
-
-// PendingEffect returns the key of the effect that the loop waits for, as far as the state shows it.
-func (r LoopRef) PendingEffect() (event.Key, bool) {
-	if calls := r.Loop.HookCursor.firingCall(r.Location); calls != nil {
-		return calls[0].Key, true
-	}
-	switch r.Loop.Phase {
-	case PhaseAttempt:
-		return r.Location.Key(event.KeyAttempt, r.Loop.Attempt), true
-	case PhaseAsking:
-		return r.Location.Key(event.KeyQuestion, r.Loop.Round+1), true
-	default:
-		return "", false
-	}
+	return least, bounded
 }

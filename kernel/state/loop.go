@@ -63,10 +63,7 @@ type Loop struct {
 	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
-	// HookCursor is the cursor of the loop's current or last iteration hook point. Injected are texts of hooks for the
-	// prompts of the current or next iteration.
-	HookCursor HookCursor  `json:"gate,omitzero"`
-	Injected   []event.Ref `json:"injected,omitempty"`
+	Hooks                         // of the iterations' points, with the texts for the prompts of the current or next iteration
 	// ContextConsumed is the number of bytes of [State.Context] in the prompt of the current or last attempt.
 	ContextConsumed int `json:"heard,omitempty"`
 	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
@@ -143,4 +140,63 @@ func (l Loop) clone() Loop {
 	l.Calls, l.Injected = slices.Clone(l.Calls), slices.Clone(l.Injected)
 	l.Measured, l.Reserved = slices.Clone(l.Measured), maps.Clone(l.Reserved)
 	return l
+}
+
+// Allowance returns what the loop's call may consume: the smallest reservation of any scope; nil if there is no
+// ceiling.
+func (l Loop) Allowance() *Amount {
+	var a Amount
+	for _, part := range l.Reserved {
+		a = a.Min(part)
+	}
+	if a == (Amount{}) {
+		return nil
+	}
+	return &a
+}
+
+// SettleKey returns the key for settling the loop's latest attempt.
+func (l Loop) SettleKey(loc event.Location) event.Key {
+	return loc.Key(event.KeySettle, max(l.Attempt, 1))
+}
+
+// CutOffKey returns the key of the loop's interrupted attempt.
+func (l Loop) CutOffKey(loc event.Location) event.Key { return loc.Key(event.KeyAttempt, l.Attempt) }
+
+// LoopRef is an iteration loop with its location: in a stage node, in one of its steps, or in a branch of a parallel
+// block.
+type LoopRef struct {
+	Location event.Location // of the loop's current iteration
+	Loop     Loop
+}
+
+// PendingEffect returns the key of the effect that the loop waits for, as far as the state shows it.
+func (r LoopRef) PendingEffect() (event.Key, bool) {
+	if calls := r.Loop.HookCursor.firingCall(r.Location); calls != nil {
+		return calls[0].Key, true
+	}
+	switch r.Loop.Phase {
+	case PhaseAttempt:
+		return r.Location.Key(event.KeyAttempt, r.Loop.Attempt), true
+	case PhaseAsking:
+		return r.Location.Key(event.KeyQuestion, r.Loop.Round+1), true
+	default:
+		return "", false
+	}
+}
+
+// CurrentIteration returns the number of the loop's iteration: while its strategy is asked, the last one completed; 0
+// before the first.
+func (l Loop) CurrentIteration() int {
+	switch l.Phase {
+	case PhaseDecide, PhaseQuestion, PhaseAsking:
+		return l.Completed
+	default:
+		return l.Iteration
+	}
+}
+
+// IsFresh reports whether nothing of the loop has begun.
+func (l Loop) IsFresh() bool {
+	return (l.Phase == PhaseReady || l.Phase == PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.HookCursor.Point == ""
 }

@@ -81,9 +81,7 @@ type Branch struct {
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
-	// HookCursor is the cursor of the provider's own hook point, Injected are texts of hooks for its prompts in the block.
-	HookCursor HookCursor  `json:"gate,omitzero"`
-	Injected   []event.Ref `json:"injected,omitempty"`
+	Hooks                // of the provider's own points, with the texts for its prompts in the block
 	// Done are the stages that ended well, in order.
 	Done []BranchStage `json:"done,omitempty"`
 }
@@ -114,16 +112,6 @@ func (n Node) EndedSuccessfully() bool {
 	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
 }
 
-// ReopenBranches lets failed providers continue where they failed; their loops are ready again.
-func (n *Node) ReopenBranches() {
-	for id, b := range n.Branches {
-		if b.Status == NodeFailed {
-			b.Status, b.HookCursor = NodeRunning, b.HookCursor.Reopen(plan.PointParallelProviderEnd)
-			n.Branches[id] = b
-		}
-	}
-}
-
 // SetArtifact stores an artifact of the node under a name.
 func (n *Node) SetArtifact(name string, ref event.Ref) {
 	if n.Artifacts == nil {
@@ -144,20 +132,6 @@ func (n Node) clone() Node {
 	return n
 }
 
-// HookCursor is the progress through the hooks of a hook point. The hooks that apply are called one after the other,
-// by number.
-type HookCursor struct {
-	Point     string `json:"point,omitempty"`
-	Iteration int    `json:"iteration,omitempty"` // at the points of iterations
-	// Round counts how often the node or the provider started again at the same location, after a failure or with
-	// other input. A hook call of an earlier round does not answer for a later one.
-	Round int `json:"round,omitempty"`
-	// Done is the number of the last hook that has answered or was skipped, Firing the number of the hook being
-	// called; 0 means none.
-	Done   int `json:"done,omitempty"`
-	Firing int `json:"firing,omitempty"`
-}
-
 // Restart is the request of a hook or the user to restart a stage.
 type Restart struct {
 	Reason string `json:"reason,omitempty"`
@@ -166,3 +140,42 @@ type Restart struct {
 	// Rejected is true if the user requested it because of the visit's result.
 	Rejected bool `json:"rejected,omitempty"`
 }
+
+func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
+	if m == nil {
+		return nil
+	}
+	out := make(map[K]V, len(m))
+	for k, v := range m {
+		out[k] = clone(v)
+	}
+	return out
+}
+
+// Step is one item of a node's steps.
+type Step struct {
+	Status StepStatus `json:"status"`
+	event.StepData
+	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
+	// Last is the number of its last iteration, so that no stage retry reuses a number.
+	Last   int    `json:"last,omitempty"`
+	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
+	// Output is the last output of its agent in any visit.
+	Output *event.Ref `json:"output,omitempty"`
+}
+
+// StepStatus is the status of a step.
+type StepStatus string
+
+// The statuses of steps.
+const (
+	StepPending  StepStatus = "pending"
+	StepRunning  StepStatus = "running"
+	StepComplete StepStatus = "complete"
+	StepFailed   StepStatus = "failed"
+	StepBlocked  StepStatus = "blocked" // a dependency failed
+	StepSkipped  StepStatus = "skipped" // the user resumed without it
+)
+
+// Done reports whether steps that depend on this one may begin.
+func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }

@@ -2,8 +2,6 @@ package state
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,25 +43,6 @@ type Answer struct {
 	At     time.Time `json:"at"`
 }
 
-// UnansweredQuestions returns the ids of the unanswered questions, sorted.
-func (s State) UnansweredQuestions() []string {
-	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
-		if s.Questions[id].Answer == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// AwaitsUser reports whether the run keeps running until the user answers an open question.
-func (s State) AwaitsUser() bool {
-	return slices.ContainsFunc(s.UnansweredQuestions(), func(id string) bool { return s.KeepsRunningFor(s.Questions[id]) })
-}
-
-// KeepsRunningFor reports whether the run keeps running until the question is answered.
-func (s State) KeepsRunningFor(q Question) bool { return (s.Waits || q.Waits) && !q.Expired }
-
 // EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS>
 // (REQUIREMENTS U128). A number follows if the previous one has the same second.
 func EscalationName(before string, at time.Time) string {
@@ -79,34 +58,11 @@ func EscalationName(before string, at time.Time) string {
 	}
 }
 
-// DropQuestions removes the questions that match.
-func (s *State) DropQuestions(match func(Question) bool) {
-	for id, q := range s.Questions {
-		if match(q) {
-			s.RemoveQuestion(id)
-		}
-	}
-	if len(s.Questions) == 0 {
-		s.Questions = nil
-	}
-}
-
-// RemoveQuestion removes a question and its deadline.
-func (s *State) RemoveQuestion(id string) {
-	delete(s.Timers, s.Questions[id].Key) // only an escalation has a timer under its own key
-	delete(s.Questions, id)
-}
-
-// DropNodeQuestions removes the questions about the node at path.
-func (s *State) DropNodeQuestions(path string) {
-	s.DropQuestions(func(q Question) bool {
-		_, loc, _, ok := q.Key.Parse()
-		return ok && loc.Outer() == path
-	})
-}
-
 // FromLoopHook reports whether a hook of the loop at the location asks the question.
 func (q Question) FromLoopHook(loc event.Location) bool {
 	kind, other, _, ok := q.Key.Parse()
 	return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
 }
+
+// NoAnswerInTime is the reason of a run whose escalation expired.
+const NoAnswerInTime = "nobody answered in time"

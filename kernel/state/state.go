@@ -52,7 +52,7 @@ const (
 	PauseError      PauseKind = "error" // the kernel cannot continue; the work itself has not failed
 )
 
-// State is one session between two events. It is a value: schedule.Apply returns a new one and leaves the old one
+// State is one session between two events. It is a value: progress.Apply returns a new one and leaves the old one
 // unchanged.
 type State struct {
 	Session          string `json:"session"`
@@ -120,11 +120,8 @@ type State struct {
 	Waits     bool                `json:"waits,omitempty"`
 	// Callbacks are the points at which the program that holds the session is called, in order.
 	Callbacks []string `json:"callbacks,omitempty"`
-	// HookCursor is the cursor of the session's current or last hook point.
-	HookCursor HookCursor `json:"gate,omitzero"`
-	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that is
-	// entered next.
-	Injected     []event.Ref `json:"injected,omitempty"`
+	// Hooks has the texts for all prompts of the session; NextInjected are for the stage or block that is entered next.
+	Hooks
 	NextInjected []event.Ref `json:"next_injected,omitempty"`
 	// ApprovedStages are the ids of the nodes whose end the user approved, in order.
 	ApprovedStages []string `json:"approved_stages,omitempty"`
@@ -185,17 +182,6 @@ func (s State) Clone() State {
 	return s
 }
 
-func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
-	if m == nil {
-		return nil
-	}
-	out := make(map[K]V, len(m))
-	for k, v := range m {
-		out[k] = clone(v)
-	}
-	return out
-}
-
 // LoopAt returns the iteration loop at a location: of the node, of one of its steps, or of a provider in a parallel
 // block. It returns the zero loop if nothing has begun there.
 func (s State) LoopAt(loc event.Location) Loop {
@@ -225,3 +211,25 @@ func (s State) ArtifactOf(path string) (event.Ref, bool) {
 	ref, provided := s.SuppliedArtifacts[path]
 	return ref, provided
 }
+
+// checkRounds separates the keys of checks that are repeated in a stage retry before an iteration has begun.
+const checkRounds = 1000
+
+// Timer is armed until its event arrives; a guardrail's until the guarded work is over.
+type Timer struct {
+	Purpose string    `json:"purpose"`
+	Due     time.Time `json:"due"` // a guardrail's is postponed when a stopped run resumes
+	// Reached is when a guardrail's timer fired, nil before.
+	Reached *time.Time `json:"reached,omitempty"`
+}
+
+// PurposeGuardrail is the purpose of a timer that bounds the running time of the run, a node, an embedded pipeline,
+// or a provider's stage in a block.
+const PurposeGuardrail = "guardrail"
+
+// PurposeEscalation is the purpose of a timer for an escalation's deadline. It has the key of the question and the
+// same lifetime.
+const PurposeEscalation = "escalation"
+
+// PurposeBackoff is the purpose of a timer before a retry.
+const PurposeBackoff = "backoff"

@@ -59,7 +59,7 @@ var Constructs = []Construct{
 	},
 	{
 		Name:     "clock",
-		Packages: []string{"kernel/plan", "kernel/event", "kernel/state", "kernel/schedule"},
+		Packages: []string{"kernel/plan", "kernel/event", "kernel/state", "kernel/progress", "kernel/schedule"},
 		Reason:   pureReason + "; time arrives inside events",
 		find: each(func(_ File, n ast.Node) string {
 			call := callOf(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",

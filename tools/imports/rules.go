@@ -78,8 +78,13 @@ var Rules = []Rule{
 		Deny: impure, Reason: pureReason,
 	},
 	{
-		Package: "kernel/schedule",
+		Package: "kernel/progress",
 		Allow:   []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event", "kernel/state"},
+		Deny:    impure, Reason: pureReason,
+	},
+	{
+		Package: "kernel/schedule",
+		Allow:   []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event", "kernel/state", "kernel/progress"},
 		Deny:    impure, Reason: pureReason,
 	},
 	{

@@ -108,12 +108,12 @@ func (p *pkg) check(fset *token.FileSet, syntax []*ast.File, exports map[string]
 	return nil
 }
 
-// eventSwitches lists the types, or functions, outside of schedule and event that switch on at least three event types.
+// eventSwitches lists the types, or functions, outside of progress and event that switch on at least three event types.
 func eventSwitches(packages []*pkg) result {
 	var r result
 	functions := 0
 	for _, p := range packages {
-		if base := path.Base(p.path()); base == "schedule" || base == "event" {
+		if base := path.Base(p.path()); base == "progress" || base == "event" {
 			continue
 		}
 		seen := map[string]bool{}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // U106, D14: an agent of a parallel block gets files in its provider's folder, output_path included, and the loop
@@ -38,7 +38,7 @@ func TestAttemptInABlock(t *testing.T) {
 	}}
 	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
-	e := b.maker.Run(t.Context(), Job{Command: c, Node: schedule.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
+	e := b.maker.Run(t.Context(), Job{Command: c, Node: progress.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
 	if e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}

@@ -12,16 +12,16 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // writeOutput writes the cleaned output.md and returns its reference, nil without output. Output of a failed attempt
@@ -139,7 +139,7 @@ func (a *attempt) completionEvent(r result.Reading, ref event.Ref, out *event.Re
 	}
 	at := a.command.Location
 	e := event.New(event.AttemptComplete, at.Cursor(), a.command.Key, data)
-	switch name := schedule.NodeName(a.Plan, a.state, a.node); {
+	switch name := progress.NodeName(a.Plan, a.state, a.node); {
 	case !a.node.HasContract():
 		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, NewIterationComplete(name, data, r))
 	case at.Step != "": // the node has the contract, the step only the agent's own outcome

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -139,7 +139,7 @@ func (s shown) embedded(n *plan.Node, full string) ([]Stage, error) {
 
 // stage shows the stage at a place.
 func (s shown) stage(at event.Location) (Stage, error) {
-	n := schedule.StageAt(s.plan, s.end, at)
+	n := progress.StageAt(s.plan, s.end, at)
 	if n == nil {
 		return Stage{}, fmt.Errorf("preview: the plan has no stage at %s", at.Node)
 	}

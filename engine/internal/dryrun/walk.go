@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -183,7 +183,7 @@ func (w *walker) perform(c schedule.Command) error {
 
 // stage is the node at a place; of a block's stage, as its provider runs it.
 func (w *walker) stage(at event.Location) *plan.Node {
-	if n := schedule.StageAt(w.plan, w.state, at); n != nil {
+	if n := progress.StageAt(w.plan, w.state, at); n != nil {
 		return n
 	}
 	return &plan.Node{}
@@ -257,7 +257,7 @@ func (w *walker) commit(e event.Event) error {
 	if e.Epoch == 0 {
 		e.Epoch = w.state.Epoch
 	}
-	next, err := schedule.Apply(w.plan, w.state, e)
+	next, err := progress.Apply(w.plan, w.state, e)
 	if err != nil {
 		return fmt.Errorf("preview: %w", err)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -326,7 +326,7 @@ func TestRefusedStart(t *testing.T) {
 		t.Error("it was called")
 		return sdk.HookAnswer{}, nil
 	})
-	b.job.Record = func(context.Context, event.Event) error { return schedule.ErrInvalidTransition }
+	b.job.Record = func(context.Context, event.Event) error { return progress.ErrInvalidTransition }
 	if d := b.end(t, event.HookComplete); d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
 		t.Errorf("%+v", d)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -67,7 +67,7 @@ func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
 	if err != nil {
 		return event.IterationCompleteData{}, err
 	}
-	d := attempt.NewIterationComplete(schedule.NodeName(k.Plan, k.State, k.Node), k.attemptData, k.reading)
+	d := attempt.NewIterationComplete(progress.NodeName(k.Plan, k.State, k.Node), k.attemptData, k.reading)
 	d.Settlement = event.Settlement{Outcome: string(o), Message: event.Truncate(message, event.MaxReason), FailedSteps: k.failedSteps()}
 	if d.Artifact, err = k.writeArtifact(); err != nil {
 		return d, err

@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 )
 
 // writeInput writes the input of the pipeline that the node embeds, or of the thing it wraps (REQUIREMENTS U027): the
@@ -83,7 +83,7 @@ func (w *evaluation) writePipelineArtifact() (event.Ref, error) {
 
 // pipelineOutput returns the fields of the pipeline's last artifact, none without one.
 func (w *evaluation) pipelineOutput() (map[string]any, error) {
-	_, ref, has := schedule.Deliverable(w.Plan, w.State, w.at.Outer())
+	_, ref, has := progress.Deliverable(w.Plan, w.State, w.at.Outer())
 	if !has {
 		return map[string]any{}, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -34,16 +34,16 @@ type Fold struct {
 // NewFold returns the fold of the empty journal of a session that follows a plan.
 func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, plan: p} }
 
-// Apply applies the next event. Invalid transitions are skipped, as in [schedule.Fold].
+// Apply applies the next event. Invalid transitions are skipped, as in [progress.Fold].
 func (f *Fold) Apply(e event.Event) {
 	other := f.state.RunID != "" && e.RunID != "" && e.RunID != f.state.RunID && e.Type != event.SessionStart && e.Type != event.SessionImported
 	f.doubtful = (f.doubtful || other || e.Type == event.NodeComplete && !decided(f.plan, f.state, e)) && !begins(e)
 	f.foreign = f.foreign || e.Session != "" && e.Session != f.dir.Session()
-	next, err := schedule.Apply(f.plan, f.state, e)
+	next, err := progress.Apply(f.plan, f.state, e)
 	switch {
 	case err == nil:
 		f.state = next
-	case !errors.Is(err, schedule.ErrInvalidTransition):
+	case !errors.Is(err, progress.ErrInvalidTransition):
 		if f.unread == nil {
 			f.unread = err
 		}

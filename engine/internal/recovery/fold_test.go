@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -24,14 +25,14 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 		e.Time = time.Date(2026, 2, 5, 10, 0, len(lines), 0, time.UTC)
 		line, err := e.AppendLine(nil)
 		if err == nil {
-			st, err = schedule.Apply(twoStages, st, e)
+			st, err = progress.Apply(twoStages, st, e)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines, states = append(lines, string(line)), append(states, st)
 	}
-	add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, SkipDelays: true}))
+	add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, SkipDelays: true}))
 	add(event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 1}))
 	for range 20 {
 		if st.At == "1" {
@@ -108,7 +109,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			if got := f.Whole(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}
-			r, err := must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: schedule.Version})
+			r, err := must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
 			if r.Whole != tt.want {
 				t.Errorf("all files say %t, want %t: %v, %v", r.Whole, tt.want, r.Lost, err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -57,7 +58,7 @@ func (r *replay) take(s step) {
 		r.found(fmt.Sprintf("line %d (%s) says what the scheduler cannot have said", s.line, e.Type), e.Seq)
 		return
 	}
-	next, err := schedule.Apply(r.plan, r.state, e)
+	next, err := progress.Apply(r.plan, r.state, e)
 	switch {
 	case err == nil:
 		r.state = next
@@ -65,7 +66,7 @@ func (r *replay) take(s step) {
 			r.close()
 		}
 	case e.Type.Informative() || e.Type == event.Control || e.Epoch < r.state.Epoch:
-	case errors.Is(err, schedule.ErrInvalidTransition) && r.reach(e):
+	case errors.Is(err, progress.ErrInvalidTransition) && r.reach(e):
 		if r.open() == "" {
 			r.found(fmt.Sprintf("what came before line %d (%s) is missing", s.line, e.Type), e.Seq-1)
 		}
@@ -141,7 +142,7 @@ func (r *replay) reach(e event.Event) bool {
 			if !ok {
 				continue
 			}
-			if next, err := schedule.Apply(r.plan, before, e); err == nil {
+			if next, err := progress.Apply(r.plan, before, e); err == nil {
 				r.state = next
 				return true
 			}
@@ -172,7 +173,7 @@ func (r *replay) bridge(st state.State, e event.Event) (state.State, bool) {
 		lost = *cmds[0].Event
 	}
 	lost.Time = e.Time
-	next, err := schedule.Apply(r.plan, st, lost)
+	next, err := progress.Apply(r.plan, st, lost)
 	return next, err == nil
 }
 

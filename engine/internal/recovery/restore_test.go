@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	events "github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -66,7 +67,7 @@ func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: schedule.Version})
+	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
 // U048, U049, D19: where a session of the Bash engine goes on, by its events and its state.json.
@@ -255,7 +256,7 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
 				t.Fatalf("due %+v", due)
 			}
-			if st, err = schedule.Apply(p, st, *due[0].Event); err != nil || st.Nodes["0"].Run != tt.want {
+			if st, err = progress.Apply(p, st, *due[0].Event); err != nil || st.Nodes["0"].Run != tt.want {
 				t.Errorf("run %d, want %d: %v", st.Nodes["0"].Run, tt.want, err)
 			}
 		})
@@ -287,7 +288,7 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := recovery.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: schedule.Version}
+			b := recovery.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: progress.Version}
 			r, err := f.Restore(b)
 			if err == nil && tt.at != "" {
 				var p recovery.Point
@@ -341,7 +342,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		found.Loop()
-		b := recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: schedule.Version}
+		b := recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version}
 		r, err := found.Restore(b)
 		fold := recovery.NewFold(dir, twoStages)
 		log, unread := events.Read(dir, func(e event.Event) error {
@@ -360,7 +361,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		e := event.New(event.SessionImported, nil, "", event.SessionImportedData{State: text})
 		e.Seq, e.RunID = 1, r.State.RunID
-		st, err := schedule.Apply(twoStages, state.State{}, e)
+		st, err := progress.Apply(twoStages, state.State{}, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +372,7 @@ func FuzzRestore(f *testing.F) {
 			if next.Type == event.KernelStart {
 				next.Epoch = st.Epoch + 1
 			}
-			if st, err = schedule.Apply(twoStages, st, next); err != nil {
+			if st, err = progress.Apply(twoStages, st, next); err != nil {
 				t.Fatal(err)
 			}
 		}

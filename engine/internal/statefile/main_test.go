@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -53,7 +53,7 @@ func (s *story) tell(kind event.Type, place event.Location, key event.Key, data 
 	s.now = s.now.Add(time.Second)
 	e.Seq, e.Time, e.Session, e.RunID, e.Epoch, e.Attempt = int64(len(s.events)+1), s.now, "p2", "PL-1", 1, 1
 	s.events = append(s.events, e)
-	next, err := schedule.Apply(s.plan, s.st, e)
+	next, err := progress.Apply(s.plan, s.st, e)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func (s *story) tell(kind event.Type, place event.Location, key event.Key, data 
 
 func (s *story) begin(mode string) {
 	s.t.Helper()
-	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: schedule.Version})
+	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: progress.Version})
 	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: 1})
 }
 

@@ -1,6 +1,7 @@
-package schedule
+package progress
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -8,26 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// decideEmbedded runs a pipeline node that was entered: each run goes through the embedded plan, from its first node
-// until a transition leads back to this node.
-func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	limit := p.MaxRuns(n)
-	if ns.Runs < limit {
-		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
-			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
-	}
-	if needsDeliverable(n, ns) {
-		loc := ns.Location(n.Path)
-		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: loc}}
-	}
-	return completeNode(p, s, n, ns)
-}
-
-func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
-	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",
-		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: p.MaxRuns(n)})
-}
 
 // applyNodeRunStart moves the run to the first node of the embedded plan and forgets that plan's nodes.
 func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
@@ -48,6 +29,29 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if len(n.Plan.Nodes) > 0 {
 		s.At += "." + n.Plan.Nodes[0].Path
 	}
+	return nil
+}
+
+// applyRunStart moves the session to the first node again and forgets all nodes. Only the run numbers of nested
+// pipelines continue, because directories are named after them.
+func applyRunStart(p *plan.Plan, s *state.State, e event.Event, d event.RunStartData) error {
+	if s.Status != state.Running || s.At != "" || s.Run >= s.Runs || d.N != s.Run+1 {
+		return invalidTransition(e, fmt.Sprintf("run %d of the pipeline is not due", d.N))
+	}
+	s.Run++
+	for path, n := range s.Nodes {
+		if node := p.Find(path); node == nil || node.Kind != plan.KindPipeline || p.Embedder(path) != "" {
+			continue
+		}
+		if s.PriorRuns == nil {
+			s.PriorRuns = map[string]int{}
+		}
+		s.PriorRuns[path] = n.Run
+	}
+	clear(s.Nodes)
+	s.PriorVisits = nil
+	s.Cycles, s.Returns, s.At = nil, 0, p.First()
+	clearCarry(s)
 	return nil
 }
 
@@ -83,4 +87,42 @@ func runNumber(p *plan.Plan, s *state.State, path string) int {
 		return max(s.Run, 1)
 	}
 	return s.Nodes[outermost].Run
+}
+
+// countReturn counts a transition over a back edge.
+func countReturn(s *state.State, d event.NodeCompleteData) {
+	if d.Edge == "" {
+		return
+	}
+	if s.Cycles == nil {
+		s.Cycles = map[string]state.Cycle{}
+	}
+	c := s.Cycles[d.Edge]
+	if c.PassHash != d.PassHash {
+		c.PassHash, c.IdenticalPasses = d.PassHash, 0
+	}
+	c.IdenticalPasses++
+	c.Count, c.Limit = d.Cycle, d.Limit
+	c.Reasons = append(c.Reasons, d.Reason)
+	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]
+	s.Cycles[d.Edge] = c
+	s.Returns++
+}
+
+// clearCycles clears the counts of the cycles inside a pipeline node that begins another run.
+func clearCycles(s *state.State, path string) {
+	for name := range s.Cycles {
+		if embedder, _ := SplitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
+			delete(s.Cycles, name)
+		}
+	}
+}
+
+// SplitEdge splits the name of a counted edge into the path of the node that embeds its pipeline, "" for none, and
+// the rest.
+func SplitEdge(name string) (embedder, edge string) {
+	if before, after, inside := strings.Cut(name, "/"); inside {
+		return before, after
+	}
+	return "", name
 }

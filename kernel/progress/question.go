@@ -1,4 +1,4 @@
-package schedule
+package progress
 
 import (
 	"fmt"
@@ -9,26 +9,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// awaitAnswer waits for the user's answer: it keeps the run running if the question allows that, else pauses it.
-func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Question) []Command {
-	if s.KeepsRunningFor(q) {
-		return nil
-	}
-	kind := state.PauseApproval
-	if q.Kind == event.QuestionEscalation {
-		kind = state.PauseEscalation
-	}
-	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
-}
-
-func applyQuestionAsked(s *state.State, e event.Event) error {
-	d, err := event.Decode[event.QuestionAskedData](e)
-	if err != nil {
-		return err
-	}
+func applyQuestionAsked(s *state.State, e event.Event, d event.QuestionAskedData) error {
 	switch {
 	case e.Key.Kind() == event.KeyHook:
-		if err := applyHookQuestion(s, e, d); err != nil {
+		// The hook's action is over until the answer arrives.
+		if _, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = 0 }); err != nil {
 			return err
 		}
 	case d.Kind == event.QuestionTool && !isAttempting(*s, e.Key):
@@ -50,11 +35,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 
 // applyQuestionAnswered records the user's answer. It counts only for the digest that was shown. The asking hook or
 // node uses it when the run continues; a rejection without text ends the run at once.
-func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.QuestionAnsweredData](e)
-	if err != nil {
-		return err
-	}
+func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event, d event.QuestionAnsweredData) error {
 	q, asked := s.Questions[d.ID]
 	switch {
 	case !asked:
@@ -97,7 +78,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 func refusalPrefix(q state.Question, expired bool) string {
 	switch {
 	case expired:
-		return nobodyAnswered + ": "
+		return NoAnswerInTime + ": "
 	case q.Kind == event.QuestionSupervise:
 		return "rejected stage output: "
 	default:
@@ -131,19 +112,6 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 	s.Nodes[loc.Outer()] = n
 }
 
-// markHandled records the id of a control message, so that it is not applied twice.
-func markHandled(s *state.State, e event.Event, id string) error {
-	if id == "" {
-		return nil
-	}
-	if slices.Contains(s.Handled, id) {
-		return invalidTransition(e, "control message "+id+" was already applied")
-	}
-	s.Handled = append(s.Handled, id)
-	s.Handled = s.Handled[max(0, len(s.Handled)-maxHandled):]
-	return nil
-}
-
 // isAttempting reports whether the attempt with the key is in flight.
 func isAttempting(s state.State, key event.Key) bool {
 	_, loc, _, ok := key.Parse()
@@ -152,4 +120,22 @@ func isAttempting(s state.State, key event.Key) bool {
 	}
 	ref, ok := s.Nodes[loc.Outer()].FindLoop(loc)
 	return ok && ref.Loop.Phase == state.PhaseAttempt && ref.Location.Key(event.KeyAttempt, ref.Loop.Attempt) == key
+}
+
+// NoAnswerInTime is the reason of a run whose escalation expired.
+const NoAnswerInTime = "nobody answered in time"
+
+// initEscalation sets the name and the deadline of an escalation.
+func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {
+	s.Escalation = state.EscalationName(s.Escalation, q.AskedAt)
+	q.Escalation, q.Remedy, q.Waits, q.OnTimeout = s.Escalation, d.Remedy, d.Waits, d.OnTimeout
+	if d.TimeLimit <= 0 {
+		return
+	}
+	due := q.AskedAt.Add(d.TimeLimit)
+	q.Due = &due
+	if s.Timers == nil {
+		s.Timers = map[event.Key]state.Timer{}
+	}
+	s.Timers[q.Key] = state.Timer{Purpose: state.PurposeEscalation, Due: due}
 }

@@ -3,36 +3,8 @@ package state
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
-
-// Step is one item of a node's steps.
-type Step struct {
-	Status StepStatus `json:"status"`
-	event.StepData
-	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
-	// Last is the number of its last iteration, so that no stage retry reuses a number.
-	Last   int    `json:"last,omitempty"`
-	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
-	// Output is the last output of its agent in any visit.
-	Output *event.Ref `json:"output,omitempty"`
-}
-
-// StepStatus is the status of a step.
-type StepStatus string
-
-// The statuses of steps.
-const (
-	StepPending  StepStatus = "pending"
-	StepRunning  StepStatus = "running"
-	StepComplete StepStatus = "complete"
-	StepFailed   StepStatus = "failed"
-	StepBlocked  StepStatus = "blocked" // a dependency failed
-	StepSkipped  StepStatus = "skipped" // the user resumed without it
-)
-
-// Done reports whether steps that depend on this one may begin.
-func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }
 
 // StepsDone returns the number of steps that are complete or skipped.
 func (n Node) StepsDone() int {
@@ -97,4 +69,14 @@ func (n *Node) SkipFailedSteps() (found bool) {
 		n.Steps[id] = st
 	}
 	return found
+}
+
+// ReopenBranches lets failed providers continue where they failed; their loops are ready again.
+func (n *Node) ReopenBranches() {
+	for id, b := range n.Branches {
+		if b.Status == NodeFailed {
+			b.Status, b.HookCursor = NodeRunning, b.HookCursor.Reopen(plan.PointParallelProviderEnd)
+			n.Branches[id] = b
+		}
+	}
 }

@@ -1,21 +1,12 @@
-package schedule
+package progress
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state: a late delivery,
-// a duplicate, or an event of an outdated kernel. The state is then unchanged.
-var ErrInvalidTransition = errors.New("event does not fit the state")
-
-func invalidTransition(e event.Event, reason string) error {
-	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
-}
 
 // Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not
 // critical, change only the sequence number. An error wraps [ErrInvalidTransition], or means that the event's data
@@ -51,35 +42,35 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	switch e.Type {
 	case event.SessionStart:
-		return applySessionStart(p, s, e)
+		return decode(e, func(d event.SessionStartData) error { return applySessionStart(p, s, e, d) })
 	case event.RunStart:
-		return applyRunStart(p, s, e)
+		return decode(e, func(d event.RunStartData) error { return applyRunStart(p, s, e, d) })
 	case event.KernelStart:
 		return applyKernelStart(p, s, e)
 	case event.SessionImported:
-		return applyImported(s, e)
+		return decode(e, func(d event.SessionImportedData) error { return applyImported(s, e, d) })
 	case event.SessionResumed:
-		return applyResumed(p, s, e)
+		return decode(e, func(d event.SessionResumedData) error { return applyResumed(p, s, e, d) })
 	case event.SessionPaused:
-		return applyPaused(s, e)
+		return decode(e, func(d event.SessionPausedData) error { return applyPaused(s, e, d) })
 	case event.SessionComplete:
-		return applyComplete(s, e)
+		return decode(e, func(d event.SessionCompleteData) error { return applyComplete(s, e, d) })
 	case event.SessionAborted:
-		return applyAborted(s, e)
+		return decode(e, func(d event.SessionAbortedData) error { return applyAborted(s, e, d) })
 	case event.Control:
-		return applyControl(s, e)
+		return decode(e, func(d event.ControlData) error { return applyControl(s, e, d) })
 	case event.QuestionAsked:
-		return applyQuestionAsked(s, e)
+		return decode(e, func(d event.QuestionAskedData) error { return applyQuestionAsked(s, e, d) })
 	case event.QuestionAnswered:
-		return applyQuestionAnswered(p, s, e)
+		return decode(e, func(d event.QuestionAnsweredData) error { return applyQuestionAnswered(p, s, e, d) })
 	case event.HookStart:
-		return applyHookStart(s, e)
+		return decode(e, func(d event.HookStartData) error { return applyHookStart(s, e, d) })
 	case event.HookSkipped:
-		return applyHookSkipped(s, e)
+		return decode(e, func(d event.HookSkippedData) error { return applyHookSkipped(s, e, d) })
 	case event.HookComplete, event.HookTimeout:
-		return applyHookEnd(p, s, e)
+		return decode(e, func(d event.HookCompleteData) error { return applyHookEnd(p, s, e, d) })
 	case event.TimerSet:
-		return applyTimerSet(s, e)
+		return decode(e, func(d event.TimerSetData) error { return applyTimerSet(s, e, d) })
 	case event.TimerFired:
 		return applyTimerFired(s, e)
 	default:
@@ -95,23 +86,23 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.NodeRunStart:
 		return applyNodeRunStart(p, s, e)
 	case event.NodeComplete:
-		return applyNodeComplete(p, s, e)
+		return decode(e, func(d event.NodeCompleteData) error { return applyNodeComplete(p, s, e, d) })
 	case event.ParallelProviderStart:
 		return applyBranchStart(p, s, e)
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
-		return applyBranchComplete(p, s, e)
+		return decode(e, func(d event.ProviderCompleteData) error { return applyBranchComplete(p, s, e, d) })
 	case event.ArtifactWritten:
 		if e.Key.Kind() == event.KeySettle {
 			return applyDeliverable(p, s, e)
 		}
-		return applyArtifact(s, e)
+		return decode(e, func(d event.ArtifactWrittenData) error { return applyArtifact(s, e, d) })
 	case event.Retry:
 		if e.Key.Kind() == event.KeyRestart {
-			return applyStageRetry(p, s, e)
+			return decode(e, func(d event.RetryData) error { return applyStageRetry(p, s, e, d) })
 		}
 		return applyLoop(p, s, e)
 	case event.InputChecked:
-		return applyInputChecked(p, s, e)
+		return decode(e, func(d event.InputCheckedData) error { return applyInputChecked(p, s, e, d) })
 	case event.StepsPlanned:
 		return applyStepsPlanned(p, s, e)
 	case event.StepStart:
@@ -128,7 +119,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 			return nil
 		}
 		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
-			return applyDeliverableError(p, s, e)
+			return decode(e, func(d event.FailureData) error { return applyDeliverableError(p, s, e, d) })
 		}
 		return applyLoop(p, s, e)
 	default:
@@ -154,3 +145,6 @@ func Fold(p *plan.Plan, events []event.Event) (state.State, []error) {
 	}
 	return s, errs
 }
+
+// Version is the version of the scheduler's rules; a session keeps the one it was started with.
+const Version = 1

@@ -8,55 +8,51 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// LoopRef is an iteration loop with its location: in a stage node, in one of its steps, or in a branch of a parallel
-// block.
-type LoopRef struct {
-	Location event.Location // of the loop's current iteration
-	Loop     Loop
-}
+// InputKey returns the key for inspecting the node's input artifact.
+func (n Node) InputKey(path string) event.Key { return n.Location(path).Key(event.KeyInput, 1) }
+
+// RestartKey returns the key of the question whether the node may restart again.
+func (n Node) RestartKey(path string) event.Key { return n.Location(path).Key(event.KeyRestart, 1) }
+
+// EscalationKey returns the key of the question about a node that cannot be left.
+func (n Node) EscalationKey(path string) event.Key { return n.Location(path).Key(event.KeyEscalate, 1) }
+
+// DeliverableKey returns the key for settling a node that wraps a pipeline.
+func (n Node) DeliverableKey(path string) event.Key { return n.Location(path).Key(event.KeySettle, 1) }
 
 // IsBlock reports whether the node is a parallel block, which has no loop of its own.
 func (n Node) IsBlock() bool { return n.Loop.Phase == "" }
 
 // ActiveLoops returns the loops of a node that was entered: its own, then those of its running steps in order; in a
 // block those of its running branches by name.
-func (n Node) ActiveLoops(path string) []LoopRef {
+func (n Node) ActiveLoops(path string) []LoopRef { return n.loops(path, false) }
+
+// UpdateLoops changes every active loop of the node, and those of branches that failed, in a stable order.
+func (n *Node) UpdateLoops(path string, change func(event.Location, *Loop)) {
+	for _, ref := range n.loops(path, true) {
+		change(ref.Location, &ref.Loop)
+		n.SetLoop(ref.Location, ref.Loop)
+	}
+}
+
+// loops returns the active loops of the node, and those of branches that failed if failed is set.
+func (n Node) loops(path string, failed bool) []LoopRef {
 	var all []LoopRef
-	if !n.IsBlock() {
-		all = append(all, LoopRef{n.IterationLocation(path), n.Loop})
-		for _, id := range n.Order {
-			if st := n.Steps[id]; st.Status == StepRunning {
-				all = append(all, LoopRef{n.StepLocation(path, id), st.Loop})
+	if n.IsBlock() {
+		for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
+			if b := n.Branches[id]; b.Status == NodeRunning || failed && b.Status != NodeComplete {
+				all = append(all, LoopRef{n.BranchLocation(path, id), b.Loop})
 			}
 		}
 		return all
 	}
-	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
-		if b := n.Branches[id]; b.Status == NodeRunning {
-			all = append(all, LoopRef{n.BranchLocation(path, id), b.Loop})
+	all = append(all, LoopRef{n.IterationLocation(path), n.Loop})
+	for _, id := range n.Order {
+		if st := n.Steps[id]; st.Status == StepRunning {
+			all = append(all, LoopRef{n.StepLocation(path, id), st.Loop})
 		}
 	}
 	return all
-}
-
-// UpdateLoops changes every loop of the node in a stable order, including those of branches that failed.
-func (n *Node) UpdateLoops(path string, change func(event.Location, *Loop)) {
-	if !n.IsBlock() {
-		change(n.IterationLocation(path), &n.Loop)
-		for _, id := range n.Order {
-			if st := n.Steps[id]; st.Status == StepRunning {
-				change(n.StepLocation(path, id), &st.Loop)
-				n.Steps[id] = st
-			}
-		}
-		return
-	}
-	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
-		if b := n.Branches[id]; b.Status != NodeComplete {
-			change(n.BranchLocation(path, id), &b.Loop)
-			n.Branches[id] = b
-		}
-	}
 }
 
 // FindLoop returns the loop at a location of the node, false if nothing runs there.
@@ -110,23 +106,21 @@ func (n Node) BranchLocation(path, id string) event.Location {
 	}
 }
 
-// CurrentIteration returns the number of the loop's iteration: while its strategy is asked, the last one completed; 0
-// before the first.
-func (l Loop) CurrentIteration() int {
-	switch l.Phase {
-	case PhaseDecide, PhaseQuestion, PhaseAsking:
-		return l.Completed
-	default:
-		return l.Iteration
-	}
-}
-
 // HasBegun reports whether any work of the node's visit has begun.
 func (n Node) HasBegun() bool {
 	return n.Runs > 0 || len(n.Branches) > 0 || !n.IsBlock() && !n.Loop.IsFresh()
 }
 
-// IsFresh reports whether nothing of the loop has begun.
-func (l Loop) IsFresh() bool {
-	return (l.Phase == PhaseReady || l.Phase == PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.HookCursor.Point == ""
+// EffectsInFlight returns the effects in flight in a running node.
+func (n Node) EffectsInFlight(path string) []Effect {
+	effects := n.HookCursor.firingCall(n.Location(path))
+	for _, ref := range n.ActiveLoops(path) {
+		if ref.Location.Branch != "" {
+			effects = append(effects, n.Branches[ref.Location.Branch].HookCursor.firingCall(ref.Location)...)
+		}
+		if key, busy := ref.PendingEffect(); busy {
+			effects = append(effects, Effect{key, ref.Location})
+		}
+	}
+	return effects
 }

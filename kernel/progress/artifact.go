@@ -1,4 +1,4 @@
-package schedule
+package progress
 
 import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -7,6 +7,16 @@ import (
 )
 
 // The deliverable of a pipeline is its final artifact; the node that embeds the pipeline receives it.
+
+func applyArtifact(s *state.State, e event.Event, d event.ArtifactWrittenData) error {
+	ns, entered := s.Nodes[s.At]
+	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
+		return invalidTransition(e, "the run is not at that node")
+	}
+	ns.SetArtifact(d.Name, d.Ref)
+	s.Nodes[s.At] = ns
+	return nil
+}
 
 // Deliverable returns the artifact of the last node in list order that ended well and has one, with the node's path.
 // embedder is the path of the node that embeds the plan, "" for the outermost plan. has is false if there is none.
@@ -32,9 +42,9 @@ func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref
 	return "", event.Ref{}, false
 }
 
-// needsDeliverable reports whether the pipeline's deliverable must still become the artifact of the node that wraps
+// NeedsDeliverable reports whether the pipeline's deliverable must still become the artifact of the node that wraps
 // it.
-func needsDeliverable(n *plan.Node, ns state.Node) bool {
+func NeedsDeliverable(n *plan.Node, ns state.Node) bool {
 	_, handed := ns.Artifacts[event.Artifact]
 	return n.Wraps != nil && !handed
 }
@@ -56,7 +66,7 @@ func deliver(p *plan.Plan, s *state.State, path string) {
 // awaitingDeliverable returns the node that wraps a pipeline and waits for its artifact under the event's key.
 func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
-	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= p.MaxRuns(n) && ns.InputFailure == nil && needsDeliverable(n, ns)
+	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= p.MaxRuns(n) && ns.InputFailure == nil && NeedsDeliverable(n, ns)
 	if !waits || e.Key != ns.DeliverableKey(s.At) {
 		return ns, invalidTransition(e, "the run does not wait for the artifact of that node")
 	}
@@ -68,15 +78,11 @@ func applyDeliverable(p *plan.Plan, s *state.State, e event.Event) error {
 	if _, err := awaitingDeliverable(p, s, e); err != nil {
 		return err
 	}
-	return applyArtifact(s, e)
+	return decode(e, func(d event.ArtifactWrittenData) error { return applyArtifact(s, e, d) })
 }
 
 // applyDeliverableError ends the node: the pipeline's deliverable is not a valid artifact of the node.
-func applyDeliverableError(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.FailureData](e)
-	if err != nil {
-		return err
-	}
+func applyDeliverableError(p *plan.Plan, s *state.State, e event.Event, d event.FailureData) error {
 	ns, err := awaitingDeliverable(p, s, e)
 	if err != nil {
 		return err

@@ -1,0 +1,80 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func applyDecision(n *plan.Node, s state.State, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.DecisionData](e)
+	if err != nil {
+		return l, err
+	}
+	phase := state.PhaseDecide
+	if l.Check == state.CheckDue && l.Phase == state.PhaseReady { // in older journals the iteration begins after its check
+		phase = state.PhaseReady
+	}
+	return expect(l, e, phase, current.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
+			return // it was interrupted; the strategy is asked again after the resume
+		}
+		if d.State != nil {
+			l.Strategy = d.State
+		}
+		if d.Action == "ask" && l.Round < maxRounds && d.Question != nil {
+			l.Phase, l.Question, l.Answer = state.PhaseQuestion, d.Question, nil
+			return
+		}
+		l.EndedByJudge = d.Action == "stop" && l.Round > 0
+		l.Round, l.Question, l.Answer = 0, nil, nil
+		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
+		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
+		applyAction(n, s.SkipDelays, l, d)
+	})
+}
+
+func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionData) {
+	limit := n.Termination.Max()
+	switch {
+	case d.Action == "stop":
+		l.Settle(d.Reason)
+	case d.Action == "continue" && limit > 0 && l.CountedIterations() >= limit:
+		l.Settle("max_iterations")
+	case d.Action == "continue" && l.Check == state.CheckDue:
+		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
+	case d.Action == "continue" && (skipDelays || n.IterationDelay() <= 0):
+		l.Phase = state.PhaseReady
+	case d.Action == "continue":
+		l.Phase = state.PhaseDelay
+	case d.Failure != nil:
+		l.Fail(d.Failure)
+	default:
+		l.Fail(&event.FailureData{
+			Code: failure.StrategyFailed.Code(), ErrorType: string(failure.StrategyFailed), Node: n.ID, Stage: n.ID,
+			Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, cmp.Or(d.Reason, "it answered "+d.Action)),
+		})
+
+	}
+}
+
+func applyStrategyAnswer(stopping bool, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.StrategyAnswerData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseAsking, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+		if stopping && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
+			l.Phase = state.PhaseQuestion
+			return
+		}
+		l.Phase, l.Answer, l.Round = state.PhaseDecide, &d, l.Round+1
+	})
+}
+
+// maxRounds is the number of questions per decision (DESIGN 4).
+const maxRounds = 4

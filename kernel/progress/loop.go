@@ -1,0 +1,117 @@
+package progress
+
+import (
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// applyLoop applies an event of an iteration loop of the running node. Its key must be the one that the loop waits
+// for; any other event is a late delivery.
+func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
+	_, loc, _, ok := e.Key.Parse()
+	if !ok {
+		return invalidTransition(e, fmt.Sprintf("key %q has no location", e.Key))
+	}
+	n, ns := StageAt(p, *s, loc), s.Nodes[loc.Outer()]
+	ref, ok := ns.FindLoop(loc)
+	if n == nil || !ok || loc.Outer() != s.At || ns.Status != state.NodeRunning {
+		return invalidTransition(e, "the run is not at "+loc.Node)
+	}
+	l, err := applyToLoop(p, *s, n, ref, loc, e)
+	if err != nil {
+		return err
+	}
+	result := decodeAttemptResult(e)
+	accountUsage(p, s, &l, ref.Loop, loc, e, result.Usage)
+	ns.SetLoop(loc, l)
+	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
+		endPass(n, &ns)
+	}
+	if attemptEnded(e) {
+		if e.Type != event.Error {
+			ns.Output = result.Output
+			if st, isStep := ns.Steps[loc.Step]; isStep {
+				st.Output = ns.Output
+				ns.Steps[loc.Step] = st
+			}
+		}
+		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
+			s.ConsumeContext(ref.Loop.ContextConsumed)
+		}
+		// The attempt asks no questions any more.
+		s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
+	}
+	if e.Type == event.IterationComplete && loc.Branch == "" && result.Artifact != nil {
+		ns.SetArtifact(event.Artifact, *result.Artifact)
+	}
+	if loc.Branch != "" {
+		nextBranchStage(p.Find(s.At), &ns, loc.Branch)
+	}
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref state.LoopRef, loc event.Location, e event.Event) (state.Loop, error) {
+	l, current := ref.Loop, ref.Location
+	switch e.Type {
+	case event.IterationStart, event.AttemptStart, event.Retry:
+		return applyAttemptStart(n, len(s.Context), l, current, loc, e)
+	case event.AttemptComplete:
+		return applyAttemptComplete(n, l, current, e)
+	case event.CheckResult:
+		return applyCheckResult(s, n, l, current, e)
+	case event.IterationComplete:
+		return applyIterationComplete(n, l, current, e)
+	case event.Error:
+		return applyAttemptError(n, MaxAttempts(p, s, n, loc), s.Stop != nil, l, current, e)
+	case event.ToolCall, event.ToolResult, event.Checkpoint:
+		return applyToolEvent(l, current, e)
+	case event.Decision:
+		return applyDecision(n, s, l, current, e)
+	case event.StrategyQuestion:
+		return expect(l, e, state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+			l.Phase = state.PhaseAsking
+		})
+	case event.StrategyAnswer:
+		return applyStrategyAnswer(s.Stop != nil, l, current, e)
+	default:
+		return l, invalidTransition(e, "not an event of a loop")
+	}
+}
+
+// attemptEnded reports whether the event ends an attempt. Its iteration may still have to be settled.
+func attemptEnded(e event.Event) bool {
+	switch e.Type {
+	case event.AttemptComplete, event.IterationComplete, event.Error:
+		return e.Key.Kind() == event.KeyAttempt
+	default:
+		return false
+	}
+}
+
+// attemptResult holds the fields shared by the events that end an attempt, a question or an iteration.
+type attemptResult struct {
+	// Output is the agent's output.
+	Output *event.Ref `json:"output"`
+	// Usage is the consumption, nil for none. Failed attempts consume too.
+	Usage *event.Usage `json:"usage"`
+	// Artifact is the iteration's artifact for other nodes.
+	Artifact *event.Ref `json:"artifact"`
+}
+
+// decodeAttemptResult returns the zero value for events that end nothing.
+func decodeAttemptResult(e event.Event) attemptResult {
+	switch e.Type {
+	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
+		d, _ := event.Decode[attemptResult](e) // apply has decoded it already
+		if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
+			d.Usage = nil // the settlement repeats the usage of its attempt
+		}
+		return d
+	default:
+		return attemptResult{}
+	}
+}

@@ -1,0 +1,149 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// runningSteps returns the running node whose steps the event is about.
+func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	switch {
+	case n == nil || n.Steps == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At:
+		return nil, ns, invalidTransition(e, "the run is not at that node")
+	case ns.Loop.Phase != state.PhaseSteps:
+		return nil, ns, invalidTransition(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
+	}
+	return n, ns, nil
+}
+
+// decodeStepEvent decodes an event about the steps of the running node.
+func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
+	if d, err = event.Decode[T](e); err == nil {
+		n, ns, err = runningSteps(p, s, e)
+	}
+	return d, n, ns, err
+}
+
+// applyStepsPlanned sets the steps of the visit. Steps that an earlier visit finished stay done unless a repeat is
+// requested; if that leaves no work, all of them run again.
+func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
+	d, n, ns, err := decodeStepEvent[event.StepsPlannedData](p, s, e)
+	if err != nil {
+		return err
+	}
+	if want := ns.IterationLocation(s.At).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
+		return invalidTransition(e, "the node does not wait for its steps")
+	}
+	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
+		return nil
+	}
+	if d.Failure == nil && len(d.Steps) == 0 {
+		d.Failure = &event.FailureData{
+			Code: failure.ResultInvalid.Code(), ErrorType: string(failure.ResultInvalid), Node: n.ID, Stage: n.ID, Message: "there are no steps",
+		}
+	}
+	if d.Failure != nil {
+		ns.Loop.Fail(d.Failure)
+		s.Nodes[s.At] = ns
+		return nil
+	}
+	old := ns.Steps
+	ns.Steps, ns.Order = map[string]state.Step{}, nil
+	for _, step := range d.Steps {
+		st := state.Step{Status: state.StepPending, StepData: step}
+		previous, known := old[step.ID]
+		if known && previous.Status.Done() && previous.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
+			st.Status, st.Output = previous.Status, previous.Output
+		}
+		ns.Steps[step.ID] = st
+	}
+	ns.Order = sortSteps(d.Steps)
+	if len(ns.Order) < len(d.Steps) {
+		return invalidTransition(e, "the steps have a dependency cycle")
+	}
+	if ns.StepsDone() == len(ns.Order) {
+		ns.RepeatSteps(nil)
+	}
+	ns.FailedSteps = nil
+	endPass(n, &ns) // the user has skipped all of them
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+// sortSteps returns the ids of the steps, each after its dependencies and else in plan order. Steps in a dependency
+// cycle are left out.
+func sortSteps(steps []event.StepData) []string {
+	var order []string
+	placed := map[string]bool{}
+	for len(order) < len(steps) {
+		i := slices.IndexFunc(steps, func(st event.StepData) bool {
+			return !placed[st.ID] && !slices.ContainsFunc(st.DependsOn, func(id string) bool { return !placed[id] })
+		})
+		if i < 0 {
+			return order
+		}
+		placed[steps[i].ID] = true
+		order = append(order, steps[i].ID)
+	}
+	return order
+}
+
+func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
+	d, _, ns, err := decodeStepEvent[event.StepStartData](p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if _, ready := ns.CheckDependencies(st); !known || st.Status != state.StepPending || !ready {
+		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
+	}
+	st.Status, st.Reason = state.StepRunning, ""
+	st.Loop = state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}
+	st.Loop.StartAfter(st.Last)
+	ns.Steps[d.Step] = st
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
+	d, n, ns, err := decodeStepEvent[event.StepCompleteData](p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if !known || st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
+		return invalidTransition(e, fmt.Sprintf("step %q has not ended", d.Step))
+	}
+	st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
+	if st.Status == state.StepFailed {
+		st.Reason = d.Reason
+	} else {
+		st.Loop = state.Loop{}
+	}
+	ns.Steps[d.Step] = st
+	endPass(n, &ns)
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
+	d, n, ns, err := decodeStepEvent[event.StepBlockedData](p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if by, _ := ns.CheckDependencies(st); !known || st.Status != state.StepPending || by == "" {
+		return invalidTransition(e, fmt.Sprintf("step %q is not blocked", d.Step))
+	}
+	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
+	ns.Steps[d.Step] = st
+	endPass(n, &ns)
+	s.Nodes[s.At] = ns
+	return nil
+}

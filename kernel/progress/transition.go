@@ -1,0 +1,82 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state: a late delivery,
+// a duplicate, or an event of an outdated kernel. The state is then unchanged.
+var ErrInvalidTransition = errors.New("event does not fit the state")
+
+func invalidTransition(e event.Event, reason string) error {
+	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
+}
+
+// expect applies change if the loop is in the phase and waits for the key.
+func expect(l state.Loop, e event.Event, phase state.Phase, key event.Key, change func(*state.Loop)) (state.Loop, error) {
+	if l.Phase != phase || e.Key != key {
+		return l, invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
+	}
+	change(&l)
+	return l, nil
+}
+
+// causedByStop reports whether the failure has a kind by which effects report that they were stopped, or is a failure
+// of the machine, for which the run stops.
+//
+// It counts only while the run is being stopped: if a plugin reported it by itself, the effect would be requested
+// again at once and forever.
+func causedByStop(d *event.FailureData) bool {
+	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
+}
+
+func setStatus(s *state.State, e event.Event, next state.Status) error {
+	if !s.Status.CanBecome(next) {
+		return invalidTransition(e, fmt.Sprintf("a session that is %s cannot become %s", s.Status, next))
+	}
+	now := e.Time
+	s.Status, s.EndedAt = next, &now
+	return nil
+}
+
+// abortedByHook reports whether a hook or a rejection has ended the run and the event that records it is still
+// missing.
+func abortedByHook(s state.State) bool {
+	return s.Stop != nil && s.Stop.Hook && s.Stop.Action == "abort"
+}
+
+// markHandled records the id of a control message, so that it is not applied twice.
+func markHandled(s *state.State, e event.Event, id string) error {
+	if id == "" {
+		return nil
+	}
+	if slices.Contains(s.Handled, id) {
+		return invalidTransition(e, "control message "+id+" was already applied")
+	}
+	s.Handled = append(s.Handled, id)
+	s.Handled = s.Handled[max(0, len(s.Handled)-maxHandled):]
+	return nil
+}
+
+// maxHandled is the number of control message ids that a state keeps.
+const maxHandled = 100
+
+// clearCarry clears the feedback for the next node, because the pipeline starts over.
+func clearCarry(s *state.State) {
+	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
+}
+
+// decode calls apply with the decoded data of an event.
+func decode[T any](e event.Event, apply func(T) error) error {
+	d, err := event.Decode[T](e)
+	if err != nil {
+		return err
+	}
+	return apply(d)
+}

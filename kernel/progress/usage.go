@@ -1,0 +1,142 @@
+package progress
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
+func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, old state.Loop, loc event.Location, e event.Event, u *event.Usage) {
+	if l.Phase != old.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
+		l.Reserved, _ = Reserve(p, *s, loc.Node)
+		return
+	}
+	s.Usage = s.Usage.Plus(u)
+	if old.Phase != state.PhaseAttempt && old.Phase != state.PhaseAsking || l.Phase == old.Phase {
+		return
+	}
+	if u == nil && failedBeforeCall(e) {
+		u = &event.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
+	}
+	for scope, part := range old.Reserved {
+		chargeCall(p, s, loc.Node, scope, part, u, e.Seq)
+	}
+	l.Reserved = nil
+}
+
+// failedBeforeCall reports whether an attempt or a question failed before an agent was called.
+func failedBeforeCall(e event.Event) bool {
+	kind := ""
+	switch e.Type {
+	case event.Error:
+		d, _ := event.Decode[event.FailureData](e) // apply has decoded it already
+		kind = d.ErrorType
+	case event.StrategyAnswer:
+		d, _ := event.Decode[event.StrategyAnswerData](e)
+		kind = d.ErrorType
+	}
+	switch failure.Kind(kind) {
+	case failure.ProviderMissing, failure.ConfigInvalid, failure.PluginInvalid, failure.PluginUntrusted, failure.SandboxUnavailable, failure.BudgetExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// chargeCall adds the usage of a call to a scope. A call with unknown usage is charged its estimate.
+func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
+	if s.Charges == nil {
+		s.Charges = map[string]state.Charge{}
+	}
+	c := s.Charges[scope]
+	c.Attempts++
+	reserveUSD, reserveTokens := 0.0, int64(0)
+	for _, ceiling := range p.Ceilings(path) {
+		if ceiling.Scope == scope {
+			reserveUSD, reserveTokens = max(reserveUSD, ceiling.Cost.ReserveUSD), max(reserveTokens, ceiling.Cost.ReserveTokens)
+		}
+	}
+	switch {
+	case u != nil && u.CostUSD != nil:
+		c.USD += *u.CostUSD
+		c.HighestUSD = max(c.HighestUSD, *u.CostUSD)
+	default:
+		c.UnknownUSD++
+		if part.USD != nil {
+			c.USD += estimate(*part.USD, reserveUSD, c.HighestUSD)
+		}
+	}
+	switch tokens, known := countTokens(u); {
+	case known:
+		c.Tokens += tokens
+		c.HighestTokens = max(c.HighestTokens, tokens)
+	default:
+		c.UnknownTokens++
+		if part.Tokens != nil {
+			c.Tokens += estimate(*part.Tokens, reserveTokens, c.HighestTokens)
+		}
+	}
+	for _, ceiling := range p.Ceilings(path) {
+		if warn := ceiling.Cost.WarnUSD; ceiling.Scope == scope && warn > 0 && c.USD >= warn && c.WarnedAt == 0 {
+			c.WarnedAt = seq
+		}
+	}
+	s.Charges[scope] = c
+}
+
+// estimate returns the charge of a call with unknown usage: the author's number, else the highest usage so far, else
+// its whole reservation.
+func estimate[T int64 | float64](part, declared, highest T) T {
+	return min(part, cmp.Or(declared, highest, part))
+}
+
+// countTokens returns the tokens that count against a ceiling: input and output, including cache writes, without
+// cache reads.
+func countTokens(u *event.Usage) (tokens int64, known bool) {
+	if u == nil || u.InputTokens == nil && u.OutputTokens == nil {
+		return 0, false
+	}
+	for _, n := range []*int64{u.InputTokens, u.OutputTokens, u.CacheWriteTokens} {
+		if n != nil {
+			tokens += *n
+		}
+	}
+	return tokens, true
+}
+
+// chargeCutOff charges the reservations of a kernel that has died.
+func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
+	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
+		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
+	}
+	l.Reserved = nil
+}
+
+// renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If none is exhausted, because
+// an agent stopped short of its allowance, it renews all of them.
+func renewCeilings(p *plan.Plan, s *state.State, path string) {
+	all, short := map[string]bool{}, map[string]bool{}
+	for _, c := range p.Ceilings(path) {
+		all[c.Scope] = true
+		if _, shortfall := reserveInScope(p, *s, c); shortfall != nil {
+			short[c.Scope] = true
+		}
+	}
+	if len(short) == 0 {
+		short = all
+	}
+	if s.Charges == nil {
+		s.Charges = map[string]state.Charge{}
+	}
+	for scope := range short {
+		charge := s.Charges[scope]
+		charge.Renewals++
+		s.Charges[scope] = charge
+	}
+}
