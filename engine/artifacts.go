@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -54,7 +55,8 @@ type ArtifactContent struct {
 // far. It fails as [Engine.History] does.
 func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
 	var fold artifactFold
-	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
+	var line timelineFold
+	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) { return line.start(p, fold.apply) })
 	if err != nil {
 		return nil, err
 	}
@@ -125,36 +127,34 @@ type artifactRef struct {
 	ref      event.Ref
 }
 
-// apply adds the artifacts that an event names. Data that cannot be decoded names none.
-func (c *artifactFold) apply(ev event.Event) {
-	switch ev.RunID {
+// apply adds the artifacts that an entry names. Data that cannot be decoded names none.
+func (c *artifactFold) apply(e timeline.Entry) {
+	switch e.RunID {
 	case c.run:
 	case "": // written by the Bash engine after our events
 		return
 	default:
-		*c = artifactFold{run: ev.RunID}
+		*c = artifactFold{run: e.RunID}
 	}
-	switch ev.Type {
-	case event.IterationComplete:
-		if d, err := event.Decode[event.IterationCompleteData](ev); err == nil {
-			c.addOutput(eventLocation(ev), d.Artifact)
-		}
-	case event.InputChecked:
-		if d, err := event.Decode[event.InputCheckedData](ev); err == nil {
-			c.addOutput(eventLocation(ev), d.Artifact)
+	if e.Completed {
+		c.addOutput(e.Location, e.Iteration.Result.Artifact)
+	}
+	if e.Type == event.InputChecked {
+		if d, err := event.Decode[event.InputCheckedData](e.Event); err == nil {
+			c.addOutput(e.Location, d.Artifact)
 			if d.Input != nil {
-				c.add(artifactRef{location: eventLocation(ev), isInput: true, ref: *d.Input})
+				c.add(artifactRef{location: e.Location, isInput: true, ref: *d.Input})
 			}
 		}
-	case event.ArtifactWritten:
-		if d, err := event.Decode[event.ArtifactWrittenData](ev); err == nil && d.Name == event.Artifact {
-			c.addOutput(eventLocation(ev), &d.Ref)
+	}
+	if e.Type == event.ArtifactWritten {
+		if d, err := event.Decode[event.ArtifactWrittenData](e.Event); err == nil && d.Name == event.Artifact {
+			c.addOutput(e.Location, &d.Ref)
 		}
-	case event.NodeComplete:
-		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
-			if ref, made := d.Artifacts[event.Artifact]; made {
-				c.addOutput(eventLocation(ev), &ref)
-			}
+	}
+	if e.Left != nil {
+		if ref, made := e.Left.Artifacts[event.Artifact]; made {
+			c.addOutput(e.Location, &ref)
 		}
 	}
 }
@@ -222,17 +222,6 @@ func (n artifactRef) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
 	}
 	a.Node = node.ID
 	return a, true
-}
-
-// eventLocation returns the location of an event, from its key or else its cursor.
-func eventLocation(ev event.Event) event.Location {
-	if _, at, _, ok := ev.Key.Parse(); ok {
-		return at
-	}
-	if ev.Cursor == nil {
-		return event.Location{}
-	}
-	return event.Location{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
 }
 
 // sortArtifacts sorts artifacts in plan order and marks the newest of each node.

@@ -35,23 +35,17 @@ func (e *Engine) Inspect(session string, newHandler func(*timeline.Timeline) fun
 	var artifacts artifactFold
 	var totals timelineFold
 	begin := func(p *plan.Plan) func(event.Event) {
-		apply := totals.start(p)
-		if newHandler == nil {
-			return apply
+		apply := totals.start(p, artifacts.apply)
+		if newHandler != nil {
+			totals.observers = append(totals.observers, newHandler(totals.timeline))
 		}
-		handle := newHandler(totals.timeline)
-		return func(ev event.Event) {
-			if entry, ok := totals.timeline.Apply(ev); ok {
-				handle(entry)
-			}
-		}
+		return apply
 	}
 	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) {
-		handle := begin(p)
+		apply := begin(p)
 		return func(ev event.Event) {
 			fold.apply(ev)
-			artifacts.apply(ev)
-			handle(ev)
+			apply(ev)
 		}
 	})
 	if err != nil {
@@ -143,7 +137,7 @@ func (e *Engine) Metrics(session string) (*Metrics, error) {
 
 func (e *Engine) replayTimeline(session string) (sessionView, *timeline.Timeline, error) {
 	var fold timelineFold
-	dir, view, err := e.openView(session, fold.start)
+	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) { return fold.start(p) })
 	if err != nil {
 		return sessionView{}, nil, err
 	}
@@ -157,13 +151,24 @@ func (e *Engine) replayTimeline(session string) (sessionView, *timeline.Timeline
 	return view, fold.timeline, err
 }
 
-// timelineFold builds the timeline of a session while its journal is read.
-type timelineFold struct{ timeline *timeline.Timeline }
+// timelineFold builds the timeline of a session while its journal is read, and passes the entries to observers.
+type timelineFold struct {
+	timeline  *timeline.Timeline
+	observers []func(timeline.Entry)
+}
 
-// start is an [eventHandler].
-func (f *timelineFold) start(p *plan.Plan) func(event.Event) {
-	f.timeline = timeline.New(p)
-	return func(e event.Event) { f.timeline.Apply(e) }
+// start begins a timeline and returns the callback for the events.
+func (f *timelineFold) start(p *plan.Plan, observers ...func(timeline.Entry)) func(event.Event) {
+	f.timeline, f.observers = timeline.New(p), observers
+	return func(e event.Event) {
+		entry, ok := f.timeline.Apply(e)
+		if !ok {
+			return
+		}
+		for _, observe := range f.observers {
+			observe(entry)
+		}
+	}
 }
 
 func newMetrics(st state.State, t *timeline.Timeline) *Metrics {
