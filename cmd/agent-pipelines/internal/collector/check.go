@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Whole says what is wrong with the spans of a run beside its journal: they are one tree of one trace, no span is there
-// twice, none reaches out of the one around it, and there are as many of each kind as the journal tells of.
+// Whole compares the spans of a run with its journal: they must be one tree of one trace, no span occurs twice or ends after
+// the one around it, and there are as many of each kind as the journal has.
 func Whole(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(tree(spans), counts(spans, journal))
 }
@@ -37,7 +37,7 @@ func tree(spans []*trace.Span) error {
 			continue
 		}
 		around := byID[hex.EncodeToString(s.GetParentSpanId())]
-		resumed := strings.HasPrefix(s.GetName(), "resume ") // after a rest, when the span of the run has ended
+		resumed := strings.HasPrefix(s.GetName(), "resume ") // after a rest, which ended the run's span
 		switch {
 		case around == nil:
 			errs = append(errs, fmt.Errorf("the span around %s (%x) is missing", s.GetName(), s.GetSpanId()))
@@ -69,7 +69,7 @@ func counts(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(errs...)
 }
 
-// expected are the numbers of spans of a run that did not rest before its end.
+// expected returns the numbers of spans of a run that did not rest before its end.
 func expected(journal []event.Event) map[string]int {
 	want := map[string]int{"run": 1, "resume": 0, "node": 0, "provider": 0, "iteration": 0, "attempt": 0, "invoke_agent": 0, "decide": 0, "hook": 0, "check": 0}
 	iterations := map[event.Key]bool{}

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector keeps what it was sent. It is safe for concurrent use; the caller closes it.
+// Collector keeps the telemetry that it receives. It is safe for concurrent use; the caller closes it.
 type Collector struct {
-	// GRPC and HTTP are the endpoints, as the standard variables want them.
+	// GRPC and HTTP are the endpoints in the form of the standard variables.
 	GRPC, HTTP string
 
 	servers sync.WaitGroup
@@ -36,7 +36,7 @@ type Collector struct {
 // New starts a collector.
 func New() (*Collector, error) { return start(&Collector{}) }
 
-// NewHanging starts one that takes what is sent to it and answers nothing until it is closed.
+// NewHanging starts a collector that does not answer until it is closed.
 func NewHanging() (*Collector, error) { return start(&Collector{hang: make(chan struct{})}) }
 
 func start(c *Collector) (*Collector, error) {
@@ -70,21 +70,21 @@ func (c *Collector) Close() {
 	c.servers.Wait()
 }
 
-// Spans are those that arrived, in that order.
+// Spans returns the received spans in their order.
 func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)
 }
 
-// Metrics are what arrived of them, in that order.
+// Metrics returns the received metrics in their order.
 func (c *Collector) Metrics() []*metrics.ResourceMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*metrics.ResourceMetrics(nil), c.metrics...)
 }
 
-// Resources are what the senders of spans said of themselves.
+// Resources returns the resources of the senders of spans.
 func (c *Collector) Resources() []*resource.Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Collector) tookMetrics(all []*metrics.ResourceMetrics) {
 	c.metrics = append(c.metrics, all...)
 }
 
-// wait holds the sender up where it is one that hangs.
+// wait blocks the sender of a hanging collector.
 func (c *Collector) wait() {
 	if c.hang != nil {
 		<-c.hang
@@ -137,7 +137,7 @@ func (t metricsOf) Export(_ context.Context, m *metricservice.ExportMetricsServi
 	return &metricservice.ExportMetricsServiceResponse{}, nil
 }
 
-// ServeHTTP takes what is sent as protocol buffers over HTTP.
+// ServeHTTP receives protocol buffers over HTTP.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var answer proto.Message

@@ -12,13 +12,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Trace are the spans of a run that arrived.
+// Trace returns the received spans of a run.
 func (c *Collector) Trace(runID string) []*trace.Span {
 	id := event.RunTraceID(runID)
 	return slices.DeleteFunc(c.Spans(), func(s *trace.Span) bool { return !bytes.Equal(s.GetTraceId(), id[:]) })
 }
 
-// Draw is the tree of spans as text, in the order of their beginnings: name, error, attributes, events, number of links.
+// Draw returns the tree of spans as text, in the order of their begin: name, error, attributes, events, number of links.
 func Draw(spans []*trace.Span) string {
 	slices.SortStableFunc(spans, func(a, b *trace.Span) int {
 		return int(a.GetStartTimeUnixNano()) - int(b.GetStartTimeUnixNano()) //nolint:gosec // times of this century

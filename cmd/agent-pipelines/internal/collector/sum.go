@@ -7,10 +7,10 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 )
 
-// Sums are the sums of the metrics that arrived, over all their points and the processes that sent them, by name; those of
-// points with an attribute beside, as "name attribute=value". Of a histogram it is the number of its values.
+// Sums returns the sums of the received metrics by name, over all points and processes; those of points with an attribute
+// also as "name attribute=value". Of a histogram it is the number of its values.
 func (c *Collector) Sums() map[string]float64 {
-	last := map[string]*metrics.ResourceMetrics{} // each process sends its sums so far
+	last := map[string]*metrics.ResourceMetrics{} // each process sends cumulative sums
 	for _, sent := range c.Metrics() {
 		for _, a := range sent.GetResource().GetAttributes() {
 			if a.GetKey() == "service.instance.id" {

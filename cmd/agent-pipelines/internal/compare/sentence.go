@@ -89,7 +89,7 @@ func describeEnd(s *Session) string {
 	return text
 }
 
-// status returns the status of a session for people.
+// status returns the status of a session as text.
 func status(s *Session) string {
 	if s.Crashed {
 		return "crashed"

@@ -126,7 +126,7 @@ func (c *Collector) Observe(e timeline.Entry) {
 	c.lanes.observe(e)
 }
 
-// where describes a place for people.
+// where returns a location as text.
 func where(name string, at event.Location) string {
 	if at.Step != "" {
 		name += ", step " + at.Step

@@ -52,17 +52,17 @@ func delivered(d event.LateDeliveryData) string {
 
 // Superseded describes the changes since the begin of a repeated attempt: "(provider_failed): a.go, b.go".
 func Superseded(d event.AttemptSupersededData) string {
-	what := "nothing changed in the workspace"
+	changes := "nothing changed in the workspace"
 	if len(d.Changed) > 0 {
-		what = paths(d.Changed, d.More)
+		changes = paths(d.Changed, d.More)
 	}
 	if d.Partial {
-		what += " (not all was looked at)"
+		changes += " (not all was looked at)"
 	}
 	if d.Head != nil {
-		what += "; " + head(d.Head)
+		changes += "; " + head(d.Head)
 	}
-	return fmt.Sprintf("(%s): %s", cmp.Or(d.GivenUp, "cut off"), what)
+	return fmt.Sprintf("(%s): %s", cmp.Or(d.GivenUp, "cut off"), changes)
 }
 
 func paths(list []string, more int) string {

@@ -268,7 +268,7 @@ func runsOf(n *plan.Node) string {
 	}
 }
 
-// ProviderOf returns the provider of a node for people: "claude, model opus".
+// ProviderOf returns the provider of a node as text: "claude, model opus".
 func ProviderOf(n *plan.Node) string {
 	if n.Provider == nil {
 		return "none"

@@ -23,7 +23,7 @@ func timerSet(_ place, e event.Event, d event.TimerSetData) []string {
 func pendingTimers(at place, e event.Event) []string {
 	type armed struct {
 		state.Timer
-		who string
+		prefix string
 	}
 	var timers []armed
 	for key, t := range at.State.Timers {
@@ -32,31 +32,31 @@ func pendingTimers(at place, e event.Event) []string {
 		}
 		a := armed{Timer: t}
 		if _, of, _, ok := key.Parse(); ok && of.Branch != "" {
-			a.who = of.Branch + ": "
+			a.prefix = of.Branch + ": "
 		}
 		timers = append(timers, a)
 	}
-	slices.SortFunc(timers, func(a, b armed) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.who, b.who)) })
+	slices.SortFunc(timers, func(a, b armed) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.prefix, b.prefix)) })
 	var lines []string
 	for _, t := range timers {
-		lines = append(lines, wait(t.who, t.Purpose, e.Time, t.Due))
+		lines = append(lines, wait(t.prefix, t.Purpose, e.Time, t.Due))
 	}
 	return lines
 }
 
 // wait returns the line about a pause between two times. A long one includes the end in local time.
-func wait(who, purpose string, from, due time.Time) string {
+func wait(prefix, purpose string, from, due time.Time) string {
 	after := due.Sub(from)
 	switch {
 	case purpose == "delay":
-		if who != "" { // the Bash engine does not indent this line
-			who = "    " + who
+		if prefix != "" { // the Bash engine does not indent this line
+			prefix = "    " + prefix
 		}
-		return who + fmt.Sprintf("Waiting %d seconds...", int(after.Round(time.Second)/time.Second))
+		return prefix + fmt.Sprintf("Waiting %d seconds...", int(after.Round(time.Second)/time.Second))
 	case after < time.Minute:
-		return "  " + who + fmt.Sprintf("Trying again in %s...", after.Round(100*time.Millisecond))
+		return "  " + prefix + fmt.Sprintf("Trying again in %s...", after.Round(100*time.Millisecond))
 	}
-	return "  " + who + fmt.Sprintf("Trying again in %s, at %s...", after.Round(time.Second), clock(from, due))
+	return "  " + prefix + fmt.Sprintf("Trying again in %s, at %s...", after.Round(time.Second), clock(from, due))
 }
 
 // clock formats a future time in local time, with the day unless it is today.

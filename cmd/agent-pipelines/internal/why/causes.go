@@ -161,14 +161,14 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 }
 
 // join adds to the open cause of a group, or opens one with the text that render returns.
-func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, tell func(*openCause) string) *openCause {
+func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, render func(*openCause) string) *openCause {
 	group = at.id() + "\x00" + string(l.Kind) + "\x00" + group
 	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit
 	l.From, l.To = at.Iteration, at.Iteration
 	open := c.open[group]
 	if open == nil {
 		open = c.add(e, l)
-		open.render = tell
+		open.render = render
 		c.open[group] = open
 		return open
 	}
@@ -192,7 +192,7 @@ func (l place) id() string {
 	return strings.Join([]string{l.Node, l.Branch, l.Step}, "\x00")
 }
 
-// describe returns the place for people: "build", "ideas by claude", "step s1 of build".
+// describe returns the place as text: "build", "ideas by claude", "step s1 of build".
 func (l place) describe() string {
 	text := l.name
 	if l.Step != "" {

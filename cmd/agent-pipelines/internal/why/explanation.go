@@ -101,8 +101,8 @@ func (a *Explanation) running(s *engine.Status, c *Causes) {
 	if s.PID > 0 {
 		a.Text += fmt.Sprintf(" (PID %d)", s.PID)
 	}
-	if until, what, ok := c.Timer(); ok {
-		a.Text += fmt.Sprintf("; it waits until %s %s", until.Local().Format(time.TimeOnly), what)
+	if until, purpose, ok := c.Timer(); ok {
+		a.Text += fmt.Sprintf("; it waits until %s %s", until.Local().Format(time.TimeOnly), purpose)
 	}
 	a.Since = &s.LastEventAt
 	for i := range a.Chain {
@@ -126,7 +126,7 @@ func openQuestion(s *engine.Status) *engine.Question {
 	return nil
 }
 
-// describeQuestion returns a question for people.
+// describeQuestion returns a question as text.
 func describeQuestion(q engine.Question) string {
 	about := ""
 	if q.Stage != "" {
@@ -159,13 +159,13 @@ func (a *Explanation) paused(s *engine.Status, c *Causes) {
 		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume takes that up", describePosition(s), d.ID, by(d.By), d.Answer)
 		return
 	}
-	who := ""
+	by := ""
 	if c.stopped != nil && c.stopped.Type == event.SessionPaused {
 		if d, err := event.Decode[event.SessionPausedData](c.stopped.Event); err == nil {
-			who = d.By
+			by = d.By
 		}
 	}
-	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), who, s.Reason)
+	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), by, s.Reason)
 }
 
 // addAttempts adds the retries that preceded an escalation.

@@ -66,11 +66,11 @@ func (c *Causes) endRun(e timeline.Entry) {
 }
 
 func (c *Causes) sessionStarted(e timeline.Entry, d event.SessionStartData) {
-	what := "pipeline " + d.Pipeline
+	name := "pipeline " + d.Pipeline
 	if d.Mode == "loop" {
-		what = "stage " + d.Stage + " as a loop"
+		name = "stage " + d.Stage + " as a loop"
 	}
-	text := "the run began: " + what
+	text := "the run began: " + name
 	if d.Runs > 1 {
 		text += fmt.Sprintf(", %d times", d.Runs)
 	}
@@ -108,10 +108,10 @@ func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 	c.isRunning, c.stopped = true, nil
 	text := "it was resumed" + by(d.By)
 	for _, with := range []struct {
-		said bool
-		text string
+		isSet bool
+		text  string
 	}{{d.Renew, "with its time anew"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted anew"}, {d.ReenterNode != "", "with " + c.name(d.ReenterNode) + " once more"}} {
-		if with.said {
+		if with.isSet {
 			text += ", " + with.text
 		}
 	}
@@ -131,12 +131,12 @@ func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 }
 
 // pauseReason returns the reason for a pause.
-func pauseReason(kind, who, reason string) string {
+func pauseReason(kind, user, reason string) string {
 	switch kind {
 	case "signal":
 		return "since its process was told to stop" + because(reason)
 	case "user":
-		return "since somebody asked for it" + by(who) + because(reason)
+		return "since somebody asked for it" + by(user) + because(reason)
 	case "hook":
 		return "since a hook asked for it" + because(reason)
 	case "approval":

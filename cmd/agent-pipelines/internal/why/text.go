@@ -28,11 +28,11 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-func by(who string) string {
-	if who == "" {
+func by(user string) string {
+	if user == "" {
 		return ""
 	}
-	return " by " + who
+	return " by " + user
 }
 
 // failure describes a failure: "provider_failed (AP-PROV-002): no answer".

@@ -80,8 +80,8 @@ func describeContinued(l *openCause, at place, strategy string) string {
 		return fmt.Sprintf("%s was to be worked on: %s said: %s", at.describe(), strategy, l.reasons.text())
 	}
 	text := describeIterations(l.From, l.To) + " of " + at.describe() + " went on: "
-	if said := l.reasons.text(); said != "" {
-		return text + strategy + " said " + said
+	if reasons := l.reasons.text(); reasons != "" {
+		return text + strategy + " said " + reasons
 	}
 	return text + strategy + " had more iterations to make"
 }
@@ -139,9 +139,9 @@ func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
 const retried = "; "
 
 // latestOfKind returns the latest cause of a kind.
-func (c *Causes) latestOfKind(what Kind) *openCause {
+func (c *Causes) latestOfKind(kind Kind) *openCause {
 	for i := len(c.links) - 1; i >= 0 && i >= len(c.links)-20; i-- {
-		if c.links[i].Kind == what {
+		if c.links[i].Kind == kind {
 			return c.links[i]
 		}
 	}
@@ -201,15 +201,15 @@ func (c *Causes) stepEnded(e timeline.Entry, at place) {
 }
 
 // Timer returns the due time of the pending timer, and its purpose in words. ok is false if there is none.
-func (c *Causes) Timer() (until time.Time, what string, ok bool) {
+func (c *Causes) Timer() (until time.Time, purpose string, ok bool) {
 	if c.timer == nil || !c.isRunning {
 		return time.Time{}, "", false
 	}
-	what = "before the next iteration"
+	purpose = "before the next iteration"
 	if c.timer.purpose == "backoff" {
-		what = "before the attempt that failed is made again"
+		purpose = "before the attempt that failed is made again"
 	}
-	return c.timer.due, what, true
+	return c.timer.due, purpose, true
 }
 
 // FailedAttempts returns the number of failed attempts in the last failed iteration, and of restarts of its stage.
