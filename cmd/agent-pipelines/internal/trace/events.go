@@ -80,11 +80,7 @@ func (b *SpanBuilder) visitEnded(e event.Event) {
 	o.addAttributes(textAttribute(keyTo, b.nodeName(d.To))...)
 	o.addAttributes(textAttribute(keyEdge, d.Edge)...)
 	o.addAttributes(numberAttribute(keyCycle, d.Cycle)...)
-	failed := ""
-	if d.Status == "failed" {
-		failed = errorType(d.Failure, "failed")
-	}
-	b.end(o, e.Time, failed, interrupted)
+	b.end(o, e.Time, errorType(d.Status == "failed", d.Failure, "failed"), interrupted)
 }
 
 // nodeName returns the id of the node at a path, or the argument itself.
@@ -95,11 +91,16 @@ func (b *SpanBuilder) nodeName(to string) string {
 	return to
 }
 
-func errorType(f *event.FailureData, other string) string {
-	if f == nil {
+// errorType returns the error of a span, "" unless it failed; other is that of a failure without a type.
+func errorType(failed bool, f *event.FailureData, other string) string {
+	switch {
+	case !failed:
+		return ""
+	case f == nil:
 		return other
+	default:
+		return cmp.Or(f.ErrorType, other)
 	}
-	return cmp.Or(f.ErrorType, other)
 }
 
 func (b *SpanBuilder) branchEnded(e event.Event) {
@@ -113,11 +114,7 @@ func (b *SpanBuilder) branchEnded(e event.Event) {
 	if o == nil {
 		return
 	}
-	failed := ""
-	if e.Type == event.ParallelProviderFailed {
-		failed = errorType(d.Failure, "failed")
-	}
-	b.end(o, e.Time, failed, interrupted)
+	b.end(o, e.Time, errorType(e.Type == event.ParallelProviderFailed, d.Failure, "failed"), interrupted)
 }
 
 func (b *SpanBuilder) stepEnded(e event.Event) {
@@ -129,11 +126,7 @@ func (b *SpanBuilder) stepEnded(e event.Event) {
 	place.Step = d.Step
 	o := b.part(place, e.Time)
 	o.addAttributes(textAttribute(keyStatus, d.Status)...)
-	failed := ""
-	if d.Status == "failed" {
-		failed = errorType(d.Failure, "failed")
-	}
-	b.end(o, e.Time, failed, interrupted)
+	b.end(o, e.Time, errorType(d.Status == "failed", d.Failure, "failed"), interrupted)
 }
 
 func (b *SpanBuilder) iterationBegan(e event.Event) {
@@ -196,9 +189,9 @@ func (b *SpanBuilder) failed(e event.Event) {
 	o := b.spans[e.Key]
 	switch {
 	case e.Key.Kind() == event.KeyAttempt && o != nil:
-		b.attemptEnded(e, errorType(&d, "failed"))
+		b.attemptEnded(e, errorType(true, &d, "failed"))
 	default: // the attempt never began
-		b.nearest(e.Key).addEvent("error", e.Time, keyError.String(errorType(&d, "failed")))
+		b.nearest(e.Key).addEvent("error", e.Time, keyError.String(errorType(true, &d, "failed")))
 	}
 }
 
@@ -227,10 +220,7 @@ func (b *SpanBuilder) decided(e event.Event) {
 	}
 	o := b.work(e.Key, around, "decide "+d.Strategy, around.last, keyStrategy.String(d.Strategy), keyDecision.String(d.Action))
 	o.Call = true
-	failed := ""
-	if d.Action == "error" {
-		failed = errorType(d.Failure, "strategy_failed")
-	}
+	failed := errorType(d.Action == "error", d.Failure, "strategy_failed")
 	b.end(o, e.Time, failed, failed)
 }
 
@@ -266,10 +256,7 @@ func (b *SpanBuilder) hookEnded(e event.Event) {
 	}
 	d := data[event.HookCompleteData](e)
 	o.addAttributes(textAttribute(keyAnswer, d.Answer)...)
-	failed := ""
-	if d.Failure != nil {
-		failed = errorType(d.Failure, "hook_failed")
-	}
+	failed := errorType(d.Failure != nil, d.Failure, "hook_failed")
 	b.end(o, e.Time, failed, failed)
 }
 
@@ -282,10 +269,7 @@ func (b *SpanBuilder) check(e event.Event) {
 	began := e.Time.Add(-time.Duration(d.DurationMS) * time.Millisecond)
 	o := b.work(e.Key, b.iterationSpan(e.Key, began), "check "+d.Type, began, keyCheck.String(d.ID), keyPassed.Bool(d.Passed))
 	o.Call = true
-	failed := ""
-	if d.Failure != nil {
-		failed = errorType(d.Failure, "failed")
-	}
+	failed := errorType(d.Failure != nil, d.Failure, "failed")
 	b.end(o, e.Time, failed, failed)
 }
 
