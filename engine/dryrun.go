@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -62,21 +63,22 @@ type DryRunPath = dryrun.Path
 // provider and no strategy, and writes nothing; plugins without a cached description are started. It fails on
 // faults of files as a start does.
 func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
-	if err := o.Run.check(); err != nil {
+	req := o.Run.request()
+	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
+	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
-	src, err := e.compile(ctx, o.Run, configs, false)
+	src, err := source.Compile(ctx, e.env, req, configs, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := store.CheckSession(src.session); err != nil {
+	if err := store.CheckSession(src.Session); err != nil {
 		return nil, err
 	}
-	assumed, err := parseAssumptions(src.plan, o.Assume)
+	assumed, err := parseAssumptions(src.Plan, o.Assume)
 	if err != nil {
 		return nil, err
 	}
@@ -85,30 +87,30 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 		return nil, err
 	}
 	start := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
-		SkipDelays: e.env.Config.SkipDelays, Providers: catalog.BlockProviders(src.plan),
-		Runs: o.Run.runCount(),
+		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
+		SkipDelays: e.env.Config.SkipDelays, Providers: catalog.BlockProviders(src.Plan),
+		Runs: req.RunCount(),
 	}
-	path, err := dryrun.Simulate(src.plan, src.session, start, assumed)
+	path, err := dryrun.Simulate(src.Plan, src.Session, start, assumed)
 	if err != nil {
 		return nil, err
 	}
-	stages, err := dryrun.Stages(src.plan, path.End, dryrun.Source{Project: e.env.Config.WorkDir, Library: e.env.Config.Library})
+	stages, err := dryrun.Stages(src.Plan, path.End, dryrun.Source{Project: e.env.Config.WorkDir, Library: e.env.Config.Library})
 	if err != nil {
 		return nil, err
 	}
-	sandboxes := e.env.SandboxSettings(src.plan)
+	sandboxes := e.env.SandboxSettings(src.Plan)
 	for i := range stages {
 		s := &stages[i]
 		s.Prompt, s.Wraps = e.env.Redactor.ForAgent().Text(s.Prompt), e.env.Redactor.ForAgent().Text(s.Wraps)
-		if d, _ := sandboxes.Demand(ctx, e.env.Host, sdk.KindProvider, s.Provider, src.plan.EffectivePolicy(src.plan.Find(s.Node)).Sandbox); d.IsRequested() {
+		if d, _ := sandboxes.Demand(ctx, e.env.Host, sdk.KindProvider, s.Provider, src.Plan.EffectivePolicy(src.Plan.Find(s.Node)).Sandbox); d.IsRequested() {
 			s.Sandbox = &d
 		}
 	}
 	return &DryRun{
-		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
-		Runs: o.Run.runCount(), Session: src.session, Dir: store.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.plan, path.End), Warnings: e.env.RedactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.warnings)),
+		Mode: src.Mode, Name: src.Plan.Pipeline.Name, Description: src.Plan.Pipeline.Description,
+		Runs: req.RunCount(), Session: src.Session, Dir: store.RunsDir + "/" + src.Session, File: src.Plan.Source.Path,
+		Plan: src.Plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.Plan, path.End), Warnings: e.env.RedactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.Warnings)),
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func (s *session) notifications() []settings.Notification {
 	if s.engine.env.Config.NoNotify {
 		return nil
 	}
-	return s.engine.env.GlobalFlags.Layers().Notify()
+	return s.engine.env.Settings.Layers().Notify()
 }
 
 // notifyAction finds the action of an entry. The action gets the environment variables that the entry names;

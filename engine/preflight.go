@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -136,26 +137,26 @@ type PreflightResult struct {
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
 func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
-	src, err := e.startSource(ctx, o)
+	src, err := source.Start(ctx, e.env, o.request())
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkStartable(src.session, o.Force); err != nil {
+	if err := e.checkStartable(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.checkUnlocked(src.session, o.Force); err != nil {
+	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.checkComponents(ctx, src.plan, src.configs); err != nil {
+	if err := e.checkComponents(ctx, src.Plan, src.Configs); err != nil {
 		return nil, err
 	}
-	return &PreflightResult{Session: src.session, Dir: e.sessionDir(src.session), Warnings: src.warnings}, nil
+	return &PreflightResult{Session: src.Session, Dir: e.sessionDir(src.Session), Warnings: src.Warnings}, nil
 }
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
 // writes nothing.
 func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
-	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
+	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}

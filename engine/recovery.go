@@ -12,7 +12,9 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -30,7 +32,7 @@ const maxImported = event.MaxLine - 4<<10
 // recoveredState is a session's state that its journal alone does not yield.
 type recoveredState struct {
 	recovery.Result
-	src *source // if the plan was compiled anew; nil: plan.json
+	src *source.Source // if the plan was compiled anew; nil: plan.json
 }
 
 // recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes
@@ -107,7 +109,7 @@ func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles
 		return b, err
 	}
 	if r.src != nil {
-		if err := s.setPlan(r.src.plan); err != nil {
+		if err := s.setPlan(r.src.Plan); err != nil {
 			return b, err
 		}
 	} else if ref, err := s.dir.Ref(store.PlanFile); err != nil {
@@ -140,19 +142,21 @@ func (s *session) loadPlan(ofBash bool) error {
 }
 
 // compileLoop compiles the stage of a loop whose session has no plan, with the settings found in its files.
-func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source, error) {
+func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source.Source, error) {
 	if l.Stage == "" {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", s.name).
 			WithHint("start it again with --force")
 	}
-	src, err := s.engine.compile(ctx, RunOptions{Stage: l.Stage, Max: l.Max, Session: s.name, Provider: l.Provider, Model: l.Model}, s.configs, true)
+	src, err := source.Compile(ctx, s.engine.env, source.Request{
+		Stage: l.Stage, Max: l.Max, Session: s.name, Overrides: compile.Overrides{Provider: l.Provider, Model: l.Model},
+	}, s.configs, true)
 	if err != nil {
 		return nil, fmt.Errorf("compile the plan of session %q again: %w", s.name, err)
 	}
 	if l.Inputs != nil {
-		src.plan.Session.Inputs = l.Inputs
+		src.Plan.Session.Inputs = l.Inputs
 	}
-	s.warnings = slices.Concat(s.warnings, src.warnings)
+	s.warnings = slices.Concat(s.warnings, src.Warnings)
 	return src, nil
 }
 
@@ -168,7 +172,7 @@ func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, conf
 	if err != nil {
 		return nil, err
 	}
-	return src.plan, nil
+	return src.Plan, nil
 }
 
 // beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.

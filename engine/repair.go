@@ -65,7 +65,7 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 		at = &p
 	}
 	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(Update) {}}
-	configs, _, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
+	configs, _, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
@@ -33,14 +34,14 @@ import (
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
 // resumable; [Engine.Stop] lets the iteration finish.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	src, err := e.startSource(ctx, o)
+	src, err := source.Start(ctx, e.env, o.request())
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkStartable(src.session, o.Force); err != nil {
+	if err := e.checkStartable(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	s, err := e.openExclusive(ctx, src.session, o.Force, true)
+	s, err := e.openExclusive(ctx, src.Session, o.Force, true)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err := store.CheckSession(o.Session); err != nil {
 		return nil, err
 	}
-	configs, warnings, err := e.env.GlobalFlags.Assign(ctx, e.env.Host)
+	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +101,12 @@ func (e *Engine) checkStartable(name string, force bool) error {
 }
 
 // begin writes the session's files and its first events.
-func (s *session) begin(ctx context.Context, src *source, force bool) error {
-	if err := s.setPlan(src.plan); err != nil {
+func (s *session) begin(ctx context.Context, src *source.Source, force bool) error {
+	if err := s.setPlan(src.Plan); err != nil {
 		return err
 	}
-	src.plan = s.redactPlan(src.plan)
-	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.env.RedactDiagnostics(src.warnings)
+	src.Plan = s.redactPlan(src.Plan)
+	s.plan, s.configs, s.warnings = src.Plan, src.Configs, s.engine.env.RedactDiagnostics(src.Warnings)
 	replayed, err := s.replayAgain()
 	if err != nil {
 		return err
@@ -129,19 +130,19 @@ func (s *session) begin(ctx context.Context, src *source, force bool) error {
 	}
 	now := time.Now()
 	runID := newRunID(now)
-	input, nodeArtifacts, err := s.storeRunInput(src.input, runID, now)
+	input, nodeArtifacts, err := src.Input.Store(s.dir, s.plan, s.redactor, runID, now)
 	if err != nil {
 		return err
 	}
 	d := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, Flow: flowData(src.plan),
+		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, Flow: flowData(src.Plan),
 		PlanSHA256: digest, SkipDelays: s.engine.env.Config.SkipDelays, Providers: providers,
-		Runs: src.runs, Input: input, SuppliedArtifacts: nodeArtifacts,
+		Runs: src.Runs, Input: input, SuppliedArtifacts: nodeArtifacts,
 	}
-	if src.mode == "loop" {
+	if src.Mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
 	} else {
-		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
+		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.File
 	}
 	s.sendWarnings()
 	events, err := s.journal.Begin(ctx, runID, d, s.kernelStartData())

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -218,7 +219,7 @@ func (s *session) kernelStartData() event.KernelStartData {
 
 // writePlan writes plan.json and the copies of the pipeline and of shipped stages. It returns the plan's
 // digest.
-func (s *session) writePlan(src *source) (string, error) {
+func (s *session) writePlan(src *source.Source) (string, error) {
 	if s.plan.Session.Inputs == nil {
 		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
 	}
@@ -226,15 +227,15 @@ func (s *session) writePlan(src *source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.copyLibrary(src.library); err != nil {
+	if err := s.copyLibrary(src.Library); err != nil {
 		return "", err
 	}
-	if len(src.yaml) > 0 {
-		if err := s.dir.Replace(store.PipelineFile, src.yaml); err != nil {
+	if len(src.Yaml) > 0 {
+		if err := s.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
 			return "", err
 		}
 	}
-	if src.mode == "loop" { // for strategies that are asked before the first iteration
+	if src.Mode == "loop" { // for strategies that are asked before the first iteration
 		if _, err := s.dir.EnsureSessionProgress(); err != nil {
 			return "", err
 		}

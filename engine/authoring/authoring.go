@@ -175,13 +175,13 @@ func (pr Project) isProjectSettings(path string) bool {
 // hasProjectSettings reports whether the project has a settings file, readable or not.
 func (pr Project) hasProjectSettings() bool {
 	_, err := pr.env.Project.Stat(settings.ProjectFile)
-	return err == nil || pr.env.GlobalFlags.Project.Diagnostics.HasErrors()
+	return err == nil || pr.env.Settings.Project.Diagnostics.HasErrors()
 }
 
 // newLinter returns a linter, in which commands override those of the files, and the lint target of the
 // project's settings file. A settings file with faults is not applied.
 func (pr Project) newLinter(ctx context.Context, commands map[string]string) (lint.Linter, LintTarget, error) {
-	s := pr.env.GlobalFlags
+	s := pr.env.Settings
 	configs, found, err := s.Assign(ctx, pr.env.Host)
 	var faults yamldoc.Diagnostics
 	if errors.As(err, &faults) {

@@ -34,7 +34,7 @@ type ProviderCheck struct {
 // processes, which end with the engine. The default provider is first, the others follow by name. The error
 // is [yamldoc.Diagnostics] if a settings file has faults, or ctx's; an unusable provider is an entry of the list.
 func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
-	configs, _, err := pr.env.GlobalFlags.Assign(ctx, pr.env.Host)
+	configs, _, err := pr.env.Settings.Assign(ctx, pr.env.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 
 // defaultProvider returns the canonical name of the provider of stages that name none, "" for none.
 func (pr Project) defaultProvider(ctx context.Context) string {
-	name := cmp.Or(pr.env.Config.ProviderOverride, pr.env.GlobalFlags.Defaults().Provider, pr.env.Config.DefaultProvider)
+	name := cmp.Or(pr.env.Config.ProviderOverride, pr.env.Settings.Defaults().Provider, pr.env.Config.DefaultProvider)
 	if c, err := pr.env.Host.Component(ctx, sdk.KindProvider, name); err == nil {
 		return c.Name
 	}

@@ -39,14 +39,14 @@ type Settings struct {
 // Settings returns the merged settings of the project's and the user's config.yaml, each with its source. It
 // fails with [yamldoc.Diagnostics] if a file has faults.
 func (pr Project) Settings(ctx context.Context) (*Settings, error) {
-	providers, warnings, err := pr.env.GlobalFlags.Assign(ctx, pr.env.Host)
+	providers, warnings, err := pr.env.Settings.Assign(ctx, pr.env.Host)
 	if err != nil {
 		return nil, err
 	}
 	s := &Settings{
-		ProjectFile: filepath.Join(pr.env.Config.WorkDir, settings.ProjectFile), UserFile: pr.env.GlobalFlags.UserFile, Warnings: warnings,
+		ProjectFile: filepath.Join(pr.env.Config.WorkDir, settings.ProjectFile), UserFile: pr.env.Settings.UserFile, Warnings: warnings,
 	}
-	s.collect(pr.env.GlobalFlags.Layers(), providers)
+	s.collect(pr.env.Settings.Layers(), providers)
 	return s, nil
 }
 
@@ -167,7 +167,7 @@ func (pr Project) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
 	for _, l := range []struct {
 		name     Layer
 		settings settings.Settings
-	}{{LayerProject, pr.env.GlobalFlags.Project.Settings}, {LayerUser, pr.env.GlobalFlags.User.Settings}} {
+	}{{LayerProject, pr.env.Settings.Project.Settings}, {LayerUser, pr.env.Settings.User.Settings}} {
 		alone := settings.Layers{l.settings}
 		providers, _ := alone.Assign(catalog, nil) // pr.Settings has reported the diagnostics
 		var own Settings
@@ -203,7 +203,7 @@ func (pr Project) SetSetting(ctx context.Context, layer Layer, key, value string
 	if layer == LayerProject {
 		found, err = settings.SetProject(pr.env.Config.WorkDir, k, value)
 	} else {
-		found, err = settings.Set(filepath.Dir(pr.env.GlobalFlags.UserFile), pr.env.GlobalFlags.InProject, k, value)
+		found, err = settings.Set(filepath.Dir(pr.env.Settings.UserFile), pr.env.Settings.InProject, k, value)
 	}
 	switch {
 	case err != nil:
@@ -238,12 +238,12 @@ const (
 // unattended run, as in CI, ignores the project's file. [engine.Engine.Run] and [engine.Engine.Preflight] report the faults
 // of these files.
 func (pr Project) Background(unattended bool) Background {
-	if pr.env.GlobalFlags.Diagnostics().HasErrors() {
+	if pr.env.Settings.Diagnostics().HasErrors() {
 		return BackgroundUnset
 	}
 	if unattended {
-		return pr.env.GlobalFlags.User.Background
+		return pr.env.Settings.User.Background
 	}
-	b, _ := pr.env.GlobalFlags.Layers().Background()
+	b, _ := pr.env.Settings.Layers().Background()
 	return b
 }

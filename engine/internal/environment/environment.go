@@ -40,8 +40,8 @@ type Environment struct {
 	Project  *store.Project
 	// Host describes components and owns the processes that sessions share. Each session has its own host for
 	// the other processes.
-	Host        *pluginhost.Host
-	GlobalFlags Settings
+	Host     *pluginhost.Host
+	Settings Settings
 }
 
 // Open opens the project and reads the settings. It finds plugins, but starts none. The caller
@@ -60,7 +60,7 @@ func Open(c Config) (*Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Environment{Config: c, Log: c.Log, Redactor: c.newRedactor(loaded).WithoutPublicValues(dir, project.Path()), Project: project, GlobalFlags: loaded}
+	e := &Environment{Config: c, Log: c.Log, Redactor: c.newRedactor(loaded).WithoutPublicValues(dir, project.Path()), Project: project, Settings: loaded}
 	if e.Host, err = e.NewHost(e.ProcessMarker(), nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}

@@ -25,7 +25,7 @@ type SandboxSettings struct {
 
 func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 	s := SandboxSettings{
-		project: e.GlobalFlags.Project.Settings, user: e.GlobalFlags.User.Settings, trusted: e.GlobalFlags.trusted,
+		project: e.Settings.Project.Settings, user: e.Settings.User.Settings, trusted: e.Settings.trusted,
 		paths: sandboxpolicy.Resolver{Project: e.Config.WorkDir, Home: e.Config.Variable("HOME"), Variable: e.Config.Variable},
 		log:   e.Log.Named("sandbox"),
 	}

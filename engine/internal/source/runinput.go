@@ -1,4 +1,4 @@
-package engine
+package source
 
 import (
 	"crypto/rand"
@@ -14,17 +14,20 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// runInput holds the caller's input of a run, for nodes that make or read artifacts.
-type runInput struct {
+// RunInput holds the caller's input of a run, for nodes that make or read artifacts.
+type RunInput struct {
 	fields        map[string]any            // of the run's input artifact; nil if the run has none
 	nodeArtifacts map[string]map[string]any // artifacts of nodes that need not run, by node path
 }
@@ -38,13 +41,13 @@ const (
 // fieldName matches the field names that requires, carry and skip_when accept.
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// readRunInput reads and checks the input of a run. It writes nothing. Invalid input is [ErrOptions].
-func (e *Engine) readRunInput(p *plan.Plan, fields map[string]string) (runInput, error) {
+// readRunInput reads and checks the input of a run. It writes nothing. Invalid input is [environment.ErrOptions].
+func readRunInput(env *environment.Environment, p *plan.Plan, fields map[string]string) (RunInput, error) {
 	var files map[string]string
 	if o := p.Pipeline.Overrides; o != nil {
 		files = o.Artifacts
 	}
-	in := runInput{nodeArtifacts: map[string]map[string]any{}}
+	in := RunInput{nodeArtifacts: map[string]map[string]any{}}
 	if len(files)+len(fields) == 0 && !p.UsesArtifacts() {
 		return in, nil
 	}
@@ -56,7 +59,7 @@ func (e *Engine) readRunInput(p *plan.Plan, fields map[string]string) (runInput,
 		in.fields[name] = fields[name]
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := e.addInputFile(p, &in, name, files[name]); err != nil {
+		if err := addInputFile(env, p, &in, name, files[name]); err != nil {
 			return in, err
 		}
 	}
@@ -64,7 +67,7 @@ func (e *Engine) readRunInput(p *plan.Plan, fields map[string]string) (runInput,
 }
 
 // checkFirstNode rejects a start whose first node would lack a required field; the run could never proceed.
-func (h runInput) checkFirstNode(p *plan.Plan) error {
+func (h RunInput) checkFirstNode(p *plan.Plan) error {
 	n := p.Find(p.First())
 	if n == nil || p.Skipped(n) || h.fields == nil {
 		return nil
@@ -87,16 +90,16 @@ func (h runInput) checkFirstNode(p *plan.Plan) error {
 		return nil
 	}
 	f := failure.From(effective.RequirementError(n.ID, missing))
-	return sessionError(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
+	return optionsError("%s", f.Message).WithHint("%s", f.Hint)
 }
 
 // addInputFile reads one file as the artifact of the node of that name, or else as a field.
-func (e *Engine) addInputFile(p *plan.Plan, in *runInput, name, file string) error {
+func addInputFile(env *environment.Environment, p *plan.Plan, in *RunInput, name, file string) error {
 	i := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.ID == name })
 	_, twice := in.fields[name]
 	switch {
 	case twice:
-		return sessionError(ErrOptions, "%q is given twice: as a field and as the artifact %s", name, file)
+		return optionsError("%q is given twice: as a field and as the artifact %s", name, file)
 	case i < 0:
 		if err := checkInputName("the artifact", name); err != nil {
 			return err
@@ -106,7 +109,7 @@ func (e *Engine) addInputFile(p *plan.Plan, in *runInput, name, file string) err
 	if i >= 0 {
 		contract = p.Nodes[i].Artifact
 	}
-	data, err := e.readInputFile(name, file, contract)
+	data, err := readInputFile(env, name, file, contract)
 	if err != nil {
 		return err
 	}
@@ -122,22 +125,22 @@ func (e *Engine) addInputFile(p *plan.Plan, in *runInput, name, file string) err
 func checkInputName(kind, name string) error {
 	switch {
 	case name == fieldRequest || name == fieldRequestID:
-		return sessionError(ErrOptions, "%s %q is reserved: every run sets it", kind, name).WithHint("give it another name")
+		return optionsError("%s %q is reserved: every run sets it", kind, name).WithHint("give it another name")
 	case !fieldName.MatchString(name):
-		return sessionError(ErrOptions, "%s %.80q is neither a node of the pipeline nor a valid field name", kind, name).
+		return optionsError("%s %.80q is neither a node of the pipeline nor a valid field name", kind, name).
 			WithHint("use a letter followed by at most 63 letters, digits, _ or -")
 	}
 	return nil
 }
 
 // readInputFile reads an artifact file and checks it against a contract; nil accepts any.
-func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[string]any, error) {
+func readInputFile(env *environment.Environment, name, file string, contract *plan.Artifact) (map[string]any, error) {
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(e.env.Config.WorkDir, file)
+		file = filepath.Join(env.Config.WorkDir, file)
 	}
 	text, err := readFile(file, plan.MaxMaxBytes)
 	if err != nil {
-		return nil, sessionError(ErrOptions, "the artifact %s: %s: %v", name, file, err)
+		return nil, optionsError("the artifact %s: %s: %v", name, file, err)
 	}
 	data, faults, err := artifact.Validate(text, contract)
 	if err != nil {
@@ -146,8 +149,8 @@ func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[
 	if len(faults) == 0 {
 		return data, nil
 	}
-	list := e.faultLines(faults)
-	f := sessionError(ErrOptions, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
+	list := faultLines(env, faults)
+	f := optionsError("the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
 	f.Detail = strings.Join(list, "\n") + "\n"
 	if contract != nil {
 		f = f.WithHint("make it meet the contract of node %s (artifact in the pipeline)", name)
@@ -156,14 +159,14 @@ func (e *Engine) readInputFile(name, file string, contract *plan.Artifact) (map[
 }
 
 // faultLines formats the first faults, without secrets.
-func (e *Engine) faultLines(faults []schema.Fault) []string {
+func faultLines(env *environment.Environment, faults []schema.Fault) []string {
 	var list []string
 	for i, f := range faults {
 		if i == event.MaxFaults {
 			list = append(list, fmt.Sprintf("and %d more", len(faults)-i))
 			break
 		}
-		list = append(list, e.env.Redactor.Text(f.String()))
+		list = append(list, env.Redactor.Text(f.String()))
 	}
 	return list
 }
@@ -192,27 +195,34 @@ func readFile(name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// storeRunInput writes the input artifacts into the session's directory, without secrets, and returns their
+// optionsError returns an error about the options of a run; errors.Is finds [environment.ErrOptions].
+func optionsError(format string, args ...any) *failure.Error {
+	e := failure.New(failure.SessionState, format, args...)
+	e.Cause = environment.ErrOptions
+	return e
+}
+
+// Store writes the input artifacts into the session's directory, without secrets, and returns their
 // references.
-func (s *session) storeRunInput(h runInput, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
+func (h RunInput) Store(dir *store.Dir, p *plan.Plan, redactor *redact.Redactor, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
 	if h.fields == nil {
 		return nil, nil, nil
 	}
-	if o := s.plan.Pipeline.Overrides; o != nil && o.Context != "" {
+	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
 		h.fields[fieldRequest] = o.Context
 	}
 	h.fields[fieldRequestID] = newRequestID(now)
-	agent, metadata := s.redactor.ForAgent(), artifact.Metadata{PipelineID: runID}
+	agent, metadata := redactor.ForAgent(), artifact.Metadata{PipelineID: runID}
 	redaction.Data(agent, h.fields)
-	ref, err := artifact.WriteStart(s.dir, artifact.Artifact{Meta: artifact.StartMeta(now), Data: h.fields, Metadata: metadata})
+	ref, err := artifact.WriteStart(dir, artifact.Artifact{Meta: artifact.StartMeta(now), Data: h.fields, Metadata: metadata})
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(h.nodeArtifacts)) {
 		data := h.nodeArtifacts[path]
 		redaction.Data(agent, data)
-		a := artifact.Artifact{Meta: artifact.NewMeta(s.plan.Find(path), now), Data: data, Metadata: metadata}
-		ref, err := artifact.WriteSupplied(s.dir, s.plan, path, a)
+		a := artifact.Artifact{Meta: artifact.NewMeta(p.Find(path), now), Data: data, Metadata: metadata}
+		ref, err := artifact.WriteSupplied(dir, p, path, a)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,326 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Request selects a run, as [engine.RunOptions] does. Exactly one of Pipeline, Text, Stage and Plan is set.
+type Request struct {
+	Pipeline, Text, Stage string
+	Max                   int // of Stage
+	Plan                  *plan.Plan
+	Runs                  int
+	Session               string // "": generated
+	NameAfterPipeline     bool
+	Overrides             compile.Overrides
+	Env                   compile.Env
+	Fields                map[string]string // of the run's input artifact
+}
+
+func (o Request) Check() error {
+	count := 0
+	for _, set := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
+		if set {
+			count++
+		}
+	}
+	if count != 1 {
+		return fmt.Errorf("%w: exactly one of Pipeline, Text, Stage and Plan is required", environment.ErrOptions)
+	}
+	switch {
+	case o.Max < 0:
+		return fmt.Errorf("%w: invalid Max %d: want at least 0", environment.ErrOptions, o.Max)
+	case o.Overrides.Mode != "" && !slices.Contains(plan.Modes(), o.Overrides.Mode):
+		return fmt.Errorf("%w: unknown mode %q: want one of %s", environment.ErrOptions, o.Overrides.Mode, strings.Join(plan.Modes(), ", "))
+	case o.Runs < 0:
+		return fmt.Errorf("%w: invalid Runs %d: want at least 0", environment.ErrOptions, o.Runs)
+	case o.Runs > 1 && o.Stage != "":
+		return fmt.Errorf("%w: Runs is %d for a stage: use Max", environment.ErrOptions, o.Runs)
+	}
+	return nil
+}
+
+// RunCount returns Runs as journaled: 0 for one.
+func (o Request) RunCount() int {
+	if o.Runs < 2 {
+		return 0
+	}
+	return o.Runs
+}
+
+// Source is the input of a new run: its plan and the data that the session records about it.
+type Source struct {
+	Plan     *plan.Plan
+	Mode     string // loop or pipeline
+	Session  string
+	File     string                      // the pipeline's path as given, or its absolute path; "" for none
+	Yaml     []byte                      // content of file
+	Library  []string                    // folders of shipped stages in the plan, see [compile.Result]
+	Runs     int                         // number of runs of the whole pipeline, 0 for one
+	Configs  environment.ProviderConfigs // the user's settings, by provider
+	Warnings yamldoc.Diagnostics
+	Input    RunInput
+}
+
+// New compiles the run of the options and resolves the user's provider settings.
+func New(ctx context.Context, env *environment.Environment, o Request) (*Source, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	configs, warnings, err := env.Settings.Assign(ctx, env.Host)
+	if err != nil {
+		return nil, err
+	}
+	src, err := Compile(ctx, env, o, configs, true)
+	if err != nil {
+		return nil, err
+	}
+	src.Runs = o.RunCount()
+	src.Configs, src.Warnings = configs, slices.Concat(warnings, src.Warnings)
+	if src.Input, err = readRunInput(env, src.Plan, o.Fields); err != nil {
+		return nil, err
+	}
+	return src, nil
+}
+
+// Start returns the source of a run that starts now.
+func Start(ctx context.Context, env *environment.Environment, o Request) (*Source, error) {
+	src, err := New(ctx, env, o)
+	if err != nil {
+		return nil, err
+	}
+	return src, src.Input.checkFirstNode(src.Plan)
+}
+
+// Compile compiles the plan; the user's models are the providers' defaults. Starting reports that a run
+// follows.
+func Compile(ctx context.Context, env *environment.Environment, o Request, configs environment.ProviderConfigs, starting bool) (*Source, error) {
+	if o.Plan != nil {
+		return planSource(env, o, time.Now())
+	}
+	if o.Overrides.Provider != "" { // an unknown provider of the command line is not a fault of the files
+		if _, err := env.Host.Component(ctx, sdk.KindProvider, o.Overrides.Provider); err != nil {
+			return nil, err
+		}
+	}
+	catalog, err := environment.NewCatalog(ctx, env.Host, configs)
+	if err != nil {
+		return nil, err
+	}
+	catalog.Starting = starting
+	req := env.CompileRequest(o.Overrides, catalog, env.Settings)
+	req.Session, req.Env = o.Session, o.Env
+	switch {
+	case o.Stage != "":
+		return stageSource(env, req, o)
+	case o.Text != "":
+		return textSource(env, req, o)
+	default:
+		return pipelineSource(env, req, o)
+	}
+}
+
+func stageSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+	req.Session = cmp.Or(o.Session, o.Stage)
+	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Plan: r.Plan, Mode: "loop", Session: req.Session, Library: r.Library, Warnings: r.Warnings}, nil
+}
+
+// textName replaces the file name in messages about a pipeline without a file.
+const textName = "<text>"
+
+func textSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+	req.File, req.Text = textName, []byte(o.Text)
+	if req.Session == "" {
+		req.Session = newSessionName(env, "pipeline", req.Now)
+	}
+	r, err := compile.Pipeline(req)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Plan: r.Plan, Mode: "pipeline", Session: req.Session, Yaml: req.Text, Library: r.Library, Warnings: r.Warnings}, nil
+}
+
+func pipelineSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+	file, err := req.FindPipeline(o.Pipeline)
+	if err != nil {
+		return nil, err
+	}
+	req.File = file
+	if req.Session == "" {
+		req.Session = newSessionName(env, sessionPrefix(env, o, file), req.Now)
+	}
+	r, err := compile.Pipeline(req)
+	if err != nil {
+		return nil, err
+	}
+	yaml, problem := req.ReadPipeline(file)
+	if problem != "" {
+		return nil, fmt.Errorf("read pipeline %s: %s", file, problem)
+	}
+	if isPath(env, o.Pipeline, file) {
+		file = o.Pipeline
+	}
+	return &Source{Plan: r.Plan, Mode: "pipeline", Session: req.Session, File: file, Yaml: yaml, Library: r.Library, Warnings: r.Warnings}, nil
+}
+
+func isPath(env *environment.Environment, pipeline, file string) bool {
+	return filepath.IsAbs(pipeline) || filepath.Join(env.Config.WorkDir, pipeline) == file
+}
+
+// sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
+// name for a pipeline given by path, and "pipeline" for one given by name.
+func sessionPrefix(env *environment.Environment, o Request, file string) string {
+	if o.NameAfterPipeline || isPath(env, o.Pipeline, file) {
+		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	return "pipeline"
+}
+
+// newSessionName appends the time to a prefix, and a number if the name is taken.
+func newSessionName(env *environment.Environment, prefix string, now time.Time) string {
+	base := prefix + "-" + now.UTC().Format("20060102-150405")
+	name := base
+	for i := 2; ; i++ {
+		if _, err := env.Project.Stat(store.RunsDir + "/" + name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+}
+
+// planSource returns the source of a run whose plan the caller supplies. It copies the plan for the session.
+// An invalid plan is [environment.ErrOptions].
+func planSource(env *environment.Environment, o Request, now time.Time) (*Source, error) {
+	if o.Overrides.Provider+o.Overrides.Model+o.Env.Provider+o.Env.Model+o.Env.Context != "" || len(o.Overrides.Inputs) > 0 {
+		return nil, fmt.Errorf("%w: Provider, Model, Inputs and the Env options cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
+	}
+	if o.Overrides.Start+o.Overrides.ExitAfter != "" || len(o.Overrides.Skip)+len(o.Overrides.Timeouts)+len(o.Overrides.Iterate)+o.Overrides.MaxCycles > 0 || o.Overrides.Timeout > 0 || o.Overrides.Supervised {
+		return nil, fmt.Errorf("%w: Start, ExitAfter, Skip, Supervised, Iterate, Timeout, Timeouts and MaxCycles cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
+	}
+	p, err := copyPlan(o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(o.Session, p.Session.Name)
+	if name == "" {
+		name = newSessionName(env, "pipeline", now)
+	}
+	library := moveLibrary(p, libraryPrefix(p.Session.Name), libraryPrefix(name))
+	if len(library) > 0 && env.Config.Library == nil {
+		return nil, fmt.Errorf("%w: the plan uses shipped stages (%s), but this engine has no library", environment.ErrOptions, strings.Join(library, ", "))
+	}
+	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)
+	p.Pipeline.Name = cmp.Or(p.Pipeline.Name, name)
+	if o.Overrides.Context != "" || len(o.Overrides.Commands)+len(o.Overrides.Artifacts) > 0 || o.Overrides.Sandbox != nil {
+		p.Pipeline.Overrides = o.mergeOverrides(p.Pipeline.Overrides)
+	}
+	return &Source{Plan: p, Mode: "pipeline", Session: name, Library: library}, nil
+}
+
+// copyPlan returns the plan as a session reads it back, checked for all that a run needs.
+func copyPlan(original *plan.Plan) (*plan.Plan, error) {
+	b, err := json.Marshal(original)
+	p := &plan.Plan{}
+	if err == nil {
+		err = json.Unmarshal(b, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: copy the plan: %w", environment.ErrOptions, err)
+	}
+	if p.Version == 0 { // built by a program
+		p.Version = plan.Version
+	}
+	if err := recovery.Complete(p); err != nil {
+		return nil, fmt.Errorf("%w: the plan cannot be run: %w", environment.ErrOptions, err)
+	}
+	return p, nil
+}
+
+// mergeOverrides merges the options over the plan's overrides.
+func (o Request) mergeOverrides(base *plan.Overrides) *plan.Overrides {
+	merged := plan.Overrides{}
+	if base != nil {
+		merged = *base
+	}
+	merged.Context = cmp.Or(o.Overrides.Context, merged.Context)
+	merged.Commands, merged.Artifacts = mergeMaps(o.Overrides.Commands, merged.Commands), mergeMaps(o.Overrides.Artifacts, merged.Artifacts)
+	if o.Overrides.Sandbox != nil {
+		merged.Sandbox = o.Overrides.Sandbox.Restrict(merged.Sandbox)
+	}
+	return &merged
+}
+
+// mergeMaps merges two maps; over takes precedence. Neither is changed.
+func mergeMaps(over, under map[string]string) map[string]string {
+	if len(over) == 0 {
+		return under
+	}
+	all := maps.Clone(under)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, over)
+	return all
+}
+
+// libraryPrefix returns the prefix of prompt paths of shipped stages in a session's plan.
+func libraryPrefix(session string) string { return filepath.ToSlash(compile.LibraryDir(session)) + "/" }
+
+// moveLibrary rewrites prompt paths and command directories to another session's copies of shipped stages. It
+// returns the folders of those stages, as in [compile.Result].
+func moveLibrary(p *plan.Plan, from, to string) []string {
+	var folders []string
+	move := func(n *plan.Node) {
+		if file, shipped := strings.CutPrefix(n.PromptPath, from); shipped {
+			n.PromptPath = to + file
+			folders = append(folders, stageFolder(file))
+		}
+		if n.Wraps == nil {
+			return
+		}
+		if dir, shipped := strings.CutPrefix(n.Wraps.Dir, from); shipped {
+			wraps := *n.Wraps
+			wraps.Dir, n.Wraps = to+dir, &wraps
+			folders = append(folders, stageFolder(dir))
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		move(n)
+		for j := range n.Stages {
+			move(&n.Stages[j])
+		}
+		if n.Plan != nil {
+			folders = append(folders, moveLibrary(n.Plan, from, to)...)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// stageFolder returns the folder of a library stage ("stages/tick") that contains the file.
+func stageFolder(file string) string {
+	parts := strings.SplitN(file, "/", 3)
+	return path.Join(parts[:min(2, len(parts))]...)
+}
