@@ -78,7 +78,7 @@ func newStageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
 		return newLoop(&n.Stages[i])
 	}
-	return state.Loop{Phase: state.PhaseReady}
+	return state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}
 }
 
 // nextBranchStage moves a provider that has finished a stage to the next one of the block.

@@ -18,7 +18,9 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, "the node is already running")
 	}
 	s.DropNodeQuestions(s.At)
-	n := state.Node{Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runNumber(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	n := state.Node{NodeProgress: state.NodeProgress{
+		Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runNumber(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time,
+	}}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
 	if old.Restart != nil {
 		n.Escalations = old.Escalations

@@ -23,8 +23,11 @@ func applyQuestionAsked(s *state.State, e event.Event, d event.QuestionAskedData
 		s.Questions = map[string]state.Question{}
 	}
 	q := state.Question{
-		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
+		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At,
+		QuestionText: state.QuestionText{
+			Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback, Preview: d.Preview, Shown: d.Shown,
+		},
+		AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
 	}
 	if d.Kind == event.QuestionEscalation {
 		initEscalation(s, &q, d)

@@ -18,11 +18,15 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event, d event.Sess
 	}
 	seq, epoch, handled, escalation := e.Seq, s.Epoch, s.Handled, s.Escalation
 	*s = state.State{
-		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
-		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
-		Seq: seq, Epoch: epoch, Handled: handled, Escalation: escalation, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
-		At: p.First(), Input: d.Input, SuppliedArtifacts: d.SuppliedArtifacts,
+		Identity: state.Identity{
+			Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
+			SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
+		},
+		Seq: seq, Epoch: epoch, UserInput: state.UserInput{Handled: handled, Escalation: escalation},
+		Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: e.Time},
+		Position:  state.Position{At: p.First(), Nodes: map[string]state.Node{}, Input: d.Input, SuppliedArtifacts: d.SuppliedArtifacts},
 	}
+
 	if d.Runs > 1 {
 		s.Run, s.Runs = 1, d.Runs
 	}

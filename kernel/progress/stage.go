@@ -66,7 +66,7 @@ const defaultStepRetries = 3
 // newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the question
 // whether to start one.
 func newLoop(n *plan.Node) state.Loop {
-	l := state.Loop{Phase: state.PhaseReady}
+	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}
 	if n.Termination.Bool("check_before", false) {
 		l.Check = state.CheckDue
 	}

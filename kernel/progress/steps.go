@@ -104,7 +104,7 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
 	}
 	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}
+	st.Loop = state.Loop{Progress: state.Progress{Phase: state.PhaseReady}, LastIteration: state.LastIteration{Feedback: st.Loop.Feedback}}
 	st.Loop.StartAfter(st.Last)
 	ns.Steps[d.Step] = st
 	s.Nodes[s.At] = ns

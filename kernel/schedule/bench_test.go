@@ -16,13 +16,13 @@ import (
 func BenchmarkApply(b *testing.B) {
 	for _, nodes := range []int{1, 10, 30} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
-			p, st := &plan.Plan{}, state.State{RunID: "PL-1", Status: state.Running, Nodes: map[string]state.Node{}}
+			p, st := &plan.Plan{}, state.State{Identity: state.Identity{RunID: "PL-1"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{Nodes: map[string]state.Node{}}}
 			for i := range nodes {
 				path := fmt.Sprint(i)
 				p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: "n" + path, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1 << 30}})
-				st.Nodes[path] = state.Node{Visit: 1, Run: 1, Status: state.NodeComplete, Loop: state.Loop{
-					Phase: state.PhaseReady, Decisions: make([]state.Decision, state.MaxDecisions),
-				}}
+				st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}, NodeLoops: state.NodeLoops{Loop: state.Loop{
+					Progress: state.Progress{Phase: state.PhaseReady}, StrategyState: state.StrategyState{Decisions: make([]state.Decision, state.MaxDecisions)},
+				}}}
 				st.At = path
 			}
 			last := st.Nodes[st.At]

@@ -286,13 +286,13 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
 	}}}
 	key := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
-	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", Options: []string{event.AnswerApprove, event.AnswerReject}}
-	ended := state.Branch{Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Reason: "it said no", Iteration: 1, Attempt: 1}}
-	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": q}, Nodes: map[string]state.Node{"0": {
-		Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
-			"m1": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}, "m2": ended,
-		},
-	}}}
+	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", QuestionText: state.QuestionText{Options: []string{event.AnswerApprove, event.AnswerReject}}}
+	ended := state.Branch{Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseSettled, Iteration: 1, Attempt: 1}, LoopOutcome: state.LoopOutcome{Outcome: "fail", Reason: "it said no"}}}
+	s := state.State{Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": {
+		NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
+			"m1": {Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}}, "m2": ended,
+		}},
+	}}}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": q}}}
 	next, err := progress.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
 	if err != nil {
 		t.Fatal(err)

@@ -220,10 +220,10 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},
 	}}}, plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd})
 	loc := event.Location{Node: "0", Visit: 1, Run: 1}
-	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": {
-		Visit: 1, Run: 1, Status: state.NodeRunning, HookCursor: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
-		Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Iteration: 1, Attempt: 1}}},
-	}}}
+	s := state.State{Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": {
+		NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, HookCursor: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
+		NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseSettled, Iteration: 1, Attempt: 1}, LoopOutcome: state.LoopOutcome{Outcome: "fail"}}}}},
+	}}}}
 	again := event.New(event.Retry, loc.Cursor(), loc.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
 	s, err := progress.Apply(p, s, again)
 	if err != nil {

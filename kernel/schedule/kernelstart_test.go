@@ -19,14 +19,14 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 100}}},
 		Nodes:    []plan.Node{{Path: "0", ID: "both", Kind: plan.KindParallel}},
 	}
-	n := state.Node{Visit: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{}}
+	n := state.Node{NodeProgress: state.NodeProgress{Visit: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{}}}
 	for i := range 12 {
 		part := 0.1 + float64(i)/3
 		n.Branches[fmt.Sprint("b", i)] = state.Branch{
-			Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseAttempt, Attempt: 1, Reserved: map[string]state.Amount{"": {USD: &part}}},
+			Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt, Attempt: 1}, CallInFlight: state.CallInFlight{Reserved: map[string]state.Amount{"": {USD: &part}}}},
 		}
 	}
-	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": n}}
+	s := state.State{Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": n}}}
 	started := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 1})
 	started.Epoch = 1
 	var want float64
@@ -50,12 +50,13 @@ func TestEnterAgain(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "review", Kind: plan.KindStage}, {Path: "2", ID: "last", Kind: plan.KindStage}}}
 	at := func(status state.Status, where string) state.State {
 		return state.State{
-			RunID: "r", Session: "s", Status: status, At: where,
-			Nodes: map[string]state.Node{
-				"0": {Visit: 1, Status: state.NodeComplete},
-				"1": {Visit: 1, Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseBackoff, Attempt: 1}},
+			Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: status}, Position: state.Position{At: where,
+				Nodes: map[string]state.Node{
+					"0": {NodeProgress: state.NodeProgress{Visit: 1, Status: state.NodeComplete}},
+					"1": {NodeProgress: state.NodeProgress{Visit: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseBackoff, Attempt: 1}}}},
+				},
 			},
-			Timers: map[event.Key]state.Timer{"timer:1/v1/r1/-/-/i1#1": {Purpose: "backoff"}},
+			Limits: state.Limits{Timers: map[event.Key]state.Timer{"timer:1/v1/r1/-/-/i1#1": {Purpose: "backoff"}}},
 		}
 	}
 	for _, tt := range []struct {

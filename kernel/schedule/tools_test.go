@@ -25,7 +25,7 @@ func TestDescribeUncertain(t *testing.T) {
 		{append(sure, call("run", "once", "run_terminal", "deploy it")), ": it is unknown whether these calls ran: run_terminal deploy it"},
 		{[]state.Call{call("run", "once", "send", ""), call("run", "", "run_terminal", "deploy")}, ": it is unknown whether these calls ran: send, run_terminal deploy"},
 	} {
-		if got := describeUncertain(c.calls); got != c.want || (got != "") != (state.Loop{Calls: c.calls}).HasUncertainCall() {
+		if got := describeUncertain(c.calls); got != c.want || (got != "") != (state.Loop{CallInFlight: state.CallInFlight{Calls: c.calls}}).HasUncertainCall() {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

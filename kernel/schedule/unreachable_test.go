@@ -12,7 +12,7 @@ import (
 
 // endedNode returns a node with the status and outcome, and with an artifact of its own if name is not "".
 func endedNode(status state.NodeStatus, outcome, name string) state.Node {
-	n := state.Node{Status: status, Outcome: outcome}
+	n := state.Node{NodeProgress: state.NodeProgress{Status: status, Outcome: outcome}}
 	if name != "" {
 		n.Artifacts = map[string]event.Ref{event.Artifact: {Path: name}}
 	}
@@ -45,7 +45,7 @@ func TestDeliverable(t *testing.T) {
 		"one whose outcome leads on": {map[string]state.Node{"0": endedNode(state.NodeComplete, "reject", "a.yaml")}, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := exitAfterPlan(), state.State{Nodes: tt.nodes}
+			p, s := exitAfterPlan(), state.State{Position: state.Position{Nodes: tt.nodes}}
 			for embedder, want := range map[string][2]string{"": {tt.node, tt.whole}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
 				path, ref, has := progress.Deliverable(p, s, embedder)
 				if got := [2]string{path, ref.Path}; got != want || has != (want[0] != "") {
@@ -65,12 +65,12 @@ func TestUnreachable(t *testing.T) {
 		nodes map[string]state.Node
 		want  map[string]string
 	}{
-		"at the beginning": {"", map[string]state.Node{"0": {Status: state.NodeRunning}}, map[string]string{}},
+		"at the beginning": {"", map[string]state.Node{"0": {NodeProgress: state.NodeProgress{Status: state.NodeRunning}}}, map[string]string{}},
 		"at the end": {"", map[string]state.Node{"0": done, "1": done, "1.0": done, "2": done}, map[string]string{
 			"1.1": "the pipeline was complete after x", "3": "the pipeline was complete after c",
 		}},
 		"the exit did not end well": {"", map[string]state.Node{"0": done, "1": done, "1.0": done, "1.1": done, "2": endedNode(state.NodeFailed, "fail", "")}, map[string]string{}},
-		"begun later": {"c", map[string]state.Node{"2": {Status: state.NodeRunning}}, map[string]string{
+		"begun later": {"c", map[string]state.Node{"2": {NodeProgress: state.NodeProgress{Status: state.NodeRunning}}}, map[string]string{
 			"0": "the run began with c", "1": "the run began with c", "1.0": "the run began with c", "1.1": "the run began with c",
 		}},
 		"led back": {"c", map[string]state.Node{"0": done, "2": done}, map[string]string{
@@ -83,7 +83,7 @@ func TestUnreachable(t *testing.T) {
 				p.Pipeline.Overrides = &plan.Overrides{Start: tt.start}
 			}
 			for n := range p.All() {
-				if got := schedule.UnreachableReason(p, state.State{Nodes: tt.nodes}, n.Path); got != tt.want[n.Path] {
+				if got := schedule.UnreachableReason(p, state.State{Position: state.Position{Nodes: tt.nodes}}, n.Path); got != tt.want[n.Path] {
 					t.Errorf("%s: %q, want %q", n.Path, got, tt.want[n.Path])
 				}
 			}

@@ -43,6 +43,18 @@ const (
 
 // Loop is the iteration loop of one stage at one location: of a node, of a branch, or of a step.
 type Loop struct {
+	Progress
+	Hooks // of the iterations' points, with the texts for the prompts of the current or next iteration
+	// ContextConsumed is the number of bytes of [UserInput.Context] in the prompt of the current or last attempt.
+	ContextConsumed int `json:"heard,omitempty"`
+	LastIteration
+	CallInFlight
+	StrategyState
+	LoopOutcome
+}
+
+// Progress is the place of a loop in its iterations and attempts.
+type Progress struct {
 	Phase Phase `json:"phase"`
 	// Check tells whether check_before still has to decide on a first iteration; "" if it is not set, and once that
 	// iteration's first attempt has begun.
@@ -63,9 +75,10 @@ type Loop struct {
 	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
-	Hooks                         // of the iterations' points, with the texts for the prompts of the current or next iteration
-	// ContextConsumed is the number of bytes of [State.Context] in the prompt of the current or last attempt.
-	ContextConsumed int `json:"heard,omitempty"`
+}
+
+// LastIteration is the result of the last iteration, or of the one that is being settled.
+type LastIteration struct {
 	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
@@ -80,12 +93,20 @@ type Loop struct {
 	FailedSteps      []string                   `json:"failed_steps,omitempty"`
 	// Artifact is the artifact of the last iteration; if the iteration needs the user, it may be invalid.
 	Artifact *event.Ref `json:"made,omitempty"`
+}
+
+// CallInFlight is the call of a provider that is in flight or was interrupted.
+type CallInFlight struct {
 	// Reserved is the reservation of the call in flight, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
 	// Checkpoint is the latest one of an attempt that is in flight or was interrupted, and Calls are the gated tool
 	// calls since, in order. A resumed attempt receives both.
 	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
 	Calls      []Call                `json:"calls,omitempty"`
+}
+
+// StrategyState is the state of the loop's termination strategy.
+type StrategyState struct {
 	// Decisions are the last [MaxDecisions], oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Strategy is the strategy's own state.
@@ -95,6 +116,10 @@ type Loop struct {
 	Round    int                       `json:"round,omitempty"`
 	Question *event.QuestionData       `json:"question,omitempty"`
 	Answer   *event.StrategyAnswerData `json:"answer,omitempty"`
+}
+
+// LoopOutcome is the end of a loop.
+type LoopOutcome struct {
 	// Outcome and Reason are set when settled; Failure too if the loop failed. EndedByJudge is true if the strategy ended
 	// the loop with the answer to its own question.
 	Outcome      string             `json:"outcome,omitempty"`

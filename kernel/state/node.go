@@ -11,22 +11,8 @@ import (
 
 // Node is the current or last visit of a node of the plan.
 type Node struct {
-	Visit     int        `json:"visit"`          // from 1; incremented by re-entries through an edge or feedback
-	Run       int        `json:"run"`            // from 1; runs of a nested pipeline, counted across its visits
-	Runs      int        `json:"runs,omitempty"` // of a nested pipeline: runs begun in this visit
-	Status    NodeStatus `json:"status"`
-	Outcome   string     `json:"outcome,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Output    *event.Ref `json:"output,omitempty"` // of the last iteration
-	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the providers of a
-	// parallel block and the items of a node's steps.
-	Loop     Loop              `json:"loop"`
-	Branches map[string]Branch `json:"branches,omitempty"`
-	Steps    map[string]Step   `json:"steps,omitempty"`
-	// Order are the ids of the steps in execution order; nil before they are known.
-	Order []string `json:"order,omitempty"`
+	NodeProgress
+	NodeLoops
 	// HookCursor is the cursor of the node's current or last hook point, stage_start or stage_end.
 	HookCursor HookCursor `json:"gate,omitzero"`
 	// Failure is the failed check of a stage_end hook that failed the node, nil if there is none.
@@ -41,6 +27,36 @@ type Node struct {
 	StageAttempt int `json:"stage_attempt,omitempty"`
 	// Artifacts are the latest artifacts of the node by name.
 	Artifacts map[string]event.Ref `json:"artifacts,omitempty"`
+	Entry
+	InputCheck
+}
+
+// NodeProgress is the status of a visit, with its numbers and times.
+type NodeProgress struct {
+	Visit     int        `json:"visit"`          // from 1; incremented by re-entries through an edge or feedback
+	Run       int        `json:"run"`            // from 1; runs of a nested pipeline, counted across its visits
+	Runs      int        `json:"runs,omitempty"` // of a nested pipeline: runs begun in this visit
+	Status    NodeStatus `json:"status"`
+	Outcome   string     `json:"outcome,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Output    *event.Ref `json:"output,omitempty"` // of the last iteration
+}
+
+// NodeLoops are the iteration loops of a node.
+type NodeLoops struct {
+	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the providers of a
+	// parallel block and the items of a node's steps.
+	Loop     Loop              `json:"loop"`
+	Branches map[string]Branch `json:"branches,omitempty"`
+	Steps    map[string]Step   `json:"steps,omitempty"`
+	// Order are the ids of the steps in execution order; nil before they are known.
+	Order []string `json:"order,omitempty"`
+}
+
+// Entry is how a node was entered, and what the user allowed for it.
+type Entry struct {
 	// Feedback is why the node was entered again, for all prompts of this visit, and Cause the bare reason if there
 	// is no feedback. FailedSteps are the steps to repeat for it.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
@@ -54,7 +70,11 @@ type Node struct {
 	Rejected bool `json:"rejected,omitempty"`
 	// From is the path of the node that the run came from, "" if it began with this one.
 	From string `json:"from,omitempty"`
-	// Inspect is set while the input artifact must still be inspected. Warnings are its findings, Unfit is why the
+}
+
+// InputCheck is the inspection of the node's input artifact.
+type InputCheck struct {
+	// Inspect is set while the input artifact must still be inspected. Warnings are its findings, InputFailure is why the
 	// node cannot begin with it (nil if it can), and Skip why the node is skipped.
 	Inspect      bool               `json:"inspect,omitempty"`
 	Warnings     []string           `json:"warnings,omitempty"`

@@ -35,7 +35,7 @@ func (n Node) CheckDependencies(st Step) (by string, ready bool) {
 func (n *Node) RetrySteps() {
 	for _, id := range n.Order {
 		if st := n.Steps[id]; st.Status == StepFailed || st.Status == StepBlocked {
-			st.Status, st.Loop = StepPending, Loop{Feedback: st.Loop.Feedback}
+			st.Status, st.Loop = StepPending, Loop{LastIteration: LastIteration{Feedback: st.Loop.Feedback}}
 			n.Steps[id] = st
 		}
 	}

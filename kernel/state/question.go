@@ -11,28 +11,33 @@ import (
 
 // Question is an open question to the user. Its members are those of the event that asked it.
 type Question struct {
-	Kind           string           `json:"kind"`
-	Digest         string           `json:"digest"`
-	Key            event.Key        `json:"key,omitempty"`  // of the waiting effect, node or hook
-	Node           string           `json:"node,omitempty"` // path of the node
-	Text           string           `json:"text,omitempty"`
-	Options        []string         `json:"options,omitempty"`
-	AcceptFeedback bool             `json:"accept_feedback,omitempty"`
-	Preview        string           `json:"preview,omitempty"`
-	Shown          []event.Ref      `json:"shown,omitempty"`
-	AskedAt        time.Time        `json:"asked_at,omitzero"`
-	Due            *time.Time       `json:"due,omitempty"`
-	Code           string           `json:"code,omitempty"`
-	Remedy         string           `json:"remedy,omitempty"`
-	Waits          bool             `json:"waits,omitempty"`
-	OnTimeout      string           `json:"on_timeout,omitempty"`
-	Call           *event.AskedCall `json:"call,omitempty"`
+	Kind   string    `json:"kind"`
+	Digest string    `json:"digest"`
+	Key    event.Key `json:"key,omitempty"`  // of the waiting effect, node or hook
+	Node   string    `json:"node,omitempty"` // path of the node
+	QuestionText
+	AskedAt   time.Time        `json:"asked_at,omitzero"`
+	Due       *time.Time       `json:"due,omitempty"`
+	Code      string           `json:"code,omitempty"`
+	Remedy    string           `json:"remedy,omitempty"`
+	Waits     bool             `json:"waits,omitempty"`
+	OnTimeout string           `json:"on_timeout,omitempty"`
+	Call      *event.AskedCall `json:"call,omitempty"`
 	// Escalation is the name of an escalation's file without its extension: ESC-<yyyymmddHHMMSS>[-n].
 	Escalation string `json:"escalation,omitempty"`
 	// Expired is true if the deadline has passed and the timeout action is still due.
 	Expired bool `json:"lapsed,omitempty"`
 	// Answer is the user's answer, nil before it.
 	Answer *Answer `json:"answer,omitempty"`
+}
+
+// QuestionText is the text of a question, with its options and the files that it shows.
+type QuestionText struct {
+	Text           string      `json:"text,omitempty"`
+	Options        []string    `json:"options,omitempty"`
+	AcceptFeedback bool        `json:"accept_feedback,omitempty"`
+	Preview        string      `json:"preview,omitempty"`
+	Shown          []event.Ref `json:"shown,omitempty"`
 }
 
 // Answer is an answer of the user that the run has not used yet.

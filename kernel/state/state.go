@@ -55,6 +55,29 @@ const (
 // State is one session between two events. It is a value: progress.Apply returns a new one and leaves the old one
 // unchanged.
 type State struct {
+	Identity
+	Seq   int64 `json:"event_seq"` // of the last event applied
+	Epoch int   `json:"epoch"`     // of the kernel that holds the session, 0 before the first
+	Lifecycle
+	RunCounts
+	Position
+	Limits
+	Carry
+	OpenQuestions
+	// Callbacks are the points at which the program that holds the session is called, in order.
+	Callbacks []string `json:"callbacks,omitempty"`
+	// Hooks has the texts for all prompts of the session; NextInjected are for the stage or block that is entered next.
+	Hooks
+	NextInjected []event.Ref `json:"next_injected,omitempty"`
+	UserInput
+	// Failure is the error record of a failed run.
+	Failure *event.FailureData `json:"failure,omitempty"`
+	// Usage is the sum over all attempts, including failed ones, and all questions of strategies that reported it.
+	Usage event.Usage `json:"usage"`
+}
+
+// Identity identifies the session and its plan, with the settings of its start. It never changes.
+type Identity struct {
 	Session          string `json:"session"`
 	RunID            string `json:"run_id"`
 	Mode             string `json:"mode"` // loop or pipeline
@@ -64,10 +87,10 @@ type State struct {
 	SkipDelays       bool   `json:"skip_delays,omitempty"`
 	// Providers are the resolved providers of parallel blocks, by name as written. They never change.
 	Providers map[string]event.Provider `json:"providers,omitempty"`
+}
 
-	Seq   int64 `json:"event_seq"` // of the last event applied
-	Epoch int   `json:"epoch"`     // of the kernel that holds the session, 0 before the first
-
+// Lifecycle is the status of the session, with its reasons and times.
+type Lifecycle struct {
 	Status      Status     `json:"status"`
 	PauseKind   PauseKind  `json:"pause_kind,omitempty"`
 	PauseReason string     `json:"pause_reason,omitempty"`
@@ -78,7 +101,10 @@ type State struct {
 	ResumedAt   *time.Time `json:"resumed_at,omitempty"`
 	// AliveAt is the latest time at which the run was working. It is zero without guardrails.
 	AliveAt time.Time `json:"alive_at,omitzero"`
+}
 
+// RunCounts counts the runs of the whole pipeline, and the runs and visits of nodes before the current ones.
+type RunCounts struct {
 	// Run is the number of the current run of the whole pipeline, from 1, and Runs their total. Both are 0 in a
 	// session with a single run.
 	Run  int `json:"run,omitempty"`
@@ -89,17 +115,24 @@ type State struct {
 	// PriorVisits are the visit counts of nodes of a doubly nested pipeline before it was entered again, by path. All
 	// its visits share one run, so the numbers continue.
 	PriorVisits map[string]int `json:"prior_visits,omitempty"`
+}
 
+// Position is the place of the run in its pipeline, with the nodes and artifacts it has so far.
+type Position struct {
 	// At is the path of the node the run is at, "" when it is past the last one.
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
-	// Input is the artifact that the run started with, nil for none; Given are artifacts of nodes, by path, that were
+	// Input is the artifact that the run started with, nil for none; SuppliedArtifacts are artifacts of nodes, by path, that were
 	// supplied instead of produced. See [State.ArtifactOf].
 	Input             *event.Ref           `json:"input,omitempty"`
 	SuppliedArtifacts map[string]event.Ref `json:"given,omitempty"`
 	// ExitedAfter is the id of the node at which the pipeline ended early, "" otherwise.
 	ExitedAfter string `json:"exited_after,omitempty"`
+}
+
+// Limits are the timers, transitions and charges that count against limits of the plan.
+type Limits struct {
 	// Timers are the armed timers by key.
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
@@ -108,21 +141,28 @@ type State struct {
 	Returns int `json:"returns,omitempty"`
 	// Charges are the consumption in each scope that has a ceiling.
 	Charges map[string]Charge `json:"charges,omitempty"`
+}
+
+// Carry is the feedback for the node that is entered next; see [Entry].
+type Carry struct {
 	// NextFeedback, NextFailedSteps, NextReason and NextFrom are for the node that is entered next; see
-	// [Node.Feedback].
+	// [Entry.Feedback].
 	NextFeedback    *event.Ref `json:"next_feedback,omitempty"`
 	NextFailedSteps []string   `json:"next_failed_steps,omitempty"`
 	NextReason      string     `json:"next_reason,omitempty"`
 	NextFrom        string     `json:"next_from,omitempty"`
+}
+
+// OpenQuestions are the questions to the user.
+type OpenQuestions struct {
 	// Questions are the questions to the user that the run waits for, by id. Waits is true if it keeps running
 	// meanwhile.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
-	// Callbacks are the points at which the program that holds the session is called, in order.
-	Callbacks []string `json:"callbacks,omitempty"`
-	// Hooks has the texts for all prompts of the session; NextInjected are for the stage or block that is entered next.
-	Hooks
-	NextInjected []event.Ref `json:"next_injected,omitempty"`
+}
+
+// UserInput holds approvals, requests and texts of the user and of hooks.
+type UserInput struct {
 	// ApprovedStages are the ids of the nodes whose end the user approved, in order.
 	ApprovedStages []string `json:"approved_stages,omitempty"`
 	// Escalation is the name of the latest escalation; see [Question.Escalation].
@@ -133,10 +173,6 @@ type State struct {
 	Context string `json:"context,omitempty"`
 	// Handled are the ids of the last control messages applied, so that none is applied twice.
 	Handled []string `json:"handled,omitempty"`
-	// Failure is the error record of a failed run.
-	Failure *event.FailureData `json:"failure,omitempty"`
-	// Usage is the sum over all attempts, including failed ones, and all questions of strategies that reported it.
-	Usage event.Usage `json:"usage"`
 }
 
 // Cycle counts the transitions over one back edge.

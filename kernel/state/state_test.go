@@ -34,14 +34,15 @@ func TestTransitions(t *testing.T) {
 // Changing a clone never changes the original.
 func TestCloneSharesNothing(t *testing.T) {
 	original := State{
-		Nodes: map[string]Node{"0": {
-			Loop:      Loop{Decisions: []Decision{{Action: "stop"}}, Calls: []Call{{Call: event.ToolCallData{CallID: "1"}}}},
-			Branches:  map[string]Branch{"claude": {Loop: Loop{Decisions: []Decision{{Action: "stop"}}}}},
-			Steps:     map[string]Step{"s": {Loop: Loop{Decisions: []Decision{{Action: "stop"}}}}},
+		Position: Position{Nodes: map[string]Node{"0": {
+			NodeLoops: NodeLoops{Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}, CallInFlight: CallInFlight{Calls: []Call{{Call: event.ToolCallData{CallID: "1"}}}}},
+				Branches: map[string]Branch{"claude": {Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}}}},
+				Steps:    map[string]Step{"s": {Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}}}},
+			},
 			Artifacts: map[string]event.Ref{"plan": {Path: "a"}},
-		}},
-		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, PriorRuns: map[string]int{"0": 1}, PriorVisits: map[string]int{"0": 1}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
-		Questions: map[string]Question{"q": {Kind: "tool"}}, Handled: []string{"1"},
+		}}},
+		Limits: Limits{Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}}}, RunCounts: RunCounts{PriorRuns: map[string]int{"0": 1}, PriorVisits: map[string]int{"0": 1}},
+		OpenQuestions: OpenQuestions{Questions: map[string]Question{"q": {Kind: "tool"}}}, UserInput: UserInput{Handled: []string{"1"}},
 	}
 	before := marshalText(t, original)
 	c := original.Clone()
@@ -60,10 +61,10 @@ func TestCloneSharesNothing(t *testing.T) {
 }
 
 func TestLoopAt(t *testing.T) {
-	s := State{Nodes: map[string]Node{
-		"0": {Loop: Loop{Iteration: 1}},
-		"1": {Branches: map[string]Branch{"a": {Loop: Loop{Iteration: 2}}, "b": {Loop: Loop{Iteration: 3}}}},
-	}}
+	s := State{Position: Position{Nodes: map[string]Node{
+		"0": {NodeLoops: NodeLoops{Loop: Loop{Progress: Progress{Iteration: 1}}}},
+		"1": {NodeLoops: NodeLoops{Branches: map[string]Branch{"a": {Loop: Loop{Progress: Progress{Iteration: 2}}}, "b": {Loop: Loop{Progress: Progress{Iteration: 3}}}}}},
+	}}}
 	for want, loc := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
 		if got := s.LoopAt(loc).Iteration; got != want {
 			t.Errorf("loop at %+v is in iteration %d, want %d", loc, got, want)

@@ -40,36 +40,36 @@ func TestInputOf(t *testing.T) {
 		path   string
 	}{
 		{name: "nothing at all", node: "0"},
-		{name: "the first node, of what the run began with", node: "0", state: state.State{Input: began}, from: "$input", path: "input"},
+		{name: "the first node, of what the run began with", node: "0", state: state.State{Position: state.Position{Input: began}}, from: "$input", path: "input"},
 		{
 			name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {From: "1"}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
 		{
 			name: "who is named has none", node: "2", inputs: "plan", from: "execute", path: "e",
-			state: state.State{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {From: "1"}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
 		{
 			name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {From: "2"}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {Entry: state.Entry{From: "2"}}}}},
 		},
 		{
 			name: "where it came from has none", node: "1", from: "plan", path: "p",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {From: "2"}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {Entry: state.Entry{From: "2"}}}}},
 		},
-		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {From: "1"}}}},
-		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Input: began, SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}}},
+		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {Entry: state.Entry{From: "1"}}}}}},
+		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Position: state.Position{Input: began, SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}}}},
 		{
 			name: "made, though given", node: "2", from: "execute", path: "e",
-			state: state.State{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}},
+			state: state.State{Position: state.Position{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
-		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p")}}},
+		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": made("p")}}}},
 		{
 			name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
-			state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {Input: &event.Ref{Path: "i"}}, "3.0": {}}},
+			state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {InputCheck: state.InputCheck{Input: &event.Ref{Path: "i"}}}, "3.0": {}}}},
 		},
-		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {}, "3.0": {}}}},
-		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Nodes: map[string]state.Node{"3.0": made("a"), "3.1": {From: "3.0"}}}},
+		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {}, "3.0": {}}}}},
+		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Position: state.Position{Nodes: map[string]state.Node{"3.0": made("a"), "3.1": {Entry: state.Entry{From: "3.0"}}}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := chain()
@@ -109,13 +109,13 @@ func TestEffectiveInput(t *testing.T) {
 		fault string
 	}{
 		{name: "nothing", want: NodeInput{Data: map[string]any{}}},
-		{name: "the run's input", state: state.State{Input: &began}, want: NodeInput{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
+		{name: "the run's input", state: state.State{Position: state.Position{Input: &began}}, want: NodeInput{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
 		{
-			name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
+			name: "over what the run began with", state: state.State{Position: state.Position{Input: &began, Nodes: by(fits)}},
 			want: NodeInput{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
 		},
-		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, but its contract has 2.1"},
-		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "differs from the recorded file"},
+		{name: "of another version", state: state.State{Position: state.Position{Nodes: by(other)}}, fault: "the artifact of plan has version 1.0, but its contract has 2.1"},
+		{name: "that was changed", state: state.State{Position: state.Position{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}}, fault: "differs from the recorded file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ReadNodeInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})

@@ -475,12 +475,12 @@ func TestVerdictsAfterACrash(t *testing.T) {
 				}
 				tt.was = &event.ToolCallData{Tool: "write", ArgsRef: &ref, Verdict: "run"}
 			}
-			loop := state.Loop{Phase: state.PhaseAttempt, Attempt: 1}
+			loop := state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt, Attempt: 1}}
 			if tt.was != nil {
 				tt.was.CallID = "c1"
 				loop.Calls = []state.Call{{Call: *tt.was}}
 			}
-			b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Loop: loop}
+			b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: loop}}
 			b.state.Waits, b.person.answer = true, answerWith("reject", "")
 			b.run(t.Context(), 1, 1)
 			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.asked) == 1) {

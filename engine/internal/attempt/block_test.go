@@ -33,9 +33,9 @@ func TestAttemptInABlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
-		"calm": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseAttempt, Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}},
-	}}
+	b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
+		"calm": {Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt}, CallInFlight: state.CallInFlight{Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}}},
+	}}}
 	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
 	e := b.maker.Run(t.Context(), Job{Command: c, Node: progress.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})

@@ -58,7 +58,7 @@ func (b *fixture) withPlan() {
 	b.maker.Plan.Nodes = append(b.maker.Plan.Nodes, before)
 	b.node = &b.maker.Plan.Nodes[0]
 	b.node.Inputs = plan.Inputs{"from": []byte(`"plan"`)}
-	b.state.Nodes["1"] = state.Node{Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Artifact: *b.file("artifacts/01-plan.v1.yaml", "goal: g\n")}}
+	b.state.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Artifact: *b.file("artifacts/01-plan.v1.yaml", "goal: g\n")}}
 }
 
 func TestAContractFillsItsVariables(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 	b.node.Prompt = "do it"
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "1.0", Schema: []byte(`{"type":"object"}`), KernelFields: map[string]string{"tests": "checks.tests.counts", "all": "x"}}
 	b.state.Context = "mind the gap"
-	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Feedback: b.file("feedback.md", "this is wrong\n")}
+	b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Entry: state.Entry{Feedback: b.file("feedback.md", "this is wrong\n")}}
 	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
 	want := "do it\n\nmind the gap\n\n" +
 		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + node + "/iterations/001/artifact.yaml, as YAML or JSON.\nType: report\nVersion: 1.0\n" +
@@ -126,8 +126,9 @@ func TestAStepIsAppended(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
 	b.state.Nodes["0"] = state.Node{
-		Visit: 1, Run: 1, Order: []string{"s1", "s2"}, Feedback: b.file("feedback.md", "s2 is wrong\n"), Loop: state.Loop{Iteration: 2},
-		Steps: map[string]state.Step{"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", "{\"id\":\"s1\"}\n")}}},
+		NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Order: []string{"s1", "s2"}, Loop: state.Loop{Progress: state.Progress{Iteration: 2}},
+			Steps: map[string]state.Step{"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", "{\"id\":\"s1\"}\n")}}},
+		}, Entry: state.Entry{Feedback: b.file("feedback.md", "s2 is wrong\n")},
 	}
 	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
 	want := "do it, " + node + "/iterations/002/artifact.yaml\n\n[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]"

@@ -79,27 +79,28 @@ func newFixture(t *testing.T) *fixture {
 	failed := step("s2", "Test it")
 	failed.Status, failed.Reason = state.StepFailed, "the test\nis red"
 	h.state = state.State{
-		Session: "demo", Mode: "pipeline", At: "3",
-		Cycles: map[string]state.Cycle{
+		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Position: state.Position{At: "3",
+			Nodes: map[string]state.Node{
+				"0": {
+					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 1}}},
+					Artifacts: map[string]event.Ref{event.Artifact: h.file("artifacts/00-plan.v1.yaml", planArtifact)},
+				},
+				"1": {
+					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(time.Second)}, NodeLoops: state.NodeLoops{Order: []string{"s1", "s2"},
+						Steps: map[string]state.Step{"s1": step("s1", "Write it"), "s2": failed},
+					},
+				},
+				"2": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(2 * time.Second)}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 2}, LastIteration: state.LastIteration{Measured: []state.Measurement{
+					{ID: "build", At: plan.AtExit, Passed: true},
+					{ID: "tests", At: plan.AtExit, Reason: "1 test failed", Facts: new(h.file("facts.json", `{"duration_ms": 5, "counts": {"failed": 1, "passed": 2}, "failed": ["TestHello"], "output": "--- FAIL\nexit 1\n"}`))},
+					{ID: "lint", At: plan.AtExit, Failure: &event.FailureData{Message: "no linter"}},
+				}}}}},
+				"3": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(3 * time.Second)}},
+			},
+		}, Limits: state.Limits{Cycles: map[string]state.Cycle{
 			"verify:fail->execute": {Count: 2, Limit: 3, Reasons: []string{"red", "red again"}},
 			"review:reject->plan":  {Count: 1, Limit: 3, Reasons: []string{"not\nenough"}},
-		},
-		Nodes: map[string]state.Node{
-			"0": {
-				Visit: 1, Run: 1, StartedAt: start, Loop: state.Loop{Completed: 1},
-				Artifacts: map[string]event.Ref{event.Artifact: h.file("artifacts/00-plan.v1.yaml", planArtifact)},
-			},
-			"1": {
-				Visit: 1, Run: 1, StartedAt: start.Add(time.Second), Order: []string{"s1", "s2"},
-				Steps: map[string]state.Step{"s1": step("s1", "Write it"), "s2": failed},
-			},
-			"2": {Visit: 1, Run: 1, StartedAt: start.Add(2 * time.Second), Loop: state.Loop{Completed: 2, Measured: []state.Measurement{
-				{ID: "build", At: plan.AtExit, Passed: true},
-				{ID: "tests", At: plan.AtExit, Reason: "1 test failed", Facts: new(h.file("facts.json", `{"duration_ms": 5, "counts": {"failed": 1, "passed": 2}, "failed": ["TestHello"], "output": "--- FAIL\nexit 1\n"}`))},
-				{ID: "lint", At: plan.AtExit, Failure: &event.FailureData{Message: "no linter"}},
-			}}},
-			"3": {Visit: 1, Run: 1, StartedAt: start.Add(3 * time.Second)},
-		},
+		}},
 	}
 	h.iteration("stage-00-plan", 1, "I have a plan.", "")
 	h.iteration("stage-01-execute/steps/s1", 1, "Wrote it.", `{"work": {"files_touched": ["hello.go"]}}`)

@@ -79,10 +79,10 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	b := &fixture{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
 	b.job = Job{
 		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Location: at, Hook: 1, Point: h.Point},
-		State: state.State{Session: "demo", At: "0", Status: state.Running, Context: "said", Nodes: map[string]state.Node{"0": {
-			Visit: 1, Run: 1, Status: state.NodeRunning, Output: &output,
-			Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "success", Iteration: 2, Completed: 2, Result: &result},
-		}}},
+		State: state.State{Identity: state.Identity{Session: "demo"}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": {
+			NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning, Output: &output},
+			NodeLoops:    state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseSettled, Iteration: 2, Completed: 2}, LoopOutcome: state.LoopOutcome{Outcome: "success"}, LastIteration: state.LastIteration{Result: &result}}},
+		}}}, Lifecycle: state.Lifecycle{Status: state.Running}, UserInput: state.UserInput{Context: "said"}},
 		Record: func(_ context.Context, e event.Event) error { b.records = append(b.records, e); return nil },
 	}
 	return b
@@ -277,7 +277,7 @@ func TestApprovalIsBound(t *testing.T) {
 	}
 	answer := func(word, text string) {
 		b.job.State.Questions = map[string]state.Question{q.ID: {
-			Kind: q.Kind, Digest: q.Digest, Shown: q.Shown, Answer: &state.Answer{Option: word, Text: text, By: "ada"},
+			Kind: q.Kind, Digest: q.Digest, QuestionText: state.QuestionText{Shown: q.Shown}, Answer: &state.Answer{Option: word, Text: text, By: "ada"},
 		}}
 	}
 	answer(event.AnswerApprove, "")

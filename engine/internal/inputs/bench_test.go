@@ -26,7 +26,7 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		c, err := r.Build(state.State{Session: "demo"}, &p.Nodes[0], event.Location{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md")
+		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], event.Location{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md")
 		if err != nil {
 			b.Fatal(err)
 		}

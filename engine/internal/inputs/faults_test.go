@@ -136,9 +136,9 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 func TestOutputsOfSteps(t *testing.T) {
 	r, st := newParallelSession(t)
 	r.plan.Nodes[2].Steps = &plan.Steps{}
-	st.Nodes["2"] = state.Node{Visit: 1, Run: 1, Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
+	st.Nodes["2"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
 		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
-	}}
+	}}}
 	got, err := r.NodeOutputs(st, "2")
 	if err != nil {
 		t.Fatal(err)

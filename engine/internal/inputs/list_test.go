@@ -56,7 +56,7 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	write := func(r *Reader, iteration int) string {
 		t.Helper()
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
-		c, err := r.Build(state.State{Session: "demo"}, &p.Nodes[0], at, "progress.md")
+		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], at, "progress.md")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,10 +40,10 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 		}
 	}
 	done := []state.BranchStage{{Iterations: 3, Reason: "flat"}, {Iterations: 1, Reason: "max_iterations"}}
-	return NewReader(dir, p), state.State{Nodes: map[string]state.Node{"0": {
-		Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Manifest: {Path: "parallel-00-first/manifest.json"}},
-		Branches: map[string]state.Branch{"a": {Done: done}, "b": {Done: done}},
-	}}}
+	return NewReader(dir, p), state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {
+		NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Manifest: {Path: "parallel-00-first/manifest.json"}},
+		NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"a": {Done: done}, "b": {Done: done}}},
+	}}}}
 }
 
 // marshalCompact returns JSON without the session's directory.
@@ -136,7 +136,7 @@ func TestManifest(t *testing.T) {
 // means the outputs of its last stage, by provider.
 func TestFromStageInABlock(t *testing.T) {
 	r, st := newParallelSession(t)
-	st.Nodes["1"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}
+	st.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}}
 	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("said\n")); err != nil {
 		t.Fatal(err)
 	}

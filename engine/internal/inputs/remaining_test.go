@@ -12,7 +12,7 @@ import (
 func TestRemaining(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	timers := func(left map[event.Key]time.Duration) state.State {
-		s := state.State{Timers: map[event.Key]state.Timer{}}
+		s := state.State{Limits: state.Limits{Timers: map[event.Key]state.Timer{}}}
 		for key, after := range left {
 			s.Timers[key] = state.Timer{Purpose: state.PurposeGuardrail, Due: now.Add(after)}
 		}

@@ -73,7 +73,7 @@ func (s *stage) report(e event.Event) {
 // watch begins.
 func (s *stage) watch(t *testing.T, entries ...settings.Notification) {
 	s.t, s.began = t, time.Now()
-	s.st = state.State{Session: "auth", RunID: "PL-1", Status: state.Running, At: "0", Questions: map[string]state.Question{}}
+	s.st = state.State{Identity: state.Identity{Session: "auth", RunID: "PL-1"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{}}}
 	s.notifier = notify.New(notify.Config{
 		Entries: entries, WorkDir: "/work", Log: hclog.NewNullLogger(), Report: s.report,
 		Action: func(context.Context, settings.Notification) (sdk.HookAction, error) { return s, s.missing },

@@ -22,7 +22,7 @@ func endOf(path string) event.Key {
 }
 
 func question(path, text string) state.Question {
-	return state.Question{Kind: event.QuestionConfirm, Key: endOf(path), Text: text}
+	return state.Question{Kind: event.QuestionConfirm, Key: endOf(path), QuestionText: state.QuestionText{Text: text}}
 }
 
 func answered(q state.Question) state.Question {
@@ -43,72 +43,72 @@ func TestTold(t *testing.T) {
 	}{
 		{
 			"a question", ask("q-1"),
-			state.State{Status: state.Running, At: "1", Questions: map[string]state.Question{"q-1": question("0", "Research complete?")}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "1"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": question("0", "Research complete?")}}},
 			[]string{"waiting running draft/writer q-1: session 'auth' waits for you: Research complete? (agent-pipelines approve auth)"},
 		},
 		{
 			"a second question", ask("q-2"),
-			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": question("0", "a?"), "q-2": question("1", "b\n b?")}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": question("0", "a?"), "q-2": question("1", "b\n b?")}}},
 			[]string{"waiting running refine/ q-2: session 'auth' waits for you: b b? (agent-pipelines approve auth q-2)"},
 		},
 		{
 			"an escalation", ask("q-1"),
-			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": {Key: endOf("0"), Text: "3 returns", Code: "ACODE-ORCH-003"}}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {Key: endOf("0"), QuestionText: state.QuestionText{Text: "3 returns"}, Code: "ACODE-ORCH-003"}}}},
 			[]string{"waiting running draft/writer q-1: session 'auth' waits for you [ACODE-ORCH-003]: 3 returns (agent-pipelines approve auth)"},
 		},
 		{
 			"paused for an escalation", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "escalation", Question: "q-1"}),
-			state.State{Status: state.Paused, PauseKind: state.PauseEscalation, PauseCode: "ACODE-ORCH-004", PauseReason: "help", At: "0"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseEscalation, PauseCode: "ACODE-ORCH-004", PauseReason: "help"}, Position: state.Position{At: "0"}},
 			[]string{"paused paused draft/writer q-1: session 'auth' is paused (escalation) [ACODE-ORCH-004]: help (agent-pipelines resume auth)"},
 		},
 		{
 			"a question of the session", ask("q-1"),
-			state.State{Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": {Text: "Go on?"}}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {QuestionText: state.QuestionText{Text: "Go on?"}}}}},
 			[]string{"waiting running / q-1: session 'auth' waits for you: Go on? (agent-pipelines approve auth)"},
 		},
 		{
 			"resumed, one answered and one not", event.New(event.SessionResumed, nil, "", nil),
-			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": answered(question("0", "a?")), "q-2": question("1", "b?")}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": answered(question("0", "a?")), "q-2": question("1", "b?")}}},
 			[]string{"waiting running refine/ q-2: session 'auth' waits for you: b? (agent-pipelines approve auth)"},
 		},
-		{"resumed, nothing is asked", event.New(event.SessionResumed, nil, "", nil), state.State{Status: state.Running, At: "0"}, nil},
+		{"resumed, nothing is asked", event.New(event.SessionResumed, nil, "", nil), state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}}, nil},
 		{
 			"paused for a question", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "approval", Reason: "a?", Question: "q-1"}),
-			state.State{Status: state.Paused, PauseKind: state.PauseApproval, PauseReason: "a?", At: "0"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, PauseReason: "a?"}, Position: state.Position{At: "0"}},
 			[]string{"paused paused draft/writer q-1: session 'auth' is paused (approval): a? (agent-pipelines resume auth)"},
 		},
 		{
 			"paused by a signal", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "signal"}),
-			state.State{Status: state.Paused, PauseKind: state.PauseSignal, At: "1"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal}, Position: state.Position{At: "1"}},
 			[]string{"paused paused refine/ : session 'auth' is paused (signal) (agent-pipelines resume auth)"},
 		},
 		{
 			"failed", event.New(event.NodeComplete, nil, "", nil),
-			state.State{Status: state.Failed, At: "0", Reason: "error", Failure: &event.FailureData{Message: "no answer", ResumeCommand: "agent-pipelines resume auth --force"}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Failed, Reason: "error"}, Position: state.Position{At: "0"}, Failure: &event.FailureData{Message: "no answer", ResumeCommand: "agent-pipelines resume auth --force"}},
 			[]string{"failed failed draft/writer : session 'auth' failed: no answer (agent-pipelines resume auth --force)"},
 		},
 		{
 			"failed without a record", event.New(event.NodeComplete, nil, "", nil),
-			state.State{Status: state.Failed, At: "0", Reason: "error"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Failed, Reason: "error"}, Position: state.Position{At: "0"}},
 			[]string{"failed failed draft/writer : session 'auth' failed: error (agent-pipelines resume auth)"},
 		},
-		{"a node that is done", event.New(event.NodeComplete, nil, "", nil), state.State{Status: state.Running, At: "1"}, nil},
+		{"a node that is done", event.New(event.NodeComplete, nil, "", nil), state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "1"}}, nil},
 		{
 			"aborted", event.New(event.SessionAborted, nil, "", nil),
-			state.State{Status: state.Aborted, Reason: "User requested", At: "1"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Aborted, Reason: "User requested"}, Position: state.Position{At: "1"}},
 			[]string{"aborted aborted refine/ : session 'auth' was aborted: User requested"},
 		},
 		{
 			"completed", event.New(event.SessionComplete, nil, "", nil),
-			state.State{Status: state.Completed, Reason: "all_loops_complete"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Completed, Reason: "all_loops_complete"}},
 			[]string{"completed completed / : session 'auth' completed"},
 		},
 		{
 			"a loop completed", event.New(event.SessionComplete, nil, "", nil),
-			state.State{Status: state.Completed, Mode: "loop", Reason: "nothing is left"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Completed, Reason: "nothing is left"}, Identity: state.Identity{Mode: "loop"}},
 			[]string{"completed completed / : session 'auth' completed: nothing is left"},
 		},
-		{"an iteration", event.New(event.IterationComplete, nil, "", nil), state.State{Status: state.Running, At: "0"}, nil},
+		{"an iteration", event.New(event.IterationComplete, nil, "", nil), state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.event.Seq, tt.state.Session, tt.state.RunID = 7, "auth", "PL-1"

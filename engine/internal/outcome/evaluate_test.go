@@ -91,9 +91,9 @@ func newFixture(t *testing.T, checks checkFunc) *fixture {
 	return &fixture{
 		t: t, node: &p.Nodes[1], at: event.Location{Node: "1", Visit: 1, Run: 1, Iteration: 1},
 		settler: &Evaluator{Plan: p, Project: project, Dir: dir, Actions: checks, Log: hclog.NewNullLogger()},
-		state: state.State{Session: "demo", RunID: "PL-1", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "1", Nodes: map[string]state.Node{
-			"1": {Visit: 1, Run: 1, Status: state.NodeRunning, Loop: state.Loop{Iteration: 1, Attempt: 1}},
-		}},
+		state: state.State{Identity: state.Identity{Session: "demo", RunID: "PL-1", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "1", Nodes: map[string]state.Node{
+			"1": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Iteration: 1, Attempt: 1}}}},
+		}}},
 	}
 }
 

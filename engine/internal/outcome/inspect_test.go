@@ -38,7 +38,7 @@ func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 			t.Fatal(err)
 		}
 		n.From = "0"
-		b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Artifact: ref}}
+		b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
 	b.state.Nodes["1"] = n
 	return b

@@ -210,9 +210,9 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindPipeline, Plan: &plan.Plan{Nodes: []plan.Node{stage}}}
 	}
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{nest("0", "a"), nest("1", "b"), nest("2", "c")}}
-	st := state.State{RunID: "PL-1", Nodes: map[string]state.Node{}}
+	st := state.State{Identity: state.Identity{RunID: "PL-1"}, Position: state.Position{Nodes: map[string]state.Node{}}}
 	for _, path := range []string{"0", "0.0", "1", "1.0", "2", "2.0"} {
-		st.Nodes[path] = state.Node{Visit: 1, Run: 1, Status: state.NodeComplete}
+		st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}}
 	}
 	f, err := recovery.Read(session(t, nil))
 	if err != nil {

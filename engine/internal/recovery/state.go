@@ -30,10 +30,13 @@ func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (sta
 // an earlier pass and left out.
 func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, error) {
 	st := state.State{
-		Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
-		SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
-		Status: state.Running, StartedAt: o.started, Nodes: map[string]state.Node{},
-		Run: o.run, Runs: o.runs,
+		Identity: state.Identity{
+			Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
+			SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
+		},
+		Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: o.started},
+		Position:  state.Position{Nodes: map[string]state.Node{}},
+		RunCounts: state.RunCounts{Run: o.run, Runs: o.runs},
 	}
 	if d := &f.Document; d.Runs > 1 && orElse(d.RunID, runID) == runID { // the beginning may be lost
 		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
@@ -138,7 +141,7 @@ func (f *SessionFiles) mode() string {
 
 // node makes the state of a node that was entered.
 func (f *SessionFiles) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
-	ns := state.Node{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}
+	ns := state.Node{NodeProgress: state.NodeProgress{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}}
 	ended := w.ended
 	if ended.IsZero() {
 		ended = w.started
@@ -184,7 +187,7 @@ func loopOf(w *work, t plan.Termination) state.Loop {
 // readyAfter is a loop that waits for the next iteration. Under check_before the first one is still to be asked
 // about.
 func readyAfter(completed int, t plan.Termination) state.Loop {
-	l := state.Loop{Phase: state.PhaseReady, Iteration: completed, Completed: completed}
+	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady, Iteration: completed, Completed: completed}}
 	if completed == 0 && t.Bool("check_before", false) {
 		l.Check = state.CheckDue
 	}

@@ -72,7 +72,7 @@ func (h RunInput) checkFirstNode(p *plan.Plan) error {
 	if n == nil || p.Skipped(n) || h.fields == nil {
 		return nil
 	}
-	start := state.State{Input: &event.Ref{}, SuppliedArtifacts: map[string]event.Ref{}}
+	start := state.State{Position: state.Position{Input: &event.Ref{}, SuppliedArtifacts: map[string]event.Ref{}}}
 	for path := range h.nodeArtifacts {
 		start.SuppliedArtifacts[path] = event.Ref{}
 	}

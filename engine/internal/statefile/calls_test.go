@@ -34,14 +34,14 @@ func TestCallsOfSteps(t *testing.T) {
 	}
 	w := continued(dir, p, past)
 	for _, e := range []event.Event{call("s1", "c3"), call("s1", "c4")} {
-		if err := w.Update(e, state.State{Session: "s", Status: state.Running}); err != nil {
+		if err := w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if lines := file("s1"); len(lines) != 3 || !strings.Contains(lines[0], `"c1"`) || !strings.Contains(lines[2], `"c4"`) {
 		t.Errorf("s1: %q", lines)
 	}
-	if err := w.Flush(state.State{Session: "s", Status: state.Paused}); err != nil {
+	if err := w.Flush(state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Paused}}); err != nil {
 		t.Fatal(err)
 	}
 	if lines := file("s2"); len(lines) != 1 || !strings.Contains(lines[0], `"c2"`) {
@@ -66,7 +66,7 @@ func TestRecordsOfCalls(t *testing.T) {
 		told(event.ToolResult, event.ToolResultData{CallID: "c1", Status: "success", DurationMS: 45, TokensUsed: 890}),
 		told(event.ToolResult, event.ToolResultData{CallID: "unknown", Tool: "read_file", Turn: 3, Status: "denied"}),
 	} {
-		if err := w.Update(e, state.State{Session: "s", Status: state.Running}); err != nil {
+		if err := w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,8 @@ func (all *escalations) observe(p *plan.Plan, e event.Event) string {
 		}
 		all.newest = state.EscalationName(all.newest, e.Time)
 		q := state.Question{
-			Kind: d.Kind, Key: e.Key, Text: d.Text, Options: d.Options, Shown: d.Shown, AskedAt: e.Time, Code: d.Code, Remedy: d.Remedy, Escalation: all.newest,
+			Kind: d.Kind, Key: e.Key, QuestionText: state.QuestionText{Text: d.Text, Options: d.Options, Shown: d.Shown},
+			AskedAt: e.Time, Code: d.Code, Remedy: d.Remedy, Escalation: all.newest,
 		}
 		if d.TimeLimit > 0 {
 			due := e.Time.Add(d.TimeLimit)

@@ -75,8 +75,11 @@ func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
 			return
 		}
 		all.put(p, e.Session, d.ID, state.Question{
-			Kind: d.Kind, Digest: d.Digest, Key: e.Key, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Remedy: d.Remedy, Call: d.Call, Escalation: escalation,
+			Kind: d.Kind, Digest: d.Digest, Key: e.Key,
+			QuestionText: state.QuestionText{
+				Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback, Preview: d.Preview, Shown: d.Shown,
+			},
+			AskedAt: e.Time, Due: d.Due, Code: d.Code, Remedy: d.Remedy, Call: d.Call, Escalation: escalation,
 		})
 	case event.QuestionAnswered:
 		d, err := event.Decode[event.QuestionAnsweredData](e)

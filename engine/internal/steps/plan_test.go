@@ -34,7 +34,7 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 		{Path: "0", ID: "plan", Kind: plan.KindStage, Artifact: &plan.Artifact{}},
 		{Path: "1", ID: "execute", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan", Path: "steps"}},
 	}}
-	st := state.State{Session: "demo", Nodes: map[string]state.Node{"1": {Visit: visit, Run: 1}}}
+	st := state.State{Identity: state.Identity{Session: "demo"}, Position: state.Position{Nodes: map[string]state.Node{"1": {NodeProgress: state.NodeProgress{Visit: visit, Run: 1}}}}}
 	if made != nil {
 		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&p.Nodes[0], time.Now()), Data: made})
 		if err != nil {

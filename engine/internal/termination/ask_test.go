@@ -91,13 +91,14 @@ func newBench(t *testing.T, d decide) *bench {
 	b.job = Job{
 		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Location: at},
 		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
-		State: state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Nodes: map[string]state.Node{"0": {
-			Visit: 1, Run: 1,
-			Loop: state.Loop{
-				Iteration: 1, Completed: 1, Hint: "continue", Result: &result, Strategy: json.RawMessage(`{"n":1}`),
-				Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}},
-			},
-		}}},
+		State: state.State{Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Position: state.Position{Nodes: map[string]state.Node{"0": {
+			NodeProgress: state.NodeProgress{Visit: 1, Run: 1},
+			NodeLoops: state.NodeLoops{Loop: state.Loop{
+				Progress: state.Progress{Iteration: 1, Completed: 1}, LastIteration: state.LastIteration{Hint: "continue", Result: &result}, StrategyState: state.StrategyState{Strategy: json.RawMessage(`{"n":1}`),
+					Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}},
+				},
+			}},
+		}}}},
 	}
 	return b
 }

@@ -24,9 +24,9 @@ func TestAskInABlock(t *testing.T) {
 	stage.Path = "0.0"
 	b.asker.Plan.Nodes[0] = plan.Node{Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "claude"}, {Name: "codex"}}, Stages: []plan.Node{stage}}
 	mine := b.job.State.Nodes["0"].Loop
-	b.job.State.Nodes["0"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{
-		"claude": {Loop: mine}, "codex": {Loop: state.Loop{Completed: 4, Hint: "stop"}},
-	}}
+	b.job.State.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
+		"claude": {Loop: mine}, "codex": {Loop: state.Loop{Progress: state.Progress{Completed: 4}, LastIteration: state.LastIteration{Hint: "stop"}}},
+	}}}
 	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "claude", Iteration: 1}
 	b.job.Node, b.job.Command.Location, b.job.Command.Key = &stage, at, at.Key(event.KeyDecide, 1)
 	d := b.ask(t)

@@ -20,9 +20,9 @@ func blockStory() story {
 			Path: "0", ID: "dual", Kind: plan.KindParallel, Description: "both", Providers: []plan.BlockProvider{{Name: "claude"}, {Name: "codex", As: "calm"}},
 			Stages: []plan.Node{{Path: "0.0", ID: "ideas", Kind: plan.KindStage, Termination: plan.Termination{"max": 2}}},
 		}}},
-		state: &state.State{Mode: "pipeline", At: "0", Nodes: map[string]state.Node{"0": {Branches: map[string]state.Branch{
+		state: &state.State{Identity: state.Identity{Mode: "pipeline"}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": {NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
 			"claude": {Status: state.NodeComplete}, "calm": {Status: state.NodeFailed},
-		}}}},
+		}}}}}},
 	}
 }
 
@@ -37,7 +37,7 @@ func (s story) at(t event.Type, branch string, iteration int, data any) engine.U
 func TestNarratorInABlock(t *testing.T) {
 	s := blockStory()
 	whole := blockStory()
-	whole.state.Nodes["0"] = state.Node{Status: state.NodeComplete, Artifacts: map[string]event.Ref{"manifest": {Path: "parallel-00-dual/manifest.json"}}}
+	whole.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Status: state.NodeComplete}, Artifacts: map[string]event.Ref{"manifest": {Path: "parallel-00-dual/manifest.json"}}}
 	broken := blockStory()
 	n := broken.state.Nodes["0"]
 	n.Status = state.NodeFailed

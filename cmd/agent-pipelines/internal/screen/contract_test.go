@@ -35,10 +35,10 @@ func cycleStory() story {
 			},
 		},
 		state: &state.State{
-			Mode: "pipeline", At: "0", Nodes: map[string]state.Node{
-				"0": {Visit: 2, Order: []string{"s1", "s2", "s3"}}, "1": {Visit: 1}, "2": {},
-			},
-			Charges: map[string]state.Charge{"": {USD: 0.5, UnknownUSD: 1}, "0": {Tokens: 2450, UnknownTokens: 2}},
+			Identity: state.Identity{Mode: "pipeline"}, Position: state.Position{At: "0", Nodes: map[string]state.Node{
+				"0": {NodeProgress: state.NodeProgress{Visit: 2}, NodeLoops: state.NodeLoops{Order: []string{"s1", "s2", "s3"}}}, "1": {NodeProgress: state.NodeProgress{Visit: 1}}, "2": {},
+			}},
+			Limits: state.Limits{Charges: map[string]state.Charge{"": {USD: 0.5, UnknownUSD: 1}, "0": {Tokens: 2450, UnknownTokens: 2}}},
 		},
 	}
 }

@@ -40,7 +40,7 @@ func TestAttention(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ended := func(after time.Duration) *time.Time { e := at.Add(after); return &e }
 	asks := map[string]state.Question{"q-1": {Kind: event.QuestionConfirm}}
-	running, waiting := &state.State{Status: state.Running, StartedAt: at}, &state.State{Status: state.Running, StartedAt: at, Questions: asks}
+	running, waiting := &state.State{Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: at}}, &state.State{Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: at}, OpenQuestions: state.OpenQuestions{Questions: asks}}
 	const wait, endTitle = "\x1b[22;0t\x1b]0;waiting: demo\a\a", "\x1b]0;\a\x1b[23;0t"
 	for _, tt := range []struct {
 		name string
@@ -51,12 +51,12 @@ func TestAttention(t *testing.T) {
 		{"waits, and goes on", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
 		{"with OSC 9", Attention{Desktop: 9}, []*state.State{waiting}, []string{wait + "\x1b]9;session 'demo' waits for you\a"}},
 		{"with OSC 777", Attention{Desktop: 777}, []*state.State{waiting}, []string{wait + "\x1b]777;notify;agent-pipelines;session 'demo' waits for you\a"}},
-		{"a long run ends", Attention{Desktop: 9}, []*state.State{running, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}, []string{"", "\a\x1b]9;session 'demo' failed\a"}},
-		{"a short one", Attention{}, []*state.State{running, {Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}, []string{"", ""}},
-		{"a short resume of a long one", Attention{}, []*state.State{running, {Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}, []string{"", ""}},
-		{"ended by a person", Attention{}, []*state.State{running, {Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", ""}},
-		{"pauses to ask", Attention{Desktop: 9}, []*state.State{running, {Status: state.Paused, PauseKind: state.PauseApproval, Questions: asks, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "\a\x1b]9;session 'demo' waits for you\a"}},
-		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "", ""}},
+		{"a long run ends", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a\x1b]9;session 'demo' failed\a"}},
+		{"a short one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}}, []string{"", ""}},
+		{"a short resume of a long one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}}, []string{"", ""}},
+		{"ended by a person", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
+		{"pauses to ask", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a\x1b]9;session 'demo' waits for you\a"}},
+		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Notifier{Attention: tt.how}

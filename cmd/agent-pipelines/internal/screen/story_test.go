@@ -29,9 +29,9 @@ func pipelineStory() story {
 				},
 			},
 		},
-		state: &state.State{Mode: "pipeline", At: "0", Nodes: map[string]state.Node{
-			"0": {Loop: state.Loop{Completed: 2}}, "1": {Loop: state.Loop{Completed: 3}},
-		}},
+		state: &state.State{Identity: state.Identity{Mode: "pipeline"}, Position: state.Position{At: "0", Nodes: map[string]state.Node{
+			"0": {NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 2}}}}, "1": {NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 3}}}},
+		}}},
 	}
 }
 

@@ -44,7 +44,7 @@ func nodes(n int) []engine.Update {
 		e := event.New(t, &event.Cursor{NodePath: path}, "", nil)
 		e.Seq = int64(len(all) + 1)
 		e.Epoch, e.RunID, e.Session, e.Time = 1, "PL-1", "s", time.Unix(e.Seq, 0)
-		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Status: status, Nodes: map[string]state.Node{path: {Visit: 1, Run: 1}}}})
+		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Lifecycle: state.Lifecycle{Status: status}, Position: state.Position{Nodes: map[string]state.Node{path: {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}}}}}})
 	}
 	add(event.SessionStart, 0, state.Running)
 	for i := range n {

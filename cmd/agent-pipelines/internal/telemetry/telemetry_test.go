@@ -61,7 +61,7 @@ func journal() []engine.Update {
 	} {
 		e := event.New(of.t, &event.Cursor{NodePath: "0"}, "", nil)
 		e.Seq, e.Epoch, e.RunID, e.Session, e.Time = int64(i+1), of.epoch, "PL-1", "s", time.Unix(int64(i+1), 0)
-		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Status: of.status, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1}}}})
+		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Lifecycle: state.Lifecycle{Status: of.status}, Position: state.Position{Nodes: map[string]state.Node{"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}}}}}})
 	}
 	return all
 }

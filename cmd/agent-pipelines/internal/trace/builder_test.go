@@ -27,9 +27,9 @@ type story struct {
 func newStory() *story {
 	s := &story{
 		epoch: 1, plan: plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage}}},
-		state: state.State{Pipeline: "house", Mode: "pipeline", Status: state.Running, Nodes: map[string]state.Node{
-			"0": {Visit: 1, Run: 1, Loop: state.Loop{Phase: state.PhaseAttempt}},
-		}},
+		state: state.State{Identity: state.Identity{Pipeline: "house", Mode: "pipeline"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{Nodes: map[string]state.Node{
+			"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt}}}},
+		}}},
 	}
 	s.builder = trace.NewSpanBuilder(func(made trace.Span) { s.ended = append(s.ended, made) })
 	return s
@@ -196,7 +196,7 @@ func TestNameOf(t *testing.T) {
 		plan  *plan.Plan
 		want  string
 	}{
-		{state.State{Pipeline: "house"}, loop, "house"},
+		{state.State{Identity: state.Identity{Pipeline: "house"}}, loop, "house"},
 		{state.State{}, loop, "tick"},
 		{state.State{}, nil, "stage"},
 	} {
